@@ -1,0 +1,1 @@
+"""The real world: Mininet networks, real endpoints, captures."""

@@ -1,0 +1,69 @@
+"""The disciplines, one file each; the registry is the folder.
+
+A discipline is a module with `OPTIONS` (names, defaults, order of its integer parameters) and the
+functions `start`, `enqueued`, `credited`, `select`, `sent`, `cancelled` over `h2model.state.State`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from h2model.state import State
+
+
+class Discipline(Protocol):
+    """What a discipline's module offers."""
+
+    OPTIONS: dict[str, int]
+
+    @staticmethod
+    def start(s: State) -> None: ...
+    @staticmethod
+    def enqueued(s: State, i: int, now: int) -> None: ...
+    @staticmethod
+    def credited(s: State, i: int, now: int) -> None: ...
+    @staticmethod
+    def select(s: State, budget: int, now: int) -> tuple[int, int]: ...
+    @staticmethod
+    def sent(s: State, i: int, size: int, now: int) -> None: ...
+    @staticmethod
+    def cancelled(s: State, i: int, now: int) -> None: ...
+
+
+def names() -> tuple[str, ...]:
+    """The names of all disciplines, sorted."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
+
+
+def load(name: str) -> Discipline:
+    """The discipline of this name.
+
+    Raises
+    ------
+    ValueError
+        There is none; the message lists those that exist.
+    """
+    if name not in names():
+        raise ValueError(f'unknown discipline "{name}"; allowed: {", ".join(names())}')
+    return cast("Discipline", importlib.import_module(f"{__name__}.{name}"))
+
+
+def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[int]:
+    """The discipline's parameters in its order, defaults filled in.
+
+    Raises
+    ------
+    ValueError
+        An unknown option, or a value that is not a whole number >= 0.
+    """
+    defaults = load(name).OPTIONS
+    for key, value in options.items():
+        if key not in defaults:
+            allowed = ", ".join(defaults) or "none"
+            raise ValueError(f'{name} has no option "{key}"; allowed: {allowed}')
+        if isinstance(value, str) or int(value) < 0:
+            raise ValueError(f'option "{key}" of {name} must be a whole number >= 0')
+        if int(value) == 0 and defaults[key] > 0:
+            raise ValueError(f'option "{key}" of {name} must be > 0')
+    return [int(options.get(key, default)) for key, default in defaults.items()]

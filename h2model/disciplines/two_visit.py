@@ -1,0 +1,105 @@
+"""Two-visit: a first visit of at most the credit it finds, a second one to completion.
+
+Source: Li et al. (ICPE 2020), section 3.2.2 and Fig. 12, with WIN the stream's credit at the moment
+of the first visit. C-core 1.13 to 1.59 behaves so (src/core/ext/transport/chttp2/transport/
+writing.cc: no cap on a write, the unfinished stream goes to the tail of the writable list) as long
+as credit for the rest has come by the second visit.
+
+`requeue_at_completion` = 0: the remainder goes to the tail when the first visit is chosen, ahead of
+streams that arrive while its bytes are on their way (C-core). 1: when the first visit's bytes have
+been taken, behind them (the paper's text allows either).
+
+A stream that runs out of credit in a later visit leaves the list and returns to the tail with
+the next credit, to go on to completion.
+"""
+
+from h2model.state import (
+    CURRENT,
+    HEAD,
+    NONE,
+    OUT,
+    READY,
+    STALLED,
+    TURN,
+    State,
+    allowed,
+    push_tail,
+    take,
+    unlink,
+)
+
+OPTIONS: dict[str, int] = {"requeue_at_completion": 0}
+REQUEUE_AT_COMPLETION = 0
+
+
+def start(s: State) -> None:
+    """No visit is in progress."""
+
+
+def enqueued(s: State, i: int, now: int) -> None:
+    """A new message waits at the tail for its first visit."""
+    s.visits[i] = 0
+    push_tail(s, i)
+
+
+def credited(s: State, i: int, now: int) -> None:
+    """A stalled stream returns to the tail."""
+    push_tail(s, i)
+
+
+def select(s: State, budget: int, now: int) -> tuple[int, int]:
+    """Go on with the visit in progress, or begin the next one."""
+    while True:
+        i = s.shared[CURRENT]
+        if i == NONE:
+            i = s.shared[HEAD]
+            if i == NONE:
+                return NONE, 0
+            if s.credit[i] <= 0:
+                unlink(s, i, STALLED)
+                continue
+            _begin(s, i)
+        size = allowed(s, i, min(budget, s.shared[TURN]))
+        if size > 0:
+            take(s, i, size)
+            s.shared[TURN] -= size
+            _end_if_over(s, i)
+            return i, size
+        if s.credit[i] > 0:
+            return NONE, 0
+        s.shared[CURRENT] = NONE
+        if s.place[i] != READY:
+            s.place[i] = STALLED
+
+
+def _begin(s: State, i: int) -> None:
+    unlink(s, i, OUT)
+    s.shared[CURRENT] = i
+    s.visits[i] += 1
+    if s.visits[i] > 1:
+        s.shared[TURN] = s.left[i]
+        return
+    s.shared[TURN] = min(s.left[i], s.credit[i])
+    if s.left[i] > s.shared[TURN] and s.option[REQUEUE_AT_COMPLETION] == 0:
+        push_tail(s, i)
+
+
+def _end_if_over(s: State, i: int) -> None:
+    if s.left[i] == 0:
+        s.shared[CURRENT] = NONE
+        if s.place[i] == READY:
+            unlink(s, i, OUT)
+    elif s.shared[TURN] == 0:
+        s.shared[CURRENT] = NONE
+        if s.place[i] != READY:
+            push_tail(s, i)
+
+
+def sent(s: State, i: int, size: int, now: int) -> None:
+    """Nothing depends on when the kernel took the bytes."""
+
+
+def cancelled(s: State, i: int, now: int) -> None:
+    """End the visit if it was this stream's."""
+    if s.shared[CURRENT] == i:
+        s.shared[CURRENT] = NONE

@@ -1,0 +1,164 @@
+"""Write cycle: round robin whose turns are capped by an adaptive target per write.
+
+Source: C-core 1.60 to 1.85.1, src/core/ext/transport/chttp2/transport/writing.cc and
+write_size_policy.cc. A cycle gathers up to `target` bytes (frame headers included) from the head of
+the writable list, hands them to the socket, and the next cycle begins when the kernel took them all.
+A stream that has more goes to the tail; one without stream credit leaves the list and returns to
+the tail with its WINDOW_UPDATE. The target starts at 128 KiB; two writes in a row below 100 ms raise it
+by half (at most 16 MiB), two above 1 s divide it by three (at least 32 KiB); a write below 0.7 of the
+target is no evidence and ends a fast streak. The target outlives a burst: it belongs to the connection.
+
+`finish_first` = 1 is the experiment `prioritize_finished_requests`: an unfinished or returning stream
+goes to the head.
+"""
+
+from h2model.state import (
+    CONNECTION_CREDIT,
+    HEAD,
+    NONE,
+    OUT,
+    OWN,
+    STALLED,
+    State,
+    allowed,
+    push_head,
+    push_tail,
+    take,
+    unlink,
+)
+
+OPTIONS: dict[str, int] = {
+    "target": 131072,
+    "target_min": 32768,
+    "target_max": 16777216,
+    "fast_ns": 100_000_000,
+    "slow_ns": 1_000_000_000,
+    "frame": 16384,
+    "finish_first": 0,
+}
+TARGET_INITIAL = 0
+TARGET_MIN = 1
+TARGET_MAX = 2
+FAST_NS = 3
+SLOW_NS = 4
+FRAME = 5
+FINISH_FIRST = 6
+
+TARGET = OWN
+STREAK = OWN + 1
+TIMED_FROM = OWN + 2
+PLANNED = OWN + 3
+EMITTED = OWN + 4
+UNSENT = OWN + 5
+
+FRAME_HEADER_BYTES = 9
+
+
+def start(s: State) -> None:
+    """The connection's first target."""
+    s.shared[TARGET] = s.option[TARGET_INITIAL]
+    s.shared[TIMED_FROM] = NONE
+
+
+def enqueued(s: State, i: int, now: int) -> None:
+    """A new message waits at the tail."""
+    push_tail(s, i)
+
+
+def credited(s: State, i: int, now: int) -> None:
+    """A stalled stream returns to the tail, with `finish_first` to the head."""
+    _return(s, i)
+
+
+def select(s: State, budget: int, now: int) -> tuple[int, int]:
+    """Emit what the cycle has gathered; gather the next one when the last is with the kernel."""
+    if s.shared[EMITTED] == s.shared[PLANNED]:
+        if s.shared[UNSENT] > 0:
+            return NONE, 0
+        _gather(s, now)
+        if s.shared[PLANNED] == 0:
+            return NONE, 0
+    k = s.shared[EMITTED]
+    i = s.plan_slot[k]
+    size = min(budget, s.plan_bytes[k])
+    s.plan_bytes[k] -= size
+    if s.plan_bytes[k] == 0:
+        s.shared[EMITTED] += 1
+    return i, size
+
+
+def _gather(s: State, now: int) -> None:
+    s.shared[PLANNED] = 0
+    s.shared[EMITTED] = 0
+    room = s.shared[TARGET]
+    total = 0
+    while room > 0 and s.shared[HEAD] != NONE and s.shared[CONNECTION_CREDIT] > 0:
+        i = s.shared[HEAD]
+        if s.credit[i] <= 0:
+            unlink(s, i, STALLED)
+            continue
+        size = allowed(s, i, room)
+        take(s, i, size)
+        s.plan_slot[s.shared[PLANNED]] = i
+        s.plan_bytes[s.shared[PLANNED]] = size
+        s.shared[PLANNED] += 1
+        total += size
+        room -= size + FRAME_HEADER_BYTES * (-(-size // s.option[FRAME]))
+        unlink(s, i, OUT)
+        if s.left[i] > 0:
+            if s.credit[i] <= 0:
+                s.place[i] = STALLED
+            else:
+                _return(s, i)
+        if s.shared[PLANNED] == len(s.plan_slot):
+            break
+    s.shared[UNSENT] = total
+    if total == 0:
+        return
+    if 10 * total < 7 * s.shared[TARGET]:
+        s.shared[STREAK] = max(s.shared[STREAK], 0)
+        s.shared[TIMED_FROM] = NONE
+    else:
+        s.shared[TIMED_FROM] = now
+
+
+def _return(s: State, i: int) -> None:
+    if s.option[FINISH_FIRST] == 1:
+        push_head(s, i)
+    else:
+        push_tail(s, i)
+
+
+def sent(s: State, i: int, size: int, now: int) -> None:
+    """When the kernel has all of the cycle, its duration moves the target."""
+    s.shared[UNSENT] -= size
+    if s.shared[UNSENT] > 0 or s.shared[TIMED_FROM] == NONE:
+        return
+    elapsed = now - s.shared[TIMED_FROM]
+    s.shared[TIMED_FROM] = NONE
+    if elapsed < s.option[FAST_NS]:
+        s.shared[STREAK] -= 1
+        if s.shared[STREAK] == -2:
+            s.shared[STREAK] = 0
+            s.shared[TARGET] = min(s.shared[TARGET] * 3 // 2, s.option[TARGET_MAX])
+    elif elapsed > s.option[SLOW_NS]:
+        s.shared[STREAK] += 1
+        if s.shared[STREAK] == 2:
+            s.shared[STREAK] = 0
+            s.shared[TARGET] = max(s.shared[TARGET] // 3, s.option[TARGET_MIN])
+    else:
+        s.shared[STREAK] = 0
+
+
+def cancelled(s: State, i: int, now: int) -> None:
+    """What the cycle had gathered of this stream and not emitted is dropped."""
+    kept = s.shared[EMITTED]
+    for k in range(s.shared[EMITTED], s.shared[PLANNED]):
+        if s.plan_slot[k] == i:
+            s.shared[UNSENT] -= s.plan_bytes[k]
+            s.shared[CONNECTION_CREDIT] += s.plan_bytes[k]
+        else:
+            s.plan_slot[kept] = s.plan_slot[k]
+            s.plan_bytes[kept] = s.plan_bytes[k]
+            kept += 1
+    s.shared[PLANNED] = kept

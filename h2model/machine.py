@@ -1,0 +1,185 @@
+"""A discipline as a state machine without I/O, driven by predictions and by the real sender.
+
+Time is an argument; nothing here reads a clock or a socket.
+"""
+
+from collections.abc import Mapping
+
+from h2model.disciplines import load, resolve_options
+from h2model.state import (
+    CONNECTION_CREDIT,
+    CURRENT,
+    HEAD,
+    NONE,
+    OUT,
+    READY,
+    SHARED_SIZE,
+    STALLED,
+    TAIL,
+    ARRIVALS,
+    State,
+    unlink,
+)
+
+BLOCKED = NONE
+
+
+class Machine:
+    """One connection's scheduler: which stream sends next, and how much.
+
+    Parameters
+    ----------
+    discipline
+        A name from `h2model.disciplines.names()`.
+    options
+        The discipline's parameters by name; see its `OPTIONS`.
+    initial_window, connection_window
+        Credit that each stream and the connection start with, bytes.
+    capacity
+        How many streams may be unfinished at once.
+
+    Raises
+    ------
+    ValueError
+        An unknown discipline or option.
+    """
+
+    def __init__(
+        self,
+        discipline: str,
+        *,
+        options: Mapping[str, int | bool | str] | None = None,
+        initial_window: int,
+        connection_window: int,
+        capacity: int = 1024,
+    ) -> None:
+        self.name = discipline
+        self._rule = load(discipline)
+        self._window = initial_window
+        self._slot_of: dict[int, int] = {}
+        self._stream_of = [0] * capacity
+        self._free = list(range(capacity - 1, -1, -1))
+        self._unsent = [0] * capacity
+        self._early: dict[int, int] = {}
+        self.state = _empty_state(capacity, resolve_options(discipline, options or {}))
+        self.state.shared[CONNECTION_CREDIT] = connection_window
+        self._rule.start(self.state)
+
+    def enqueue(self, stream: int, size_bytes: int, now_ns: int, *, priority: int = 0) -> None:
+        """The application hands over `size_bytes` of flow-controlled data of a stream.
+
+        Raises
+        ------
+        ValueError
+            The size is not positive, or too many streams are unfinished.
+        """
+        if size_bytes <= 0:
+            raise ValueError(f"stream {stream}: size must be > 0, is {size_bytes}")
+        slot = self._slot_of.get(stream)
+        if slot is None:
+            slot = self._open(stream, priority)
+        s = self.state
+        s.left[slot] += size_bytes
+        self._unsent[slot] += size_bytes
+        if s.place[slot] == OUT and s.shared[CURRENT] != slot:
+            s.arrival[slot] = s.shared[ARRIVALS]
+            s.shared[ARRIVALS] += 1
+            self._rule.enqueued(s, slot, now_ns)
+
+    def credit(self, stream: int, size_bytes: int, now_ns: int) -> None:
+        """Credit arrives: WINDOW_UPDATE, or a change of SETTINGS (which may be negative).
+
+        Stream 0 is the connection. Credit for a stream not yet handed over is kept for it.
+        """
+        s = self.state
+        if stream == 0:
+            s.shared[CONNECTION_CREDIT] += size_bytes
+            return
+        slot = self._slot_of.get(stream)
+        if slot is None:
+            self._early[stream] = self._early.get(stream, 0) + size_bytes
+            return
+        s.credit[slot] += size_bytes
+        if s.place[slot] == STALLED and s.credit[slot] > 0 and s.left[slot] > 0:
+            self._rule.credited(s, slot, now_ns)
+
+    def resize_windows(self, initial_window: int, now_ns: int) -> None:
+        """SETTINGS_INITIAL_WINDOW_SIZE changed: all streams move by the difference (RFC 9113, 6.9.2)."""
+        difference = initial_window - self._window
+        self._window = initial_window
+        for stream in list(self._slot_of):
+            self.credit(stream, difference, now_ns)
+
+    def next(self, budget_bytes: int, now_ns: int) -> tuple[int, int]:
+        """Decide what to send: (stream, bytes), at most `budget_bytes`; (BLOCKED, 0) if none may.
+
+        Raises
+        ------
+        ValueError
+            The budget is not positive.
+        """
+        if budget_bytes <= 0:
+            raise ValueError(f"budget must be > 0, is {budget_bytes}")
+        slot, size = self._rule.select(self.state, budget_bytes, now_ns)
+        return (BLOCKED, 0) if slot == NONE else (self._stream_of[slot], size)
+
+    def sent(self, stream: int, size_bytes: int, now_ns: int) -> None:
+        """The kernel took `size_bytes` that `next` had decided."""
+        slot = self._slot_of[stream]
+        self._unsent[slot] -= size_bytes
+        self._rule.sent(self.state, slot, size_bytes, now_ns)
+        if self._unsent[slot] == 0:
+            self._close(stream)
+
+    def cancel(self, stream: int, now_ns: int) -> None:
+        """Drop what is left of a stream; unknown streams are ignored."""
+        self._early.pop(stream, None)
+        slot = self._slot_of.get(stream)
+        if slot is None:
+            return
+        self._rule.cancelled(self.state, slot, now_ns)
+        if self.state.place[slot] == READY:
+            unlink(self.state, slot, OUT)
+        self._close(stream)
+
+    def done(self, stream: int) -> bool:
+        """Whether everything handed over of this stream has been taken by the kernel."""
+        return stream not in self._slot_of
+
+    def forget_credit(self) -> None:
+        """Drop credit kept for streams that never came."""
+        self._early.clear()
+
+    @property
+    def unfinished(self) -> tuple[int, ...]:
+        """The streams with bytes that the kernel has not taken."""
+        return tuple(self._slot_of)
+
+    def _open(self, stream: int, priority: int) -> int:
+        if not self._free:
+            raise ValueError(f"stream {stream}: more than {len(self._stream_of)} unfinished streams")
+        slot = self._free.pop()
+        s = self.state
+        s.left[slot] = s.tag[slot] = s.visits[slot] = 0
+        s.credit[slot] = self._window + self._early.pop(stream, 0)
+        s.priority[slot] = priority
+        s.place[slot] = OUT
+        self._unsent[slot] = 0
+        self._slot_of[stream] = slot
+        self._stream_of[slot] = stream
+        return slot
+
+    def _close(self, stream: int) -> None:
+        slot = self._slot_of.pop(stream)
+        self.state.left[slot] = 0
+        self.state.place[slot] = OUT
+        self._free.append(slot)
+
+
+def _empty_state(capacity: int, options: list[int]) -> State:
+    shared = [0] * SHARED_SIZE
+    shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
+    per_slot = [[0] * capacity for _ in range(7)]
+    links = [[NONE] * capacity for _ in range(2)]
+    plan = [[0] * (capacity + 1) for _ in range(2)]
+    return State(*per_slot, *links, *plan, shared, options)

@@ -1,0 +1,140 @@
+"""The flat state that every discipline works on, and the moves on its ready list.
+
+Everything is an integer in an indexable sequence: Python lists when interpreted, int64 arrays
+when compiled. Functions here and in `h2model.disciplines` keep to what numba can compile, so
+that one text serves predictions, the real sender and the simulator.
+
+A stream is known here by its slot, a small index; `h2model.machine` maps stream numbers to slots.
+"""
+
+from typing import Final, NamedTuple
+
+Ints = list[int]
+
+NONE: Final = -1
+
+# Indices into State.shared: what belongs to the connection, not to one stream.
+CONNECTION_CREDIT: Final = 0
+HEAD: Final = 1
+TAIL: Final = 2
+CURRENT: Final = 3
+TURN: Final = 4
+ARRIVALS: Final = 5
+OWN: Final = 6
+"""First of the registers a discipline may use as it likes."""
+SHARED_SIZE: Final = 20
+
+# Values of State.place.
+OUT: Final = 0
+READY: Final = 1
+STALLED: Final = 2
+
+
+class State(NamedTuple):
+    """One connection's sender.
+
+    Attributes
+    ----------
+    left : (slots,) bytes handed over and not yet taken by `next`
+    credit : (slots,) the stream's flow-control window, bytes; may be negative (RFC 9113, 6.9.2)
+    priority : (slots,) larger goes first where a discipline looks at it
+    arrival : (slots,) sequence number of the hand-over
+    visits : (slots,) turns begun
+    tag : (slots,) a discipline's own value
+    place : (slots,) OUT, READY (in the ready list) or STALLED (no stream credit)
+    before, after : (slots,) links of the ready list
+    plan_slot, plan_bytes : (slots + 1,) what a write cycle has decided and not yet emitted
+    shared : (SHARED_SIZE,) connection credit, list ends, the turn in progress, registers
+    option : the discipline's parameters in its declared order
+    """
+
+    left: Ints
+    credit: Ints
+    priority: Ints
+    arrival: Ints
+    visits: Ints
+    tag: Ints
+    place: Ints
+    before: Ints
+    after: Ints
+    plan_slot: Ints
+    plan_bytes: Ints
+    shared: Ints
+    option: Ints
+
+
+def push_tail(s: State, i: int) -> None:
+    """Put slot `i` at the tail of the ready list."""
+    last = s.shared[TAIL]
+    s.before[i] = last
+    s.after[i] = NONE
+    if last == NONE:
+        s.shared[HEAD] = i
+    else:
+        s.after[last] = i
+    s.shared[TAIL] = i
+    s.place[i] = READY
+
+
+def push_head(s: State, i: int) -> None:
+    """Put slot `i` at the head of the ready list."""
+    first = s.shared[HEAD]
+    s.before[i] = NONE
+    s.after[i] = first
+    if first == NONE:
+        s.shared[TAIL] = i
+    else:
+        s.before[first] = i
+    s.shared[HEAD] = i
+    s.place[i] = READY
+
+
+def push_sorted(s: State, i: int) -> None:
+    """Put slot `i` before the first that has lower priority, or the same and arrived later."""
+    j = s.shared[HEAD]
+    while j != NONE and (
+        s.priority[j] > s.priority[i]
+        or (s.priority[j] == s.priority[i] and s.arrival[j] < s.arrival[i])
+    ):
+        j = s.after[j]
+    if j == NONE:
+        push_tail(s, i)
+        return
+    first = s.before[j]
+    if first == NONE:
+        push_head(s, i)
+        return
+    s.after[first] = i
+    s.before[i] = first
+    s.after[i] = j
+    s.before[j] = i
+    s.place[i] = READY
+
+
+def unlink(s: State, i: int, place: int) -> None:
+    """Take slot `i` out of the ready list and note its new place."""
+    first = s.before[i]
+    last = s.after[i]
+    if first == NONE:
+        s.shared[HEAD] = last
+    else:
+        s.after[first] = last
+    if last == NONE:
+        s.shared[TAIL] = first
+    else:
+        s.before[last] = first
+    s.before[i] = NONE
+    s.after[i] = NONE
+    s.place[i] = place
+
+
+def take(s: State, i: int, size: int) -> None:
+    """Account for `size` bytes of slot `i` leaving the scheduler."""
+    s.left[i] -= size
+    s.credit[i] -= size
+    s.shared[CONNECTION_CREDIT] -= size
+
+
+def allowed(s: State, i: int, budget: int) -> int:
+    """Bytes slot `i` may send now: its data, both credits, the budget."""
+    return max(0, min(budget, s.left[i], s.credit[i], s.shared[CONNECTION_CREDIT]))

@@ -1,0 +1,1 @@
+"""The shared vocabulary of both worlds: scenario, trace, metrics, units, errors."""

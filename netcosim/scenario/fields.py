@@ -1,0 +1,49 @@
+"""Pydantic fields that are text with a unit in a file and an integer in the program."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, StringConstraints
+
+from netcosim.units import (
+    format_duration,
+    format_rate,
+    format_size,
+    parse_duration_ns,
+    parse_rate_bps,
+    parse_size_bytes,
+)
+
+
+def _quantity(parse: Callable[[str], int], example: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            return parse(value)
+        # An int is accepted only from the program itself, already in base units.
+        if isinstance(value, BaseUnits):
+            return int(value)
+        raise ValueError(f'must be text with a unit, such as "{example}"')
+
+    return read
+
+
+class BaseUnits(int):
+    """A number that the program vouches for: already bits/s, bytes or nanoseconds."""
+
+
+RateBps = Annotated[
+    int, BeforeValidator(_quantity(parse_rate_bps, "100mbit")), PlainSerializer(format_rate)
+]
+SizeBytes = Annotated[
+    int, BeforeValidator(_quantity(parse_size_bytes, "64KiB")), PlainSerializer(format_size)
+]
+DurationNs = Annotated[
+    int, BeforeValidator(_quantity(parse_duration_ns, "5ms")), PlainSerializer(format_duration)
+]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
+
+
+class Record(BaseModel):
+    """Frozen, complete when built, no key that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)

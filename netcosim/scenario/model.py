@@ -1,0 +1,147 @@
+"""A scenario: one description of a job, for both worlds.
+
+Plain specs and names only. Which disciplines, topologies or transports exist is known above;
+each door checks the names against its own registry.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from netcosim.scenario.fields import DurationNs, Name, RateBps, Record, SizeBytes
+
+MIN_RATE_BPS = 1_000_000
+
+Direction = Literal["pull", "pull-back", "push"]
+
+
+class LinkSpec(Record):
+    """One link, the same in both directions.
+
+    `model` is ``fair`` (one class per worker under the shared rate) or ``fifo`` (one bounded
+    queue). `delay` is one way. `queue` bounds the bottleneck's queue; None lets the link
+    model choose.
+    """
+
+    rate: Annotated[RateBps, Field(ge=MIN_RATE_BPS)]
+    model: Literal["fair", "fifo"] = "fair"
+    delay: DurationNs = 0
+    jitter: DurationNs = 0
+    loss: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    queue: Annotated[SizeBytes, Field(ge=3028)] | None = None
+
+    @property
+    def needs_netem(self) -> bool:
+        """Whether the kernel must have netem to emulate this link."""
+        return bool(self.delay or self.jitter or self.loss)
+
+
+class TcpSpec(Record):
+    """What is set for TCP inside the run's namespaces; None lets the emulation choose by rate."""
+
+    congestion_control: Name = "cubic"
+    send_buffer: Annotated[SizeBytes, Field(ge=4096)] | None = None
+    receive_buffer: Annotated[SizeBytes, Field(ge=4096)] | None = None
+    notsent_lowat: Annotated[SizeBytes, Field(ge=1024)] | None = None
+
+
+class ClusterSpec(Record):
+    """The machines and their links: a topology by name, a link for all, exceptions by link name."""
+
+    topology: Name = "pair"
+    servers: Annotated[int, Field(ge=1, le=64)] = 1
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    link: LinkSpec
+    links: dict[str, LinkSpec] = {}
+    switch: Literal["linuxbridge", "openvswitch"] = "linuxbridge"
+    tcp: TcpSpec = TcpSpec()
+
+
+class TensorSpec(Record):
+    """One tensor: its message's size, and when its sender has it ready after the burst's start."""
+
+    name: Name
+    size: Annotated[SizeBytes, Field(ge=1)]
+    ready: DurationNs = 0
+    priority: int = 0
+
+
+class WorkloadSpec(Record):
+    """A burst of tensors: a named set or a list, its scale, its direction, its arrivals.
+
+    `total` scales every tensor so that they come to this many bytes; with `scale_window` a
+    transport's window shrinks by the same factor. `spacing` is the time between the
+    hand-overs of successive tensors.
+    """
+
+    name: Name
+    set: Name | None = None
+    tensors: tuple[TensorSpec, ...] = ()
+    total: Annotated[SizeBytes, Field(ge=1)] | None = None
+    scale_window: bool = False
+    direction: Direction = "pull"
+    spacing: DurationNs = 0
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.set is None) == (not self.tensors):
+            raise ValueError("give either 'set' (a name) or 'tensors' (a list)")
+        names = [t.name for t in self.tensors]
+        if len(set(names)) != len(names):
+            raise ValueError("tensor names must differ")
+        return self
+
+
+class TransportSpec(Record):
+    """Who sends, who receives, and the settings of both.
+
+    `window` is the receiver's stream window; None keeps the implementation's default.
+    `discipline`, `options`, `credit` and `frame_size` are for our own h2 endpoints;
+    `whole_messages` asks gRPC to finish a message before the next one.
+    """
+
+    name: Name
+    sender: Name
+    receiver: Name
+    flow_control: bool = True
+    window: Annotated[SizeBytes, Field(ge=1, le=2**31 - 1)] | None = None
+    connection_window: Annotated[SizeBytes, Field(ge=65535, le=2**31 - 1)] | None = None
+    credit: Name | None = None
+    frame_size: Annotated[SizeBytes, Field(ge=16384, le=2**24 - 1)] | None = None
+    discipline: Name | None = None
+    options: dict[str, int | bool | str] = {}
+    whole_messages: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.flow_control and self.window is not None:
+            raise ValueError("'window' has no meaning with flow_control = false")
+        return self
+
+
+class PolicySpec(Record):
+    """What both worlds obey: the order of release and the placement of tensors on servers."""
+
+    order: Name = "as_listed"
+    placement: Name = "greedy"
+
+
+class Scenario(Record):
+    """The whole job. Its cells are every workload on every transport, `repetitions` bursts each."""
+
+    name: Name
+    description: str = ""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    repetitions: Annotated[int, Field(ge=1, le=1000)] = 3
+    cluster: ClusterSpec
+    policy: PolicySpec = PolicySpec()
+    workload: Annotated[tuple[WorkloadSpec, ...], Field(min_length=1)]
+    transport: Annotated[tuple[TransportSpec, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _distinct_names(self) -> Self:
+        for field in ("workload", "transport"):
+            names = [item.name for item in getattr(self, field)]
+            if len(set(names)) != len(names):
+                raise ValueError(f"names under '{field}' must differ")
+        return self

@@ -1,0 +1,1 @@
+"""The discrete-event world. Empty until the simulator is built; see docs/architecture.md."""

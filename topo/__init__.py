@@ -1,0 +1,1 @@
+"""What a cluster looks like: hosts, links, paths, and Mininet built from them."""
