@@ -1,0 +1,193 @@
+# Sourced by dev: installs what is missing. Uses $root, $venv and $python.
+#
+#   setup_python   the project's Python environment        (no root where a Python is there)
+#   setup_all      that, and the Debian packages of a run
+#
+# Both are silent when nothing is missing. A venv is believed only with its stamp,
+# and the stamp is written last: an interrupted set-up is done again.
+
+packages=(
+  mininet                        # mnexec; the Python module comes from the lock
+  bridge-utils ethtool iproute2  # Mininet's LinuxBridge, offloads, tc
+  iputils-ping iperf3 tcpdump    # measuring and capturing
+  util-linux procps kmod         # namespaces, processes, kernel features
+  ca-certificates                # for the package registries
+)
+
+note() { echo "dev: $*" >&2; }
+
+need_sudo() {
+  command -v sudo >/dev/null || refuse 3 "needs root, and there is no sudo; run it as root"
+}
+
+as_root() {
+  if ((EUID == 0)); then "$@"; return; fi
+  need_sudo
+  sudo -- "$@"
+}
+
+# Silent unless it fails; then the end of what it said.
+quietly() {
+  local log
+  log=$(mktemp)
+  if "$@" >"$log" 2>&1 </dev/null; then rm -f "$log"; return; fi
+  tail -n 40 "$log" >&2
+  rm -f "$log"
+  return 1
+}
+
+# --- Debian packages -----------------------------------------------------------------------
+
+missing_packages() {
+  local installed name
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+  for name in "$@"; do
+    [[ $'\n'$installed$'\n' == *$'\n'"installed $name"$'\n'* ]] || echo "$name"
+  done
+}
+
+# sudo drops DEBIAN_FRONTEND from the caller's environment, so it goes behind sudo.
+apt() {
+  as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8 \
+    apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+}
+
+ensure_packages() {
+  local missing
+  command -v dpkg-query >/dev/null || refuse 3 "needs Debian 12 or 13, or Ubuntu 24.04: no dpkg here"
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  as_root true || refuse 3 "packages are missing, and sudo does not let you install them: ${missing[*]}"
+  note "installing packages: ${missing[*]}"
+  quietly apt update || refuse 3 "apt-get update failed"
+  quietly apt install -y --no-install-recommends "${missing[@]}" || refuse 3 "apt-get install failed"
+}
+
+# --- Python --------------------------------------------------------------------------------
+
+# Candidates are run, not believed: a shim may lead nowhere, Debian's python3 lacks ensurepip
+# without python3-venv. Prints the interpreter itself, past shims and activated venvs.
+probe() {
+  "$1" -I -c '
+import ensurepip, platform, sys, sysconfig, venv
+assert (3, 11) <= sys.version_info < (3, 15), "the lock has wheels for these"
+assert platform.python_implementation() == "CPython" and sys.maxsize > 2**32
+assert not sysconfig.get_config_var("Py_GIL_DISABLED")
+print(sys._base_executable)' 2>/dev/null
+}
+
+find_python() {
+  local name
+  for name in python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11; do
+    probe "$name" && return
+  done
+  return 1
+}
+
+ensure_python() {
+  base_python=$(find_python) && return
+  ensure_packages python3 python3-venv
+  base_python=$(find_python) || refuse 3 "no Python 3.11 to 3.14 that can make a venv, and apt has none"
+}
+
+# --- the environment -----------------------------------------------------------------------
+
+digest() { sha256sum | cut -d' ' -f1; }
+
+# What the installed dependencies rest on. A venv whose Python is gone has no key.
+dependencies_key() {
+  local identity
+  identity=$("$python" -I -S -c 'import sys; print(sys.version_info[:2], sys.base_prefix)' \
+    2>/dev/null) || return 1
+  { echo "$venv" "$identity"; cat "$root/requirements.lock"; } | digest
+}
+
+# What the editable install rests on: its metadata and the packages it found.
+project_key() {
+  { echo "$root" "$root"/*/__init__.py; cat "$root/pyproject.toml"; } | digest
+}
+
+stamped() {  # stamped NAME KEY
+  [[ -n $2 && -f $venv/.stamp-$1 && $(<"$venv/.stamp-$1") == "$2" ]]
+}
+
+stamp() {
+  echo "$2" >"$venv/.stamp-$1.new"
+  mv "$venv/.stamp-$1.new" "$venv/.stamp-$1"
+}
+
+python_is_ready() {
+  stamped dependencies "$(dependencies_key)" && stamped project "$(project_key)"
+}
+
+pip() {  # nothing is left in pip's cache, nobody is asked
+  "$python" -m pip -q --disable-pip-version-check --no-input --no-cache-dir "$@"
+}
+
+# The stamps go first and the mark stays, so that it can be stopped at any point.
+empty_environment() {
+  if [[ -d $venv && ! -e $venv/.netcosim && ! -e $venv/pyvenv.cfg && -n $(ls -A "$venv") ]]; then
+    refuse 3 "$venv: holds something else than a Python environment; it stays as it is"
+  fi
+  mkdir -p "$venv"
+  touch "$venv/.netcosim"
+  rm -f "$venv"/.stamp-*
+  find "$venv" -mindepth 1 -maxdepth 1 ! -name .netcosim -exec rm -rf {} +
+}
+
+install_dependencies() {
+  note "making the Python environment in $venv (about a minute)"
+  empty_environment
+  quietly "$base_python" -m venv "$venv" || refuse 3 "$base_python -m venv failed"
+  quietly pip install --only-binary :all: --require-hashes -r "$root/requirements.lock" ||
+    refuse 3 "the locked dependencies could not be installed"
+  stamp dependencies "$(dependencies_key)"
+}
+
+install_project() {
+  rm -f "$venv/.stamp-project"
+  quietly pip install --no-deps --no-build-isolation -e "$root" ||
+    refuse 3 "the project could not be installed into $venv"
+  stamp project "$(project_key)"
+}
+
+# Holds the lock of the venv's folder; who waited finds the work done.
+make_environment() {
+  python_is_ready && return
+  stamped dependencies "$(dependencies_key)" || install_dependencies
+  install_project
+  if ((EUID == 0)); then
+    chown -R -h --reference="$(dirname "$venv")" "$venv"
+    give_back_checkout
+  fi
+}
+
+setup_python() {
+  local folder
+  python_is_ready && return
+  folder=$(dirname "$venv")
+  mkdir -p "$folder" 2>/dev/null || true
+  if [[ ! -w $folder ]]; then
+    ((EUID != 0)) || refuse 3 "$folder: cannot be written"
+    as_root env NETCOSIM_VENV="$venv" "$BASH" "$root/dev" setup
+    return
+  fi
+  ensure_packages ca-certificates
+  ensure_python
+  (
+    flock 9
+    make_environment
+  ) 9<"$folder"
+}
+
+setup_all() {
+  ensure_packages "${packages[@]}"
+  setup_python
+}
+
+# What root wrote into somebody's checkout becomes theirs; the venv has its own rule.
+give_back_checkout() {
+  [[ $(stat -c %u "$root") != 0 ]] || return 0
+  as_root find "$root" -xdev -path "$venv" -prune -o \
+    -user root -exec chown -h --reference="$root" {} +
+}
