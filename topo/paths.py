@@ -1,0 +1,53 @@
+"""Which links lie between two hosts, and who is on which side of a link."""
+
+from collections import deque
+
+from netcosim.errors import ScenarioError
+from topo.spec import NetLink, NetSpec
+
+
+def path_between(spec: NetSpec, source: str, destination: str) -> tuple[NetLink, ...]:
+    """The links from one node to another, in order; empty from a node to itself.
+
+    Raises
+    ------
+    ScenarioError
+        A node that the network does not have.
+    """
+    for name in (source, destination):
+        if name not in spec.node_names:
+            raise ScenarioError.at(
+                "path", name, f"unknown node; there are {', '.join(spec.node_names)}"
+            )
+    return _reach(spec, source)[destination]
+
+
+def bottleneck_bps(path: tuple[NetLink, ...]) -> int:
+    """The lowest rate of a path, in bits per second."""
+    return min(link.link.rate for link in path)
+
+
+def round_trip_ns(path: tuple[NetLink, ...]) -> int:
+    """Twice the configured one-way delays of a path, in nanoseconds; no queue, no serialisation."""
+    return 2 * sum(link.link.delay for link in path)
+
+
+def hosts_behind(spec: NetSpec, link: NetLink, node: str) -> frozenset[str]:
+    """The hosts on the side of `link` where `node`, one of its ends, is."""
+    reached = _reach(spec, node, without=link)
+    return frozenset(host.name for host in spec.hosts if host.name in reached)
+
+
+def _reach(
+    spec: NetSpec, start: str, without: NetLink | None = None
+) -> dict[str, tuple[NetLink, ...]]:
+    """The path to every node that can be reached, breadth first."""
+    paths: dict[str, tuple[NetLink, ...]] = {start: ()}
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        for link in spec.links:
+            if link != without and node in (link.a, link.b) and link.other(node) not in paths:
+                paths[link.other(node)] = (*paths[node], link)
+                queue.append(link.other(node))
+    return paths

@@ -1,0 +1,135 @@
+"""The plan of a network: hosts, switches and links as plain records.
+
+A plan is a tree: bridges without a spanning tree protocol would turn a loop into a storm, and
+in a tree there is one path between two hosts.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import LinkSpec
+
+Role = Literal["server", "worker"]
+SwitchKind = Literal["linuxbridge", "openvswitch"]
+
+# Linux allows 15 characters; Mininet appends "-eth" and the port's number.
+_LONGEST_NODE_NAME = 15 - len("-eth000")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HostSpec:
+    """A machine of the job."""
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SwitchSpec:
+    """A switch, and what it is made of."""
+
+    name: str
+    kind: SwitchKind = "linuxbridge"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NetLink:
+    """A link between nodes `a` and `b`, by name, with the same properties in both directions."""
+
+    name: str
+    a: str
+    b: str
+    link: LinkSpec
+
+    def other(self, node: str) -> str:
+        """The node at the end opposite to `node`."""
+        return self.b if node == self.a else self.a
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NetSpec:
+    """A whole network, checked when built.
+
+    Raises
+    ------
+    ScenarioError
+        A name twice, too long or unknown; a host without exactly one link; a node that
+        can't be reached; a loop.
+    """
+
+    hosts: tuple[HostSpec, ...]
+    switches: tuple[SwitchSpec, ...]
+    links: tuple[NetLink, ...]
+
+    def __post_init__(self) -> None:
+        """Check the plan."""
+        nodes = self.node_names
+        _check_names(nodes, "nodes")
+        _check_names([link.name for link in self.links], "links")
+        _check_ends(self.links, nodes)
+        _check_host_links(self.hosts, self.links)
+        _check_tree(nodes, self.links)
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """All hosts, then all switches."""
+        return (*(host.name for host in self.hosts), *(switch.name for switch in self.switches))
+
+    @property
+    def servers(self) -> tuple[HostSpec, ...]:
+        """The parameter servers, in order."""
+        return tuple(host for host in self.hosts if host.role == "server")
+
+    @property
+    def workers(self) -> tuple[HostSpec, ...]:
+        """The workers, in order."""
+        return tuple(host for host in self.hosts if host.role == "worker")
+
+
+def _check_names(names: Sequence[str], field: str) -> None:
+    for name in names:
+        if not 0 < len(name) <= _LONGEST_NODE_NAME:
+            raise ScenarioError.at(field, name, f"must have 1 to {_LONGEST_NODE_NAME} characters")
+        if names.count(name) > 1:
+            raise ScenarioError.at(field, name, "is there more than once; names must differ")
+
+
+def _check_ends(links: Iterable[NetLink], nodes: Sequence[str]) -> None:
+    pairs: dict[frozenset[str], str] = {}
+    for link in links:
+        for end in (link.a, link.b):
+            if end not in nodes:
+                raise ScenarioError.at(
+                    f"links.{link.name}", end, f"unknown node; there are {', '.join(nodes)}"
+                )
+        ends = frozenset((link.a, link.b))
+        if len(ends) == 1:
+            raise ScenarioError.at(f"links.{link.name}", link.a, "a link needs two different ends")
+        if ends in pairs:
+            raise ScenarioError.at(
+                f"links.{link.name}", f"{link.a}-{link.b}", f"duplicates link {pairs[ends]}"
+            )
+        pairs[ends] = link.name
+
+
+def _check_host_links(hosts: Iterable[HostSpec], links: Sequence[NetLink]) -> None:
+    for host in hosts:
+        count = sum(host.name in (link.a, link.b) for link in links)
+        if count != 1:
+            raise ScenarioError.at(f"hosts.{host.name}", f"{count} links", "must have exactly 1")
+
+
+def _check_tree(nodes: Sequence[str], links: Sequence[NetLink]) -> None:
+    reached = {nodes[0]} if nodes else set()
+    grown = True
+    while grown:
+        fresh = {link.other(n) for link in links for n in (link.a, link.b) if n in reached}
+        grown = not fresh <= reached
+        reached |= fresh
+    lost = [node for node in nodes if node not in reached]
+    if lost:
+        raise ScenarioError.at("nodes", lost[0], "is not connected to the rest")
+    if len(links) != len(nodes) - 1:
+        raise ScenarioError.at("links", f"{len(links)} links", "form a loop; must be a tree")
