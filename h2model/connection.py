@@ -187,19 +187,24 @@ class _Run:
             self._messages[plan.stream] = self._unsent[plan.stream] = plan.size_bytes
             self._at(float(plan.ready_ns), _ENQUEUE, plan.stream, plan.priority)
         while self._events:
-            now, _, kind, stream, value = heapq.heappop(self._events)
-            if kind == _ENQUEUE:
-                self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
-            elif kind == _CREDIT:
-                self._machine.credit(stream, value, round(now))
-            else:
-                self._wake_at = -1.0
+            now = self._events[0][0]
+            # What happens at one instant is known before the next decision falls.
+            while self._events and self._events[0][0] == now:
+                self._apply(*heapq.heappop(self._events))
             if self._machine.unfinished:
                 self._pump(now)
         self._machine.forget_credit()
         if any(self._unsent.values()):
             raise RuntimeError("the credit rule leaves the burst unfinished")
         return self._schedule()
+
+    def _apply(self, now: float, _: int, kind: int, stream: int, value: int) -> None:
+        if kind == _ENQUEUE:
+            self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
+        elif kind == _CREDIT:
+            self._machine.credit(stream, value, round(now))
+        else:
+            self._wake_at = -1.0
 
     def _at(self, time: float, kind: int, stream: int = 0, value: int = 0) -> None:
         heapq.heappush(self._events, (time, self._count, kind, stream, value))

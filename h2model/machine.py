@@ -179,7 +179,18 @@ class Machine:
 def _empty_state(capacity: int, options: list[int]) -> State:
     shared = [0] * SHARED_SIZE
     shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
-    per_slot = [[0] * capacity for _ in range(7)]
-    links = [[NONE] * capacity for _ in range(2)]
-    plan = [[0] * (capacity + 1) for _ in range(2)]
-    return State(*per_slot, *links, *plan, shared, options)
+    return State(
+        left=[0] * capacity,
+        credit=[0] * capacity,
+        priority=[0] * capacity,
+        arrival=[0] * capacity,
+        visits=[0] * capacity,
+        tag=[0] * capacity,
+        place=[OUT] * capacity,
+        before=[NONE] * capacity,
+        after=[NONE] * capacity,
+        plan_slot=[0] * (capacity + 1),
+        plan_bytes=[0] * (capacity + 1),
+        shared=shared,
+        option=options,
+    )

@@ -135,13 +135,15 @@ class Scenario(Record):
     repetitions: Annotated[int, Field(ge=1, le=1000)] = 3
     cluster: ClusterSpec
     policy: PolicySpec = PolicySpec()
-    workload: Annotated[tuple[WorkloadSpec, ...], Field(min_length=1)]
-    transport: Annotated[tuple[TransportSpec, ...], Field(min_length=1)]
+    workload: tuple[WorkloadSpec, ...]
+    transport: tuple[TransportSpec, ...]
 
     @model_validator(mode="after")
     def _distinct_names(self) -> Self:
         for field in ("workload", "transport"):
             names = [item.name for item in getattr(self, field)]
+            if not names:
+                raise ValueError(f"needs at least one '[[{field}]]'")
             if len(set(names)) != len(names):
                 raise ValueError(f"names under '{field}' must differ")
         return self

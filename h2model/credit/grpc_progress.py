@@ -1,0 +1,17 @@
+"""A gRPC receiver: as much ahead as the window, and at most 1 MiB of the message still needed.
+
+Source: C-core 1.41 to 1.85.1, src/core/ext/transport/chttp2/transport/flow_control.cc: the stream's
+announced window aims at the initial window plus min(bytes the reader still needs, 1 MiB).
+
+An update goes out when half of what the aim allows has been used up; C-core decides by an urgency
+that also looks at other writes, so the moment is an approximation.
+"""
+
+PROGRESS_BYTES = 1 << 20
+
+
+def grant(received_bytes: int, granted_bytes: int, window_bytes: int, message_bytes: int) -> int:
+    """Bytes of WINDOW_UPDATE to send now for the stream, 0 for none."""
+    aim = window_bytes + min(message_bytes - received_bytes, PROGRESS_BYTES)
+    left = granted_bytes - received_bytes
+    return aim - left if 2 * left <= aim else 0

@@ -1,0 +1,114 @@
+"""A scenario resolved into cells: which tensors go over which connection, in which order, when."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netcosim.errors import ScenarioError
+from netcosim.policies import load_order, load_placement
+from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
+from netcosim.tensors import scale_factor, scale_sizes, tensor_set
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One tensor on its way: `index` is its place in the workload, `ready_ns` after the start."""
+
+    tensor: str
+    index: int
+    size_bytes: int
+    ready_ns: int
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One workload on one transport.
+
+    `messages` holds, for every server, what each worker exchanges with it in order of release;
+    `window_bytes` is the transport's window after scaling.
+    """
+
+    name: str
+    workload: WorkloadSpec
+    transport: TransportSpec
+    messages: tuple[tuple[Message, ...], ...]
+    window_bytes: int | None
+
+    @property
+    def burst_bytes(self) -> int:
+        """Message bytes that one worker exchanges in a burst."""
+        return sum(m.size_bytes for server in self.messages for m in server)
+
+
+def resolve_cells(scenario: Scenario) -> tuple[Cell, ...]:
+    """All cells of a scenario, workloads first.
+
+    Random orders are drawn from the scenario's seed, the same for every transport.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown tensor set, order or placement, or a scale that leaves no bytes.
+    """
+    seeds = np.random.SeedSequence(scenario.seed).spawn(len(scenario.workload))
+    return tuple(
+        _cell(scenario, workload, transport, np.random.default_rng(seed))
+        for workload, seed in zip(scenario.workload, seeds, strict=True)
+        for transport in scenario.transport
+    )
+
+
+def _cell(
+    scenario: Scenario,
+    workload: WorkloadSpec,
+    transport: TransportSpec,
+    rng: np.random.Generator,
+) -> Cell:
+    named = _messages(workload)
+    sizes = [m.size_bytes for m in named]
+    order = load_order(scenario.policy.order)(sizes, rng)
+    servers = load_placement(scenario.policy.placement)(sizes, scenario.cluster.servers)
+    return Cell(
+        name=f"{workload.name}/{transport.name}",
+        workload=workload,
+        transport=transport,
+        messages=tuple(
+            tuple(named[i] for i in order if servers[i] == server)
+            for server in range(scenario.cluster.servers)
+        ),
+        window_bytes=_window(workload, transport),
+    )
+
+
+def _messages(workload: WorkloadSpec) -> list[Message]:
+    if workload.set is not None:
+        listed = [(name, size, 0, 0) for name, size in tensor_set(workload.set).tensors]
+    else:
+        listed = [(t.name, t.size, t.ready, t.priority) for t in workload.tensors]
+    sizes = scale_sizes([size for _, size, _, _ in listed], workload.total)
+    return [
+        Message(
+            tensor=name,
+            index=index,
+            size_bytes=size,
+            ready_ns=ready + index * workload.spacing,
+            priority=priority,
+        )
+        for index, ((name, _, ready, priority), size) in enumerate(zip(listed, sizes, strict=True))
+    ]
+
+
+def _window(workload: WorkloadSpec, transport: TransportSpec) -> int | None:
+    window = transport.window
+    if window is None or not workload.scale_window:
+        return window
+    listed = (
+        tensor_set(workload.set).tensors
+        if workload.set is not None
+        else tuple((t.name, t.size) for t in workload.tensors)
+    )
+    scaled = round(window * scale_factor([size for _, size in listed], workload.total))
+    if scaled < 1:
+        raise ScenarioError.at("window", window, "falls below one byte when scaled")
+    return scaled

@@ -1,0 +1,1 @@
+"""In which order tensors are handed to their connection."""

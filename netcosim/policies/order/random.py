@@ -1,0 +1,10 @@
+"""Tensors in a random order, drawn from the scenario's seed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def arrange(sizes_bytes: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """Return the tensors' indices in their order of release."""
+    return [int(i) for i in rng.permutation(len(sizes_bytes))]

@@ -1,0 +1,10 @@
+"""The smallest tensor first; ties as listed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def arrange(sizes_bytes: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """Return the tensors' indices in their order of release."""
+    return sorted(range(len(sizes_bytes)), key=sizes_bytes.__getitem__)

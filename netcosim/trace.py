@@ -1,0 +1,173 @@
+"""The trace that both worlds leave: one row a stream, in Parquet.
+
+All times are integer nanoseconds on the burst's own clock, whose zero is the first request's HEADERS
+at the requester (for a push: the first hand-over).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from netcosim.errors import StorageError
+
+World = Literal["emu", "predict", "sim"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A stream's uninterrupted time on the wire, and the payload bytes it moved."""
+
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """A time in which a stream had data left and no credit."""
+
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamRow:
+    """One stream of one burst, measured or predicted.
+
+    Attributes
+    ----------
+    world : where it comes from: emu (measured), predict (a model of one connection), sim
+    model : the discipline that predicted it; empty when measured
+    level : what the model knew: PREDICT, EXPLAIN or ORACLE; empty when measured
+    cell : workload/transport
+    burst : counts from 0 within the cell
+    valid : whether the burst may be scored
+    source, destination : hosts; the data flows from source to destination
+    connection : counts from 0 within the cell
+    stream : the HTTP/2 stream number
+    tensor, size_bytes : the message handed over
+    wire_bytes : DATA bytes, with gRPC's five-byte prefix, without frame headers and padding
+    requested_ns : request HEADERS at the requester; None where it was not seen
+    ready_ns : the sending application hands the message over, logged before the transport
+    start_ns : first DATA byte at the receiver
+    wire_end_ns : last DATA byte at the receiver
+    delivered_ns : the whole message is in the receiving application; None if unknown
+    services : service intervals in order
+    stalls : times without credit, in order
+    """
+
+    world: World
+    model: str = ""
+    level: str = ""
+    cell: str
+    burst: int
+    valid: bool = True
+    source: str
+    destination: str
+    connection: int
+    stream: int
+    tensor: str
+    size_bytes: int
+    wire_bytes: int
+    requested_ns: int | None = None
+    ready_ns: int
+    start_ns: int
+    wire_end_ns: int
+    delivered_ns: int | None = None
+    services: tuple[Service, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+
+
+_SERVICE = pa.struct([("start_ns", pa.int64()), ("end_ns", pa.int64()), ("size_bytes", pa.int64())])
+_STALL = pa.struct([("start_ns", pa.int64()), ("end_ns", pa.int64())])
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("world", pa.string(), nullable=False),
+        pa.field("model", pa.string(), nullable=False),
+        pa.field("level", pa.string(), nullable=False),
+        pa.field("cell", pa.string(), nullable=False),
+        pa.field("burst", pa.int32(), nullable=False),
+        pa.field("valid", pa.bool_(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("destination", pa.string(), nullable=False),
+        pa.field("connection", pa.int32(), nullable=False),
+        pa.field("stream", pa.int64(), nullable=False),
+        pa.field("tensor", pa.string(), nullable=False),
+        pa.field("size_bytes", pa.int64(), nullable=False),
+        pa.field("wire_bytes", pa.int64(), nullable=False),
+        pa.field("requested_ns", pa.int64()),
+        pa.field("ready_ns", pa.int64(), nullable=False),
+        pa.field("start_ns", pa.int64(), nullable=False),
+        pa.field("wire_end_ns", pa.int64(), nullable=False),
+        pa.field("delivered_ns", pa.int64()),
+        pa.field("services", pa.list_(_SERVICE), nullable=False),
+        pa.field("stalls", pa.list_(_STALL), nullable=False),
+    ],
+    metadata={"format": "netcosim-trace", "version": "1"},
+)
+
+Trace = tuple[StreamRow, ...]
+
+
+def write_trace(path: Path, rows: Iterable[StreamRow]) -> None:
+    """Write the rows as Parquet, at once or not at all.
+
+    Raises
+    ------
+    StorageError
+        The file can't be written.
+    """
+    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=SCHEMA)
+    partial = path.with_name(path.name + ".part")
+    try:
+        pq.write_table(table, partial, compression="zstd")
+        partial.replace(path)
+    except OSError as problem:
+        partial.unlink(missing_ok=True)
+        raise StorageError(f"{path}: can't be written: {problem.strerror or problem}") from None
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace that `write_trace` wrote.
+
+    Raises
+    ------
+    StorageError
+        The file can't be read, or is not a trace of this version.
+    """
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as problem:
+        reason = str(problem).splitlines()[0]
+        raise StorageError(f"{path}: can't be read as Parquet: {reason}") from None
+    metadata = table.schema.metadata or {}
+    if metadata.get(b"format") != b"netcosim-trace" or metadata.get(b"version") != b"1":
+        raise StorageError(f"{path}: is not a netcosim trace of version 1")
+    return tuple(_row(record) for record in table.to_pylist())
+
+
+def bursts(rows: Iterable[StreamRow]) -> dict[tuple[str, int], list[StreamRow]]:
+    """Group rows by (cell, burst), in order of appearance."""
+    groups: dict[tuple[str, int], list[StreamRow]] = {}
+    for row in rows:
+        groups.setdefault((row.cell, row.burst), []).append(row)
+    return groups
+
+
+def service_order(rows: Sequence[StreamRow]) -> tuple[tuple[int, int], ...]:
+    """The (connection, stream) of every service interval of one burst, by start time."""
+    starts = [(s.start_ns, r.connection, r.stream) for r in rows for s in r.services]
+    return tuple((connection, stream) for _, connection, stream in sorted(starts))
+
+
+def _row(record: dict[str, Any]) -> StreamRow:
+    known = {f.name for f in fields(StreamRow)}
+    values = {key: value for key, value in record.items() if key in known}
+    values["services"] = tuple(Service(**s) for s in values["services"])
+    values["stalls"] = tuple(Stall(**s) for s in values["stalls"])
+    return StreamRow(**values)
