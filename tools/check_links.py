@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[`~]*\s*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
-_LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
+_INLINE = r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)"
+_REFERENCE = r"^\[[^\]]+\]:\s*<?(\S+?)>?\s*$"
+_LINK = re.compile(f"{_INLINE}|{_REFERENCE}", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
@@ -59,12 +61,12 @@ def fault(document: Path, target: str, root: Path) -> str | None:
 
 def faults(root: Path) -> list[str]:
     """One line for each link that leads nowhere."""
-    found = []
-    for document in documents(root):
-        for target in links(document.read_text("utf-8")):
-            if wrong := fault(document, target, root):
-                found.append(f"{document.relative_to(root)}: {target}: {wrong}")
-    return found
+    return [
+        f"{document.relative_to(root)}: {target}: {wrong}"
+        for document in documents(root)
+        for target in links(document.read_text("utf-8"))
+        if (wrong := fault(document, target, root))
+    ]
 
 
 if __name__ == "__main__":
