@@ -1,0 +1,95 @@
+"""What gRPC requester and responders share: channel arguments, arming, the kernel's view."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from typing import Any
+
+import grpc
+
+from emu.remote.steering import (
+    BurstLog,
+    EndpointFailureError,
+    emit,
+    own_connection,
+    read_back,
+    unacknowledged_bytes,
+)
+
+UNLIMITED_BYTES = 2**31 - 1
+SAMPLE_S = 0.002
+CONNECT_TIMEOUT_S = 15
+
+
+def channel_options(settings: dict[str, Any]) -> list[tuple[str, int]]:
+    """Channel arguments, the same for both ends.
+
+    `grpc.http2.lookahead_bytes` is the stream window; it only holds with the bandwidth-delay
+    probe off (C-core, chttp2 transport).
+    """
+    options = [
+        ("grpc.max_receive_message_length", -1),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.so_reuseport", 0),
+    ]
+    window = settings.get("window_bytes")
+    if not settings.get("flow_control", True):
+        window = UNLIMITED_BYTES
+    if window:
+        options += [("grpc.http2.lookahead_bytes", window), ("grpc.http2.bdp_probe", 0)]
+    return options
+
+
+def version() -> str:
+    """Release of grpcio; old ones don't tell."""
+    return getattr(grpc, "__version__", "unknown")
+
+
+def announce_connected(port: int) -> None:
+    """Emit `connected` with the options of this process's own socket, if it can be found."""
+    sock = own_connection(port)
+    options = None
+    if sock is not None:
+        with sock:
+            options = read_back(sock)
+    emit("connected", tcp=options, release=version())
+
+
+def arm(command: dict[str, Any], log: BurstLog | None) -> BurstLog:
+    """Open the log of the next burst; `log` is the one under way, if any."""
+    if command["cmd"] != "burst":
+        raise EndpointFailureError(f"unknown command {command['cmd']!r}")
+    if log is not None:
+        raise EndpointFailureError(
+            f"burst {command['burst']} came while burst {log.number} is under way"
+        )
+    gc.collect()
+    return BurstLog(command)
+
+
+class Sampler:
+    """Asks the socket every two milliseconds how much is past gRPC's scheduler."""
+
+    def __init__(self, port: int, log: BurstLog) -> None:
+        self._log = log
+        self._sock = own_connection(port)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        if self._sock is None:
+            return
+        with self._sock:
+            while not self._over.wait(SAMPLE_S):
+                if time.time_ns() >= self._log.start_ns:
+                    self._log.sample(unacknowledged_bytes(self._sock))
+
+    def stop(self) -> None:
+        """Stop and wait for the thread."""
+        self._over.set()
+        self._thread.join()

@@ -1,0 +1,141 @@
+"""The sending side: the discipline decides, one DATA frame at a time, when the kernel has room."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from emu.remote.h2_headers import prefix
+from emu.remote.h2_wire import DEFAULT_FRAME_BYTES, Wire
+from emu.remote.steering import EndpointFailureError, unacknowledged_bytes
+from h2model.machine import BLOCKED, Machine
+
+POLL_S = 0.00025
+"""How long to wait before the socket is asked for room again."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Outgoing:
+    """A message handed over; `head` is what of gRPC's prefix is still to send."""
+
+    left_bytes: int
+    head: bytes
+    end_stream: bool
+    finished: Callable[[], None]
+
+
+class Sender:
+    """All messages that go out on one connection, in the order of the discipline."""
+
+    def __init__(self, wire: Wire, settings: Mapping[str, Any]) -> None:
+        self._wire = wire
+        self._grpc = bool(settings.get("grpc", False))
+        self._discipline: str = settings["discipline"]
+        self._options: Mapping[str, int | bool | str] = settings.get("options") or {}
+        self.frame_bytes: int = settings.get("frame_size_bytes") or DEFAULT_FRAME_BYTES
+        self._zeros = memoryview(bytes(self.frame_bytes))
+        self._machine: Machine | None = None
+        self._outgoing: dict[int, Outgoing] = {}
+        self._decided: tuple[int, int] | None = None
+        self.sample: Callable[[int], None] = lambda _: None
+
+    def start(self) -> None:
+        """Build the discipline from the windows that the peer has announced by now."""
+        h2 = self._wire.h2
+        if self.frame_bytes > h2.max_outbound_frame_size:
+            raise EndpointFailureError(
+                f"frame_size_bytes: {self.frame_bytes}: the receiver allows"
+                f" {h2.max_outbound_frame_size}"
+            )
+        try:
+            self._machine = Machine(
+                self._discipline,
+                options=self._options,
+                initial_window=h2.remote_settings.initial_window_size,
+                connection_window=h2.outbound_flow_control_window,
+            )
+        except ValueError as problem:
+            raise EndpointFailureError(f"discipline: {problem}") from None
+
+    def hand_over(
+        self,
+        stream: int,
+        size_bytes: int,
+        priority: int,
+        *,
+        end_stream: bool,
+        finished: Callable[[], None],
+    ) -> None:
+        """Take a message from the application; `finished` is called when the kernel has it all.
+
+        What may be sent is sent at once, before the next message is handed over.
+        """
+        head = prefix(size_bytes) if self._grpc else b""
+        total = size_bytes + len(head)
+        self._outgoing[stream] = Outgoing(
+            left_bytes=total, head=head, end_stream=end_stream, finished=finished
+        )
+        self.machine.enqueue(stream, total, time.time_ns(), priority=priority)
+        self.pump()
+
+    @property
+    def machine(self) -> Machine:
+        """The discipline; there is one once the peer's settings are known."""
+        if self._machine is None:
+            raise EndpointFailureError("a message was handed over before the connection was ready")
+        return self._machine
+
+    def credit(self, stream: int, size_bytes: int) -> None:
+        """Pass on a WINDOW_UPDATE."""
+        if self._machine is not None:
+            self._machine.credit(stream, size_bytes, time.time_ns())
+
+    def resize_windows(self, initial_window: int) -> None:
+        """Pass on a change of SETTINGS_INITIAL_WINDOW_SIZE."""
+        if self._machine is not None:
+            self._machine.resize_windows(initial_window, time.time_ns())
+
+    def forget(self) -> None:
+        """After a burst: drop credit that came too late to matter."""
+        if self._machine is not None:
+            self._machine.forget_credit()
+
+    def pump(self) -> float | None:
+        """Send while there is room; seconds to wait for more room, None if nothing may be sent."""
+        self._wire.flush()
+        while True:
+            if self._wire.stuck:
+                return None
+            self._account()
+            if not self._outgoing:
+                return None
+            if not self._wire.has_room(self.frame_bytes):
+                return POLL_S
+            stream, size = self.machine.next(self.frame_bytes, time.time_ns())
+            if stream == BLOCKED:
+                return None
+            self._decided = (stream, size)
+            self._send(stream, size)
+
+    def _send(self, stream: int, size: int) -> None:
+        message = self._outgoing[stream]
+        message.left_bytes -= size
+        payload: bytes | memoryview = self._zeros[:size]
+        if message.head:
+            payload = (message.head + bytes(size))[:size]
+            message.head = message.head[size:]
+        last = message.left_bytes == 0
+        self._wire.h2.send_data(stream, payload, end_stream=last and message.end_stream)
+        self._wire.flush()
+        self.sample(unacknowledged_bytes(self._wire.sock))
+
+    def _account(self) -> None:
+        """Once the kernel has all of the decided frame, tell the discipline and the application."""
+        if self._decided is None:
+            return
+        stream, size = self._decided
+        self._decided = None
+        self.machine.sent(stream, size, time.time_ns())
+        if self._outgoing[stream].left_bytes == 0:
+            self._outgoing.pop(stream).finished()
+            self._wire.flush()

@@ -1,0 +1,171 @@
+"""A TCP socket and the HTTP/2 state on it; knows how much it has handed to the kernel."""
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import Event
+from h2.exceptions import H2Error
+from h2.settings import SettingCodes, Settings
+
+from emu.remote.steering import (
+    TCP_NOTSENT_LOWAT,
+    EndpointFailureError,
+    unacknowledged_bytes,
+    unsent_bytes,
+)
+
+UNLIMITED_BYTES = 2**31 - 1
+FRAME_HEADER_BYTES = 9
+DEFAULT_WINDOW_BYTES = 65535
+DEFAULT_FRAME_BYTES = 16384
+DEFAULT_SEND_BYTES = 131072
+_READ_BYTES = 1 << 18
+_MANY_STREAMS = 2**20
+
+
+def prepare(sock: socket.socket, tcp: Mapping[str, Any], frame_bytes: int) -> None:
+    """Set what must be set before the socket connects or listens.
+
+    The kernel's send buffer is made larger than the bound that the wire itself keeps, so that
+    it never splits a frame; for the same reason TCP_NOTSENT_LOWAT stays off the socket and is
+    obeyed by `Wire.has_room`.
+    """
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNLIMITED_BYTES)
+    name = tcp.get("congestion_control")
+    if name:
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, str(name).encode())
+        except OSError as problem:
+            raise EndpointFailureError(
+                f"tcp.congestion_control: {name!r}: the kernel refuses it: {problem.strerror}"
+            ) from None
+    limit = tcp.get("send_buffer_bytes") or DEFAULT_SEND_BYTES
+    _force_buffer(sock, socket.SO_SNDBUF, 2 * limit + 4 * frame_bytes)
+    if tcp.get("receive_buffer_bytes"):
+        _force_buffer(sock, socket.SO_RCVBUF, tcp["receive_buffer_bytes"])
+
+
+def _force_buffer(sock: socket.socket, option: int, size_bytes: int) -> None:
+    """Set a buffer; SO_SNDBUFFORCE and SO_RCVBUFFORCE pass the system's maximum (root only)."""
+    force = 32 if option == socket.SO_SNDBUF else 33
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, force, size_bytes)
+    except PermissionError:
+        sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
+
+
+class Wire:
+    """One end of the connection: bytes in, events out; frames in, bytes out.
+
+    `limit_bytes` bounds what is past the scheduler: bytes in the socket not yet acknowledged.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        *,
+        client: bool,
+        settings: Mapping[str, Any],
+        tcp: Mapping[str, Any],
+    ) -> None:
+        self.sock = sock
+        sock.setblocking(False)
+        self.limit_bytes: int = tcp.get("send_buffer_bytes") or DEFAULT_SEND_BYTES
+        self._lowat_bytes: int | None = tcp.get("notsent_lowat_bytes")
+        self.h2 = H2Connection(
+            H2Configuration(
+                client_side=client,
+                header_encoding=None,
+                # Both ends are known; checking headers costs more than sending them.
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
+            )
+        )
+        self._pending = memoryview(b"")
+        self._announce(settings, client=client)
+
+    def _announce(self, settings: Mapping[str, Any], *, client: bool) -> None:
+        frame = settings.get("frame_size_bytes") or DEFAULT_FRAME_BYTES
+        window = inbound_window(settings)
+        self.h2.local_settings = Settings(
+            client=client,
+            initial_values={
+                SettingCodes.HEADER_TABLE_SIZE: 4096,
+                SettingCodes.MAX_CONCURRENT_STREAMS: _MANY_STREAMS,
+                SettingCodes.INITIAL_WINDOW_SIZE: window,
+                SettingCodes.MAX_FRAME_SIZE: frame,
+            },
+        )
+        self.h2.max_inbound_frame_size = frame
+        self.h2.initiate_connection()
+        extra = inbound_connection_window(settings) - DEFAULT_WINDOW_BYTES
+        if extra > 0:
+            self.h2.increment_flow_control_window(extra)
+        self.flush()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether bytes wait for the kernel to take them."""
+        return bool(self._pending)
+
+    def has_room(self, frame_bytes: int) -> bool:
+        """Whether the scheduler may decide: a whole frame more stays within the bound."""
+        if self._pending:
+            return False
+        if self._lowat_bytes is not None and unsent_bytes(self.sock) >= self._lowat_bytes:
+            return False
+        waiting = unacknowledged_bytes(self.sock)
+        return waiting == 0 or waiting + frame_bytes + FRAME_HEADER_BYTES <= self.limit_bytes
+
+    def flush(self) -> None:
+        """Hand the kernel all that h2 has ready; what it refuses stays pending."""
+        if self._pending:
+            self._write()
+        if not self._pending:
+            self._pending = memoryview(self.h2.data_to_send())
+            self._write()
+
+    def _write(self) -> None:
+        while self._pending:
+            try:
+                taken = self.sock.send(self._pending)
+            except BlockingIOError:
+                return
+            except OSError as problem:
+                raise EndpointFailureError(f"connection lost: {problem.strerror}") from None
+            self._pending = self._pending[taken:]
+
+    def receive(self) -> list[Event] | None:
+        """Read what has come; None when the peer has closed the connection."""
+        try:
+            data = self.sock.recv(_READ_BYTES)
+        except BlockingIOError:
+            return []
+        except OSError as problem:
+            raise EndpointFailureError(f"connection lost: {problem.strerror}") from None
+        if not data:
+            return None
+        try:
+            return list(self.h2.receive_data(data))
+        except H2Error as problem:
+            raise EndpointFailureError(f"HTTP/2 error: {problem}") from None
+
+
+def inbound_window(settings: Mapping[str, Any]) -> int:
+    """Initial window of the streams that this end receives."""
+    if not settings.get("flow_control", True):
+        return UNLIMITED_BYTES
+    return int(settings.get("window_bytes") or DEFAULT_WINDOW_BYTES)
+
+
+def inbound_connection_window(settings: Mapping[str, Any]) -> int:
+    """Window of the whole connection at this end; unlimited unless it was asked for."""
+    if not settings.get("flow_control", True):
+        return UNLIMITED_BYTES
+    return int(settings.get("connection_window_bytes") or UNLIMITED_BYTES)
