@@ -1,0 +1,1 @@
+"""Networks for real: built, shaped, read back, measured, torn down."""

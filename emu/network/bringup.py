@@ -1,0 +1,192 @@
+"""From a plan to a network that forwards: built, addressed, tuned, shaped, read back."""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from emu.network import commands, readback, tc, tcp
+from netcosim.errors import NetworkError
+from netcosim.scenario import TcpSpec
+from topo.mininet_build import PREFIX_BITS, BuiltNet, build_net
+from topo.paths import bottleneck_bps, hosts_behind, path_between, round_trip_ns
+from topo.spec import HostSpec, NetLink, NetSpec
+
+PORT_GROUP: Final = 77
+_OFFLOADS: Final = {
+    "tso": "tcp-segmentation-offload",
+    "gso": "generic-segmentation-offload",
+    "gro": "generic-receive-offload",
+}
+_FEATURE = re.compile(r"^\s*([a-z-]+): (on|off)")
+_FORWARDING: Final = "3"
+_FORWARDING_TIMEOUT_S: Final = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """One end of a link: its interface, the node it is in, and how it is shaped."""
+
+    link: NetLink
+    node: str
+    interface: str
+    shape: tc.Shape
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Applied:
+    """A network as brought up, with what was read back of it."""
+
+    built: BuiltNet
+    places: tuple[Place, ...]
+    sysctls: dict[str, dict[str, str]]
+    offloads: dict[str, dict[str, str]]
+
+
+def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Applied:
+    """Build and configure everything; the caller tears down `Applied.built`.
+
+    Raises
+    ------
+    NetworkError
+        A command failed, or something reads back different from what was asked for.
+    """
+    log(f"building {len(spec.hosts)} hosts, {len(spec.links)} links")
+    tcp.quiet_namespace()
+    built = build_net(spec)
+    places = _places(spec, built)
+    log("addresses, TCP settings, shaping")
+    sysctls, offloads = {}, {}
+    for host in spec.hosts:
+        chosen = _sysctls_for(spec, host, wishes)
+        neighbours = _neighbours(spec, host, built)
+
+        sysctls[host.name] = commands.within(
+            built.pid(host.name), partial(_configure, built, host.name, chosen, neighbours, wishes)
+        )
+    for node in spec.node_names:
+        mine = [place for place in places if place.node == node]
+        offloads.update(commands.within(built.pid(node), partial(_shape, mine)))
+    _ports_ready(spec, places)
+    return Applied(built=built, places=places, sysctls=sysctls, offloads=offloads)
+
+
+def _configure(
+    built: BuiltNet, host: str, chosen: dict[str, str], arp: list[list[str]], wishes: TcpSpec
+) -> dict[str, str]:
+    tcp.quiet_namespace()
+    found = tcp.apply_sysctls(chosen)
+    tcp.route_with_congestion_control(
+        built.host_interface(host), built.addresses[host], PREFIX_BITS, wishes.congestion_control
+    )
+    commands.run_batch("ip", arp)
+    return found
+
+
+def _places(spec: NetSpec, built: BuiltNet) -> tuple[Place, ...]:
+    return tuple(
+        Place(
+            link=link,
+            node=node,
+            interface=built.interfaces[link.name, node],
+            shape=tc.plan_shape(link.link, _crossing(spec, link, node, built.addresses)),
+        )
+        for link in spec.links
+        for node in (link.a, link.b)
+    )
+
+
+def _crossing(spec: NetSpec, link: NetLink, node: str, addresses: dict[str, str]) -> list[tc.Match]:
+    """The workers whose exchange with a server leaves `node` over `link`."""
+    behind = hosts_behind(spec, link, node)
+    down, up = (
+        [w.name for w in spec.workers if (w.name in behind) == inside]
+        if any((s.name in behind) != inside for s in spec.servers)
+        else []
+        for inside in (False, True)
+    )
+    return [
+        *(tc.Match(address=addresses[name], side="dst") for name in down),
+        *(tc.Match(address=addresses[name], side="src") for name in up),
+    ]
+
+
+def _sysctls_for(spec: NetSpec, host: HostSpec, wishes: TcpSpec) -> dict[str, str]:
+    paths = [path_between(spec, host.name, peer.name) for peer in spec.hosts if peer != host]
+    return tcp.choose_sysctls(
+        wishes,
+        max(bottleneck_bps(path) for path in paths),
+        max(round_trip_ns(path) for path in paths),
+    )
+
+
+def _neighbours(spec: NetSpec, host: HostSpec, built: BuiltNet) -> list[list[str]]:
+    """Static ARP, so that no burst begins with a question."""
+    device = built.host_interface(host.name)
+    return [
+        f"neigh replace {built.addresses[peer.name]} lladdr {built.macs[peer.name]} "
+        f"dev {device} nud permanent".split()
+        for peer in spec.hosts
+        if peer != host
+    ]
+
+
+def _shape(places: list[Place]) -> dict[str, dict[str, str]]:
+    """Offloads off and tc on, for all interfaces of one namespace; read back and compared."""
+    offloads = {}
+    for place in places:
+        words = [word for short in _OFFLOADS for word in (short, "off")]
+        commands.run(["ethtool", "-K", place.interface, *words])
+        offloads[place.interface] = _read_offloads(place.interface)
+    commands.run_batch("tc", [c for p in places for c in p.shape.commands(p.interface)])
+    qdiscs = readback.parse_qdiscs(commands.run(["tc", "-j", "-s", "qdisc", "show"]))
+    for place in places:
+        classes = commands.run(["tc", "class", "show", "dev", place.interface])
+        found = readback.ReadBack(
+            qdiscs=qdiscs.get(place.interface, {}), classes=readback.parse_classes(classes)
+        )
+        problem = readback.mismatch(place.shape, place.interface, found)
+        if problem:
+            raise NetworkError(problem)
+    return offloads
+
+
+def _read_offloads(interface: str) -> dict[str, str]:
+    found = {}
+    for line in commands.run(["ethtool", "-k", interface]).splitlines():
+        match = _FEATURE.match(line)
+        if match and match[1] in _OFFLOADS.values():
+            found[match[1]] = match[2]
+    for name in _OFFLOADS.values():
+        if found.get(name) != "off":
+            raise NetworkError(f"ethtool -K {interface}: {name} is {found.get(name)}, not off")
+    return found
+
+
+def _ports_ready(spec: NetSpec, places: tuple[Place, ...]) -> None:
+    """Wait until every port of every bridge forwards: what comes earlier is lost."""
+    switches = {switch.name: switch.kind for switch in spec.switches}
+    ports = [place.interface for place in places if place.node in switches]
+    batch = [["link", "set", "dev", port, "group", str(PORT_GROUP)] for port in ports]
+    for name, kind in switches.items():
+        if kind == "linuxbridge":
+            batch.append(["link", "set", "dev", name, "type", "bridge", "mcast_snooping", "0"])
+    commands.run_batch("ip", batch)
+    deadline = time.monotonic() + _FORWARDING_TIMEOUT_S
+    waiting = [p.interface for p in places if switches.get(p.node) == "linuxbridge"]
+    while waiting:
+        waiting = [port for port in waiting if not _forwards(port)]
+        if waiting and time.monotonic() > deadline:
+            raise NetworkError(f"bridge port {waiting[0]} does not forward")
+        time.sleep(0.005 if waiting else 0)
+
+
+def _forwards(port: str) -> bool:
+    try:
+        state = Path(f"/sys/class/net/{port}/brport/state").read_text().strip()
+    except OSError:
+        return False
+    return state == _FORWARDING

@@ -1,0 +1,192 @@
+"""How one direction of a link is shaped: from its properties to tc commands, without running them.
+
+On the interface through which a direction of a link is entered stands::
+
+    netem 1:                      if the link has delay, jitter or loss
+      htb 2:                      the rate
+        class 2:1                 the link's whole rate
+          class 2:10, 2:11, ..    model fair: one per worker, each with a bfifo
+          class 2:f               all else (model fair), or all (model fifo), with a bfifo
+
+netem comes first: its queue is the wire in flight and never full, so that the bfifo behind it is
+the bottleneck's queue, bounded in bytes.
+
+In the model ``fair`` every class is guaranteed its part and may borrow up to the whole rate; what
+is unused is dealt out a frame at a time (quantum 1514). HTB counts frames of 1514 bytes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from netcosim.scenario import LinkSpec
+
+FRAME_BYTES: Final = 1514
+# The bucket must hold what the rate brings while the timer or the processor is late, else that is
+# lost for good; yet a full bucket leaves at line speed, so it shortens a burst after a pause by
+# as much. 2 ms of the rate: 25 kB at 100 Mbit/s.
+BUCKET_S: Final = 0.002
+_LEAST_BUCKET_BYTES: Final = 2 * FRAME_BYTES
+# fair: no drops, since all senders' buffers together are smaller.
+FAIR_QUEUE_BYTES: Final = 64 * 2**20
+# fifo: 12 ms of the rate, 150 kB at 100 Mbit/s, and never less than 30 frames.
+FIFO_QUEUE_S: Final = 0.012
+_LEAST_FIFO_BYTES: Final = 30 * FRAME_BYTES
+_NETEM_PACKETS: Final = 1_000_000
+_REST: Final = "2:f"
+
+Side = Literal["src", "dst"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Match:
+    """The packets of one worker: its address, as source or as destination."""
+
+    address: str
+    side: Side
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Netem:
+    """Delay, jitter and loss; `loss` is a probability."""
+
+    delay_ns: int
+    jitter_ns: int
+    loss: float
+
+    def argv(self, interface: str) -> list[str]:
+        """Return tc's arguments that make it."""
+        words = ["qdisc", "add", "dev", interface, "root", "handle", "1:", "netem"]
+        words += ["limit", str(_NETEM_PACKETS)]
+        if self.delay_ns or self.jitter_ns:
+            words += ["delay", _microseconds(self.delay_ns)]
+        if self.jitter_ns:
+            words += [_microseconds(self.jitter_ns)]
+        if self.loss:
+            words += ["loss", "random", f"{self.loss * 100:.7f}%"]
+        return words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HtbClass:
+    """A class with its guaranteed rate and its ceiling, and a bfifo if it is a leaf."""
+
+    classid: str
+    parent: str
+    rate_bps: int
+    ceil_bps: int
+    burst_bytes: int
+    cburst_bytes: int
+    queue_bytes: int | None = None
+
+    @property
+    def queue_handle(self) -> str:
+        """The handle of its bfifo."""
+        return f"{0x100 + int(self.classid.partition(':')[2], 16):x}:"
+
+    def argv(self, interface: str) -> list[str]:
+        """Return tc's arguments that make the class."""
+        words = ["class", "add", "dev", interface, "parent", self.parent]
+        words += ["classid", self.classid, "htb"]
+        words += ["rate", f"{self.rate_bps}bit", "ceil", f"{self.ceil_bps}bit"]
+        words += ["burst", str(self.burst_bytes), "cburst", str(self.cburst_bytes)]
+        return [*words, "quantum", str(FRAME_BYTES)]
+
+    def queue_argv(self, interface: str) -> list[str]:
+        """Return tc's arguments that make its queue."""
+        words = ["qdisc", "add", "dev", interface, "parent", self.classid]
+        return [*words, "handle", self.queue_handle, "bfifo", "limit", str(self.queue_bytes)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """Everything that stands on one interface."""
+
+    netem: Netem | None
+    classes: tuple[HtbClass, ...]
+    matches: dict[str, Match] = field(default_factory=dict)
+
+    @property
+    def htb_parent(self) -> str:
+        """Where HTB hangs."""
+        return "root" if self.netem is None else "1:1"
+
+    @property
+    def bucket_bytes(self) -> int:
+        """How many bytes leave at line speed after a pause."""
+        return self.classes[0].burst_bytes
+
+    def commands(self, interface: str) -> list[list[str]]:
+        """Return tc's arguments, one list a command, in order."""
+        where = ["root"] if self.netem is None else ["parent", "1:1"]
+        htb = ["qdisc", "add", "dev", interface, *where, "handle", "2:", "htb", "default", "f"]
+        leaves = [leaf for leaf in self.classes if leaf.queue_bytes is not None]
+        return [
+            *([self.netem.argv(interface)] if self.netem else []),
+            htb,
+            *(each.argv(interface) for each in self.classes),
+            *(leaf.queue_argv(interface) for leaf in leaves),
+            *(_filter(interface, classid, match) for classid, match in self.matches.items()),
+        ]
+
+
+def plan_shape(link: LinkSpec, workers: Sequence[Match]) -> Shape:
+    """Plan one direction of a link.
+
+    Parameters
+    ----------
+    link
+        Its properties.
+    workers
+        The workers whose traffic crosses it in this direction, for the model ``fair``.
+    """
+    bucket = max(_LEAST_BUCKET_BYTES, round(link.rate / 8 * BUCKET_S))
+    whole = _htb_class("2:1", "2:", link.rate, link.rate, bucket, bucket, None)
+    netem = (
+        Netem(delay_ns=link.delay, jitter_ns=link.jitter, loss=link.loss)
+        if link.needs_netem
+        else None
+    )
+    queue = queue_bytes(link)
+    if link.model == "fifo":
+        only = _htb_class(_REST, "2:1", link.rate, link.rate, bucket, bucket, queue)
+        return Shape(netem=netem, classes=(whole, only))
+    parts = len(workers) + 1
+    share = max(8, link.rate // parts)
+    burst = max(_LEAST_BUCKET_BYTES, bucket // parts)
+    names = [f"2:{0x10 + i:x}" for i in range(len(workers))]
+    leaves = [_htb_class(n, "2:1", share, link.rate, burst, bucket, queue) for n in [*names, _REST]]
+    matches = dict(zip(names, workers, strict=True))
+    return Shape(netem=netem, classes=(whole, *leaves), matches=matches)
+
+
+def queue_bytes(link: LinkSpec) -> int:
+    """Bytes that wait for the link in one queue: as asked for, or as its model chooses."""
+    if link.queue is not None:
+        return link.queue
+    if link.model == "fair":
+        return FAIR_QUEUE_BYTES
+    return max(_LEAST_FIFO_BYTES, round(link.rate / 8 * FIFO_QUEUE_S))
+
+
+def _htb_class(
+    classid: str, parent: str, rate: int, ceil: int, burst: int, cburst: int, queue: int | None
+) -> HtbClass:
+    return HtbClass(
+        classid=classid,
+        parent=parent,
+        rate_bps=rate,
+        ceil_bps=ceil,
+        burst_bytes=burst,
+        cburst_bytes=cburst,
+        queue_bytes=queue,
+    )
+
+
+def _filter(interface: str, classid: str, match: Match) -> list[str]:
+    words = ["filter", "add", "dev", interface, "parent", "2:", "protocol", "ip", "prio", "1"]
+    return [*words, "u32", "match", "ip", match.side, f"{match.address}/32", "flowid", classid]
+
+
+def _microseconds(duration_ns: int) -> str:
+    return f"{duration_ns / 1000:.3f}us"

@@ -1,0 +1,113 @@
+"""TCP of the run's hosts: sysctls chosen by rate, set inside their namespaces, read back."""
+
+import ipaddress
+from pathlib import Path
+from typing import Final
+
+from emu.network import commands
+from netcosim.errors import NetworkError
+from netcosim.scenario import TcpSpec
+
+# A sender keeps about this much of its rate in the kernel: enough for a process that is late
+# by a few ms, little enough that what is past the scheduler stays small.
+SEND_BUFFER_S: Final = 0.005
+_LEAST_SEND_BYTES: Final = 64 * 2**10
+# Never the limit: no application here lags by that much.
+_RECEIVE_START_BYTES: Final = 6 * 2**20
+_RECEIVE_LIMIT_BYTES: Final = 64 * 2**20
+_LEAST_BYTES: Final = 4096
+_ROOT: Final = Path("/proc/sys")
+
+
+def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str, str]:
+    """Choose a host's sysctls.
+
+    Parameters
+    ----------
+    tcp
+        The wishes; what is None is chosen here.
+    rate_bps
+        The highest rate at which the host can send to a peer.
+    round_trip_ns
+        The longest configured round trip to a peer; the send buffer must cover it.
+
+    Returns
+    -------
+    dict
+        Path below ``/proc/sys`` and value. A buffer that was asked for is fixed: autotuning has
+        no room.
+    """
+    send = tcp.send_buffer or default_send_buffer(rate_bps, round_trip_ns)
+    receive_start = tcp.receive_buffer or _RECEIVE_START_BYTES
+    receive_limit = tcp.receive_buffer or _RECEIVE_LIMIT_BYTES
+    chosen = {
+        "net/ipv4/tcp_wmem": f"{_LEAST_BYTES} {send} {send}",
+        "net/ipv4/tcp_rmem": f"{_LEAST_BYTES} {receive_start} {receive_limit}",
+        # What one connection learnt must not steer the next one.
+        "net/ipv4/tcp_no_metrics_save": "1",
+    }
+    if tcp.notsent_lowat is not None:
+        chosen["net/ipv4/tcp_notsent_lowat"] = str(tcp.notsent_lowat)
+    return chosen
+
+
+def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
+    """Bytes for a sender at this rate: 5 ms and the configured round trip, at least 64 KiB."""
+    covered_s = SEND_BUFFER_S + round_trip_ns / 1e9
+    return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s))
+
+
+def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:
+    """Set sysctls of the network namespace the calling thread is in; return them as read back.
+
+    Raises
+    ------
+    NetworkError
+        One could not be set, or reads back as something else.
+    """
+    found = {}
+    for name, value in chosen.items():
+        path = _ROOT / name
+        try:
+            path.write_text(value)
+            found[name] = " ".join(path.read_text().split())
+        except OSError as problem:
+            raise NetworkError(f"sysctl {name} = {value}: {problem.strerror}") from None
+        if found[name] != value:
+            raise NetworkError(f"sysctl {name}: is {found[name]}, asked for {value}")
+    return found
+
+
+def route_with_congestion_control(interface: str, address: str, prefix: int, name: str) -> None:
+    """Have every connection through the interface use this congestion control.
+
+    The route says so, since outside the first namespace the sysctl takes only what the host
+    allows to everybody. It is read back.
+
+    Raises
+    ------
+    NetworkError
+        It could not be set.
+    """
+    subnet = str(ipaddress.ip_interface(f"{address}/{prefix}").network)
+    route = [subnet, "dev", interface, "scope", "link", "src", address]
+    command = ["ip", "route", "replace", *route, "proto", "kernel", "congctl", name]
+    commands.run(command)
+    found = commands.run(["ip", "route", "show", subnet, "dev", interface])
+    if f"congctl {name}" not in found:
+        raise NetworkError(f"{' '.join(command)}: reads back as {found.strip()}")
+
+
+def quiet_namespace() -> None:
+    """Keep what nobody asked for off the wire: IPv6 discovery, and netfilter under a bridge."""
+    for name in (
+        "net/ipv6/conf/all/disable_ipv6",
+        "net/ipv6/conf/default/disable_ipv6",
+    ):
+        if (_ROOT / name).exists():
+            apply_sysctls({name: "1"})
+    # Kernels before 5.3 have these for the whole machine, and show them only outside.
+    for table in ("arp", "ip", "ip6"):
+        name = f"net/bridge/bridge-nf-call-{table}tables"
+        if (_ROOT / name).exists():
+            apply_sysctls({name: "0"})
