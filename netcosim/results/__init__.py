@@ -1,0 +1,1 @@
+"""The results folder: its files, their fields and schemas."""

@@ -1,0 +1,187 @@
+"""A cell's summary from its rows: what was measured, how far each model was off."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netcosim.compare import ModelScore, score
+from netcosim.metrics import ErrorStats
+from netcosim.results.summary import CellSummary, Errors, ModelResult
+from netcosim.results.verdict import DISCRIMINATING, verdict
+from netcosim.trace import StreamRow, bursts
+from netcosim.units import format_size
+
+LEVEL = "PREDICT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFacts:
+    """What is known of a cell besides its rows.
+
+    `capacity_bps` is the TCP goodput that the cell's links delivered before the run;
+    `invalid_bursts` counts the attempts that may not be scored.
+    """
+
+    workload: str
+    transport: str
+    sender: str
+    receiver: str
+    direction: str
+    flow_control: bool
+    window_bytes: int | None
+    configured_discipline: str | None
+    capacity_bps: float
+    invalid_bursts: int
+
+    @property
+    def cell(self) -> str:
+        """The cell's name in traces."""
+        return f"{self.workload}/{self.transport}"
+
+    @property
+    def subject(self) -> str:
+        """What a sentence about this cell is about."""
+        ends = self.sender if self.sender == self.receiver else f"{self.sender} to {self.receiver}"
+        control = "on" if self.flow_control else "off"
+        window = "" if self.window_bytes is None else f" (window {format_size(self.window_bytes)})"
+        return f"{ends} with flow control {control}{window}"
+
+
+def summarise_cell(
+    facts: CellFacts, measured: Iterable[StreamRow], predicted: Iterable[StreamRow]
+) -> CellSummary:
+    """Score every model on the cell's valid bursts and say what was seen.
+
+    Parameters
+    ----------
+    facts
+        The cell and its settings.
+    measured, predicted
+        Rows of traces; those of other cells and of invalid bursts are passed over.
+
+    Raises
+    ------
+    ValueError
+        A prediction lacks a stream of its burst, or has one that was not measured.
+    """
+    truth = [row for row in measured if row.cell == facts.cell and row.valid]
+    claims = [row for row in predicted if row.cell == facts.cell]
+    groups = list(bursts(truth).values())
+    models = model_results(score(truth, claims))
+    judged = [model for model in models if model.level == LEVEL]
+    separations = model_separations(truth, claims)
+    separation = max(separations.values(), default=0.0)
+    goodput = _goodput_bps(groups)
+    return CellSummary(
+        cell=facts.cell,
+        workload=facts.workload,
+        transport=facts.transport,
+        sender=facts.sender,
+        receiver=facts.receiver,
+        direction=facts.direction,
+        flow_control=facts.flow_control,
+        window_bytes=facts.window_bytes,
+        configured_discipline=facts.configured_discipline,
+        valid_bursts=len(groups),
+        invalid_bursts=facts.invalid_bursts,
+        streams=len(groups[0]) if groups else 0,
+        burst_bytes=sum(row.size_bytes for row in groups[0]) if groups else 0,
+        burst_length_ns=round(_mean([_length_ns(rows) for rows in groups])),
+        goodput_bps=goodput,
+        utilisation=goodput / facts.capacity_bps,
+        stalls=round(_mean([sum(len(row.stalls) for row in rows) for rows in groups])),
+        link_stall_ns=round(_mean([link_stall_ns(rows) for rows in groups])),
+        visits=_mean([len(row.services) for row in truth]),
+        models=models,
+        best=judged[0].model if judged else None,
+        separation=separation,
+        discriminating=separation >= DISCRIMINATING,
+        verdict=verdict(
+            facts.subject, judged, separation, separations, facts.configured_discipline
+        ),
+    )
+
+
+def model_results(scores: Iterable[ModelScore]) -> tuple[ModelResult, ...]:
+    """The scores as they stand in the summary: PREDICT first, then best first."""
+    results = [
+        ModelResult(
+            model=s.model,
+            level=s.level,  # the record itself refuses other levels
+            bursts=s.bursts,
+            orders_equal=s.orders_equal,
+            wire=_errors(s.wire),
+            wire_secondary=_errors(s.wire_secondary),
+            delivered=None if s.delivered is None else _errors(s.delivered),
+        )
+        for s in scores
+    ]
+    return tuple(sorted(results, key=lambda r: (r.level != LEVEL, r.level, r.wire.mean, r.model)))
+
+
+def model_separations(
+    measured: Iterable[StreamRow], predicted: Iterable[StreamRow]
+) -> dict[frozenset[str], float]:
+    """How far the PREDICT ends of each two models are apart: the mean over the burst's length."""
+    lengths = {where: _length_ns(rows) for where, rows in bursts(measured).items()}
+    ends: dict[str, dict[tuple[int, int, int], float]] = {}
+    for row in predicted:
+        length = lengths.get((row.cell, row.burst))
+        if length and row.level == LEVEL:
+            key = (row.burst, row.connection, row.stream)
+            ends.setdefault(row.model, {})[key] = row.wire_end_ns / length
+    return {
+        frozenset((one, other)): _distance(ends[one], ends[other])
+        for one, other in itertools.combinations(ends, 2)
+    }
+
+
+def link_stall_ns(rows: Sequence[StreamRow]) -> int:
+    """How long nothing of a burst was on the wire while a stream waited for credit."""
+    edges: list[tuple[int, int, int]] = []
+    for row in rows:
+        for service in row.services:
+            edges += [(service.start_ns, 1, 0), (service.end_ns, -1, 0)]
+        for stall in row.stalls:
+            edges += [(stall.start_ns, 0, 1), (stall.end_ns, 0, -1)]
+    total = served = waiting = previous = 0
+    for time, service_step, stall_step in sorted(edges):
+        if served == 0 and waiting > 0:
+            total += time - previous
+        served += service_step
+        waiting += stall_step
+        previous = time
+    return total
+
+
+def _distance(
+    one: Mapping[tuple[int, int, int], float], other: Mapping[tuple[int, int, int], float]
+) -> float:
+    return _mean([abs(end - other[key]) for key, end in one.items() if key in other])
+
+
+def _length_ns(rows: Iterable[StreamRow]) -> int:
+    return max(row.wire_end_ns for row in rows)
+
+
+def _goodput_bps(groups: Sequence[Sequence[StreamRow]]) -> float:
+    moved = sum(row.wire_bytes for rows in groups for row in rows)
+    time_ns = sum(_length_ns(rows) - min(r.start_ns for r in rows) for rows in groups)
+    return moved * 8e9 / time_ns if time_ns else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+def _errors(stats: ErrorStats) -> Errors:
+    return Errors(
+        streams=stats.streams,
+        mean=stats.mean,
+        median=stats.median,
+        p95=stats.p95,
+        p99=stats.p99,
+        max=stats.max,
+    )

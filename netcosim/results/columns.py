@@ -1,0 +1,73 @@
+"""What the columns of the Parquet files mean, for whoever opens one without this project."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from netcosim.results import windows
+from netcosim.results.records import dump_json
+from netcosim.trace import SCHEMA as TRACE_SCHEMA
+
+_CLOCK: Final = "integer nanoseconds on the burst's own clock"
+ZERO: Final = "zero is the first request's HEADERS at the requester; for a push the first hand-over"
+
+TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "world": "emu: measured; predict: a model of one connection; sim: simulated",
+        "model": "the discipline that predicted the row; empty when measured",
+        "level": "what the model knew: PREDICT, EXPLAIN or ORACLE; empty when measured",
+        "cell": "workload/transport",
+        "burst": "number within the cell, from 0",
+        "valid": "whether the burst may be scored",
+        "source": "host that sends the data",
+        "destination": "host that receives the data",
+        "connection": "number within the cell, from 0",
+        "stream": "HTTP/2 stream number",
+        "tensor": "name of the message handed over",
+        "size_bytes": "its size",
+        "wire_bytes": "DATA bytes: with gRPC's five-byte prefix, without frame headers and padding",
+        "requested_ns": "request HEADERS at the requester; null where it was not seen",
+        "ready_ns": "the sending application hands the message over, logged before the transport",
+        "start_ns": "first DATA byte at the receiver",
+        "wire_end_ns": "last DATA byte at the receiver",
+        "delivered_ns": "the whole message is in the receiving application; null if unknown",
+        "services": "service intervals in order: from when to when, and DATA bytes moved",
+        "stalls": "times in which the stream had data left and no credit, in order",
+    }
+)
+
+WINDOW_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "cell": "workload/transport",
+        "burst": "number within the cell, from 0",
+        "connection": "number within the cell, from 0",
+        "stream": "HTTP/2 stream number; 0 for the credit of the whole connection",
+        "time_ns": "when the credit holds, at the receiver",
+        "credit_bytes": "window announced so far less DATA bytes arrived so far; straight lines"
+        " between rows, two rows at one time where it jumps",
+    }
+)
+
+
+def trace_columns() -> str:
+    """The columns of `trace.parquet` and `predictions.parquet` as JSON."""
+    return _describe("netcosim-trace", TRACE_SCHEMA, TRACE_COLUMNS)
+
+
+def window_columns() -> str:
+    """The columns of `windows.parquet` as JSON."""
+    return _describe("netcosim-windows", windows.SCHEMA, WINDOW_COLUMNS)
+
+
+def _describe(name: str, schema: Any, texts: Mapping[str, str]) -> str:
+    columns = [
+        {
+            "name": field.name,
+            "type": str(field.type),
+            "null": field.nullable,
+            "description": texts[field.name],
+        }
+        for field in schema
+    ]
+    clock = f"{_CLOCK}; {ZERO}"
+    return dump_json({"format": name, "version": 1, "clock": clock, "columns": columns})

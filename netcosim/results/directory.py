@@ -1,0 +1,210 @@
+"""Folders that root may safely write into although somebody else owns them.
+
+Everything is reached through the descriptor of an open folder; the last part of a path is never
+followed if it is a link. A file appears under its name at once and complete, or not at all.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from netcosim.errors import StorageError
+from netcosim.results.owner import Owner
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# A planted pipe must not make the reader wait.
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@contextmanager
+def one_line(path: Path, action: str = "can't be written") -> Iterator[None]:
+    """Turn an `OSError` into a `StorageError` that names `path` and the system's reason."""
+    try:
+        yield
+    except OSError as problem:
+        raise StorageError(f"{path}: {action}: {_reason(problem)}") from None
+
+
+def _reason(problem: OSError) -> str:
+    if problem.errno == errno.ELOOP:
+        return "is a symbolic link"
+    return problem.strerror or str(problem)
+
+
+class Directory:
+    """An open folder; close it, or use it in a ``with`` statement."""
+
+    def __init__(self, descriptor: int, path: Path, owner: Owner | None) -> None:
+        self.path = path
+        self._fd = descriptor
+        self._owner = owner
+
+    @classmethod
+    def open(cls, path: Path, owner: Owner | None = None) -> Self:
+        """Open an existing folder; links are followed up to the last part of the path.
+
+        Raises
+        ------
+        StorageError
+            There is none, it is a link or a file, or it can't be read.
+        """
+        with one_line(path, "can't be opened"):
+            return cls(os.open(path, _FOLDER), path, owner)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptor; a second call does nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def names(self) -> list[str]:
+        """The names in this folder, sorted."""
+        with one_line(self.path, "can't be read"):
+            return _names(self._fd)
+
+    def free_bytes(self) -> int:
+        """Bytes that may still be written to the file system."""
+        with one_line(self.path, "can't be read"):
+            system = os.fstatvfs(self._fd)
+        return system.f_bavail * system.f_frsize
+
+    def make(self, name: str, *, exclusive: bool = False) -> "Directory":
+        """Open a folder below this one; create it, for the owner, if it is not there.
+
+        With `exclusive`, one that is there already is an error.
+
+        Raises
+        ------
+        StorageError
+            It can't be created, or something else has its name.
+        """
+        path = self.path / name
+        with one_line(path, "can't be created"):
+            try:
+                os.mkdir(name, 0o755, dir_fd=self._fd)
+                new = True
+            except FileExistsError:
+                if exclusive:
+                    raise
+                new = False
+            descriptor = os.open(name, _FOLDER, dir_fd=self._fd)
+            if new:
+                _give(descriptor, self._owner)
+        return Directory(descriptor, path, self._owner)
+
+    def enter(self, name: str) -> "Directory":
+        """Open a folder below this one.
+
+        Raises
+        ------
+        StorageError
+            There is none, or something else has its name.
+        """
+        path = self.path / name
+        with one_line(path, "can't be opened"):
+            return Directory(os.open(name, _FOLDER, dir_fd=self._fd), path, self._owner)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[IO[bytes]]:
+        """Write a file that replaces `name` when the block ends without an error.
+
+        Raises
+        ------
+        StorageError
+            The file system refuses; nothing is left behind.
+        """
+        partial = f".{name}.part"
+        with one_line(self.path / name):
+            try:
+                self._discard(partial)
+                with os.fdopen(os.open(partial, _NEW_FILE, 0o644, dir_fd=self._fd), "wb") as file:
+                    _give(file.fileno(), self._owner)
+                    yield file
+                os.replace(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            except BaseException:
+                self._discard(partial)
+                raise
+
+    def read(self, name: str) -> bytes:
+        """The content of a regular file.
+
+        Raises
+        ------
+        StorageError
+            There is none, it is a link, or it can't be read.
+        """
+        with (
+            one_line(self.path / name, "can't be read"),
+            os.fdopen(os.open(name, _FILE, dir_fd=self._fd), "rb") as file,
+        ):
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "is not a file")
+            return file.read()
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or the link itself; what is not there is no error."""
+        with one_line(self.path / name, "can't be removed"):
+            self._discard(name)
+
+    def _discard(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._fd)
+
+
+def _names(descriptor: int) -> list[str]:
+    with os.scandir(descriptor) as entries:
+        return sorted(entry.name for entry in entries)
+
+
+def _give(descriptor: int, owner: Owner | None) -> None:
+    """Hand over what this process has just created; what is another's stays as it is.
+
+    Between creation and opening, the folder's owner may have put something else in its place.
+    """
+    if owner is None:
+        return
+    found = os.fstat(descriptor)
+    if found.st_uid == os.geteuid() and (stat.S_ISREG(found.st_mode) or not _names(descriptor)):
+        os.fchown(descriptor, owner.uid, owner.gid)
+
+
+def make_path(path: Path, owner: Owner | None) -> Directory:
+    """Open the folder `path`; create it and its missing parents, all for the owner.
+
+    Raises
+    ------
+    StorageError
+        It can't be created or opened, or is a link.
+    """
+    absolute = path.absolute()
+    missing = []
+    existing = absolute
+    while not os.path.lexists(existing):
+        missing.append(existing.name)
+        existing = existing.parent
+    if not missing:
+        return Directory.open(absolute, owner)
+    # A parent that was there before may well be a link; one that we create may not.
+    with one_line(existing, "can't be opened"):
+        folder = Directory(os.open(existing, _FOLDER & ~os.O_NOFOLLOW), existing, owner)
+    for name in reversed(missing):
+        with folder:
+            folder = folder.make(name)
+    return folder

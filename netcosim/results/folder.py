@@ -1,0 +1,241 @@
+"""The results folder: what is in it, how it comes to be, how it is read back.
+
+Every file appears at once and complete. A run that was killed leaves at most files whose names
+begin with a dot and end with ``.part``, inside the folder.
+"""
+
+import gzip
+import hashlib
+import io
+import shutil
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from netcosim.errors import StorageError
+from netcosim.results.columns import trace_columns, window_columns
+from netcosim.results.directory import Directory, make_path, one_line
+from netcosim.results.owner import Owner
+from netcosim.results.perfetto import perfetto_json
+from netcosim.results.records import from_json, schema_json, to_json
+from netcosim.results.run_record import RunRecord
+from netcosim.results.summary import Summary
+from netcosim.results.tree import Tree
+from netcosim.results.windows import WindowRow, windows_rows, windows_table
+from netcosim.scenario import Scenario, dump_scenario, parse_scenario
+from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
+from netcosim.units import format_size
+
+SCENARIO: Final = "scenario.toml"
+TRACE: Final = "trace.parquet"
+PREDICTIONS: Final = "predictions.parquet"
+WINDOWS: Final = "windows.parquet"
+SUMMARY: Final = "summary.json"
+RUN: Final = "run.json"
+PERFETTO: Final = "perfetto.json"
+REPORT: Final = "report.html"
+
+_GZIP_LEVEL: Final = 1
+_COPY_BYTES: Final = 1 << 20
+
+
+def default_path(scenario_name: str, started: datetime, parent: Path = Path("results")) -> Path:
+    """``results/<scenario>-<UTC stamp>``; a number is appended if that is taken."""
+    stamp = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    first = path = parent / f"{scenario_name}-{stamp}"
+    count = 2
+    while path.exists() or path.is_symlink():
+        path = first.with_name(f"{first.name}-{count}")
+        count += 1
+    return path
+
+
+def cell_file(cell: str) -> str:
+    """A cell's name as part of a file name: ``mixed8/h2-on`` becomes ``mixed8@h2-on``."""
+    return cell.replace("/", "@")
+
+
+def capture_name(cell: str, connection: int) -> str:
+    """Where a connection's capture is, below the results folder."""
+    return f"captures/{cell_file(cell)}.c{connection}.pcap.gz"
+
+
+class ResultsFolder(Tree):
+    """One run's folder. Close it, or use a ``with`` statement."""
+
+    @classmethod
+    def create(cls, path: Path, scenario: Scenario, owner: Owner | None = None) -> Self:
+        """Make the folder and write the scenario as resolved, the schemas, the columns.
+
+        Raises
+        ------
+        StorageError
+            It can't be written, is a link, or exists and is not empty.
+        """
+        folder = make_path(path, owner)
+        try:
+            if folder.names():
+                raise StorageError(f"{path}: is not empty: must be a new or an empty folder")
+            results = cls(folder)
+            # Of two runs that find the same folder empty, one gets it.
+            folder.make("schemas", exclusive=True).close()
+            results.write(SCENARIO, dump_scenario(scenario).encode())
+            results.write("schemas/summary.schema.json", schema_json(Summary).encode())
+            results.write("schemas/run.schema.json", schema_json(RunRecord).encode())
+            results.write("schemas/trace.columns.json", trace_columns().encode())
+            results.write("schemas/windows.columns.json", window_columns().encode())
+        except BaseException:
+            folder.close()
+            raise
+        return results
+
+    @classmethod
+    def open(cls, path: Path, owner: Owner | None = None) -> Self:
+        """Open the folder of an earlier run, or of this one in another process.
+
+        Raises
+        ------
+        StorageError
+            It can't be read, or is not a results folder.
+        """
+        folder = Directory.open(path, owner)
+        if SCENARIO not in folder.names():
+            folder.close()
+            raise StorageError(f"{path}: is not a results folder: it has no {SCENARIO}")
+        return cls(folder)
+
+    @property
+    def path(self) -> Path:
+        """Where the folder is, as it was asked for."""
+        return self.folder.path
+
+    def check_space(self, needed_bytes: int) -> None:
+        """Refuse before the run what would fail in its middle.
+
+        Raises
+        ------
+        StorageError
+            Fewer than `needed_bytes` are free.
+        """
+        free = self.folder.free_bytes()
+        if free < needed_bytes:
+            raise StorageError(
+                f"{self.path}: {_roughly(free)} free: the run needs {_roughly(needed_bytes)}"
+            )
+
+    def write_trace(self, rows: Iterable[StreamRow]) -> None:
+        """Write `trace.parquet`: what was measured."""
+        self.write(TRACE, _parquet(trace_table(rows)))
+
+    def write_predictions(self, rows: Iterable[StreamRow]) -> str:
+        """Write `predictions.parquet`; return its SHA-256 in hexadecimal."""
+        content = _parquet(trace_table(rows))
+        self.write(PREDICTIONS, content)
+        return hashlib.sha256(content).hexdigest()
+
+    def write_windows(self, rows: Iterable[WindowRow]) -> None:
+        """Write `windows.parquet`: credit over time."""
+        self.write(WINDOWS, _parquet(windows_table(rows)))
+
+    def write_summary(self, summary: Summary) -> None:
+        """Write `summary.json`, byte-equal for equal content."""
+        self.write(SUMMARY, to_json(summary).encode())
+
+    def write_run(self, record: RunRecord) -> None:
+        """Write `run.json`."""
+        self.write(RUN, to_json(record).encode())
+
+    def write_perfetto(self) -> None:
+        """Write `perfetto.json` from the files that are there."""
+        summary = self.read_summary()
+        best = {} if summary is None else {c.cell: c.best for c in summary.cells}
+        text = perfetto_json(self.read_trace(), self.read_predictions(), self.read_windows(), best)
+        self.write(PERFETTO, text.encode())
+
+    def add_capture(self, cell: str, connection: int, source: Path) -> str:
+        """Pack a capture file into the folder; return its name there.
+
+        Raises
+        ------
+        StorageError
+            `source` can't be read, or the file system refuses.
+        """
+        name = capture_name(cell, connection)
+        with one_line(source, "can't be read"):
+            capture = source.open("rb")
+        with (
+            capture,
+            self.writing(name) as file,
+            # No time and no name inside: equal captures make equal files.
+            gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed,
+        ):
+            shutil.copyfileobj(capture, packed, _COPY_BYTES)
+        return name
+
+    def read_scenario(self) -> Scenario:
+        """The scenario as resolved."""
+        text = self.read(SCENARIO).decode(errors="replace")
+        return parse_scenario(text, str(self.path / SCENARIO))
+
+    def read_trace(self) -> Trace:
+        """What was measured; empty if the run did not get that far."""
+        return self._rows(TRACE)
+
+    def read_predictions(self) -> Trace:
+        """What was predicted; empty if the run did not get that far."""
+        return self._rows(PREDICTIONS)
+
+    def _rows(self, name: str) -> Trace:
+        if not self.has(name):
+            return ()
+        try:
+            return trace_rows(_table(self.read(name)))
+        except ValueError as problem:
+            raise StorageError(f"{self.path / name}: {_first_line(problem)}") from None
+
+    def read_windows(self) -> tuple[WindowRow, ...]:
+        """Credit over time; empty if the run did not get that far."""
+        if not self.has(WINDOWS):
+            return ()
+        try:
+            return windows_rows(_table(self.read(WINDOWS)))
+        except ValueError as problem:
+            raise StorageError(f"{self.path / WINDOWS}: {_first_line(problem)}") from None
+
+    def read_summary(self) -> Summary | None:
+        """The summary; None if the run did not get that far."""
+        if not self.has(SUMMARY):
+            return None
+        return from_json(Summary, self.read(SUMMARY), str(self.path / SUMMARY))
+
+    def read_run(self) -> RunRecord | None:
+        """The run record; None if the run did not get that far."""
+        if not self.has(RUN):
+            return None
+        return from_json(RunRecord, self.read(RUN), str(self.path / RUN))
+
+
+def _parquet(table: Any) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _table(content: bytes) -> Any:
+    try:
+        return pq.read_table(io.BytesIO(content))
+    except (OSError, pa.ArrowException) as problem:
+        raise ValueError(f"can't be read as Parquet: {problem}") from None
+
+
+def _first_line(problem: ValueError) -> str:
+    return str(problem).splitlines()[0]
+
+
+def _roughly(size_bytes: int) -> str:
+    """Whole megabytes, so that a free space of odd bytes stays readable."""
+    return format_size(size_bytes) if size_bytes < 10**6 else f"{size_bytes // 10**6}MB"

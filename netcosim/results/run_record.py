@@ -1,0 +1,51 @@
+"""`run.json`: where, when and how the run happened, and what was measured of its network."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Validity(_Record):
+    """What was seen of the machine and the network during one burst, and the judgement."""
+
+    cell: str
+    burst: int = Field(description="number within the cell; invalid attempts keep theirs")
+    attempt: int = Field(description="counts from 0 for each repetition")
+    valid: bool
+    reasons: tuple[str, ...] = Field(description="which bounds were broken")
+    steal: float = Field(description="processor time taken by the hypervisor, share of all")
+    throttled_ns: int = Field(description="time the run was held back by a processor limit")
+    retransmissions: int
+    drops: int = Field(description="packets dropped by queues of the run")
+    capture_drops: int = Field(description="packets the capture lost")
+    largest_gap_ns: int = Field(description="longest idle time of the link that no credit explains")
+    late_ns: int = Field(description="how late the endpoints' timed waits ended at most")
+    past_scheduler_bytes: int | None = Field(
+        description="most bytes the kernel held past the sender's scheduler; null if unknown"
+    )
+
+
+class RunRecord(_Record):
+    """Everything that differs between two runs of the same scenario."""
+
+    format: Literal["netcosim-run"] = "netcosim-run"
+    version: Literal[1] = 1
+    command: tuple[str, ...]
+    started: str = Field(description="UTC, ISO 8601")
+    finished: str | None
+    duration_s: float
+    phases_s: dict[str, float] = Field(description="wall time of each phase")
+    host: dict[str, Any] = Field(description="kernel, processors, memory, Python")
+    versions: dict[str, str] = Field(description="of the project and the libraries that matter")
+    network: dict[str, Any] = Field(description="what was set and read back of the network")
+    links: list[dict[str, Any]] = Field(description="what each path delivered before the run")
+    models: dict[str, Any] = Field(description="parameters given to the models, by cell")
+    predictions_sha256: str | None = Field(description="of predictions.parquet")
+    bounds: dict[str, float] = Field(description="the bounds of a valid burst")
+    validity: tuple[Validity, ...]
+    captures: dict[str, str] = Field(description="cell and connection to capture file")
+    problems: tuple[str, ...] = Field(description="what the capture analysis reported")
