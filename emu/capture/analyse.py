@@ -1,0 +1,115 @@
+"""The door of the capture analysis: a file in, what happened on the wire out."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from emu.capture.arrays import Ints
+from emu.capture.connections import Conversation, split_connections
+from emu.capture.control import request_paths
+from emu.capture.direction import read_direction, report_direction
+from emu.capture.pcap import Records, read_records
+from emu.capture.report import CaptureReport, ConnectionReport, StreamReport
+from emu.capture.segments import read_segments
+from emu.capture.streams import NOTHING, HalfStream
+
+DEFAULT_GAP_NS = 2_000_000
+DEFAULT_LAG_NS = 20_000_000
+
+
+def analyse_capture(
+    path: Path,
+    *,
+    ports: Collection[int] | None = None,
+    gap_ns: int = DEFAULT_GAP_NS,
+    lag_ns: int = DEFAULT_LAG_NS,
+) -> CaptureReport:
+    """Analyse a capture file, plain or gzip, pcap or pcapng.
+
+    Parameters
+    ----------
+    path
+        The file.
+    ports
+        Only TCP connections from or to these ports; None for all.
+    gap_ns
+        An idle time longer than this ends a service interval and is a gap. It must be well
+        above the time of one packet on the link: 0.12 ms at 100 Mbit/s, 12 ms at 1 Mbit/s.
+    lag_ns
+        How long bytes may lie between their sender's decision and the wire (socket buffer and
+        queue); only `HalfStream.credit_stops` depends on it.
+
+    Raises
+    ------
+    CaptureError
+        The file can't be read or is not a capture file. All else that is wrong with it is in
+        the report's `problems`.
+    """
+    records = read_records(path)
+    segments, odd = read_segments(records, ports)
+    problems = [*records.problems, *_clock_problems(records.time_ns), *odd]
+    connections = []
+    for conversation in split_connections(segments, ports):
+        report = _connection(records, conversation, gap_ns, lag_ns)
+        connections.append(report)
+        name = "{}:{} - {}:{}".format(*report.client, *report.server)
+        problems += [f"{name}: {problem}" for problem in report.problems]
+    return CaptureReport(
+        connections=tuple(connections),
+        packets=records.at.size,
+        size_bytes=records.data.size,
+        truncated=records.truncated,
+        problems=tuple(problems),
+    )
+
+
+def _clock_problems(time_ns: Ints) -> list[str]:
+    backward = np.diff(time_ns)
+    if (backward >= 0).all():
+        return []
+    return [f"time stamps go backwards by up to {-int(backward.min())} ns"]
+
+
+def _connection(
+    records: Records, conversation: Conversation, gap_ns: int, lag_ns: int
+) -> ConnectionReport:
+    up = read_direction(records, conversation, client=True, peer=None)
+    down = read_direction(records, conversation, client=False, peer=up)
+    up, down = up.limited_by(down), down.limited_by(up)
+    to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)
+    to_client, answered, problem = report_direction(down, up, gap_ns=gap_ns, lag_ns=lag_ns)
+    paths, path_problem = request_paths(up.reader, up.frames)
+    up_problems = [*up.problems, sent_problem, path_problem]
+    down_problems = [*down.problems, problem]
+    times = [side.time_ns for side in conversation.both if side.time_ns.size]
+    return ConnectionReport(
+        client=conversation.client,
+        server=conversation.server,
+        first_ns=min(int(time.min()) for time in times),
+        last_ns=max(int(time.max()) for time in times),
+        to_server=to_server,
+        to_client=to_client,
+        streams=_streams(paths, sent, answered),
+        complete=not up.problems and not down.problems,
+        problems=tuple(
+            f"{name}: {each}"
+            for name, problems in (("to server", up_problems), ("to client", down_problems))
+            for each in problems
+            if each
+        ),
+    )
+
+
+def _streams(
+    paths: dict[int, str | None], sent: dict[int, HalfStream], answered: dict[int, HalfStream]
+) -> tuple[StreamReport, ...]:
+    return tuple(
+        StreamReport(
+            stream=stream,
+            path=paths.get(stream),
+            client=sent.get(stream, NOTHING),
+            server=answered.get(stream, NOTHING),
+        )
+        for stream in sorted(sent.keys() | answered.keys())
+    )

@@ -1,0 +1,106 @@
+"""Segments sorted into TCP connections and their two directions."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from emu.capture.segments import ACK, SYN, Segments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """One TCP connection's segments; the client is the side that opened it.
+
+    `opened` tells whether the client's SYN was captured. Without it the sides were guessed:
+    the server is the side with one of the ports asked for, else the lower port.
+    """
+
+    client: tuple[str, int]
+    server: tuple[str, int]
+    opened: bool
+    to_server: Segments
+    to_client: Segments
+
+    @property
+    def both(self) -> tuple[Segments, Segments]:
+        """The directions: to the server, to the client."""
+        return self.to_server, self.to_client
+
+
+def split_connections(
+    segments: Segments, ports: Collection[int] | None = None
+) -> tuple[Conversation, ...]:
+    """Sort segments into connections, in the order of their first segments.
+
+    A pair of endpoints that is used again (another SYN with another sequence number) is another
+    connection.
+    """
+    if not segments.record.size:
+        return ()
+    low = np.minimum(segments.source, segments.destination)
+    high = np.maximum(segments.source, segments.destination)
+    pairs, numbers = np.unique(low * len(segments.endpoints) + high, return_inverse=True)
+    found = []
+    for number in range(pairs.size):
+        members = segments.take(np.flatnonzero(numbers == number)) if pairs.size > 1 else segments
+        found += [_conversation(part, ports) for part in _incarnations(members)]
+    return tuple(sorted(found, key=_first_record))
+
+
+def _incarnations(segments: Segments) -> Iterator[Segments]:
+    """Cut where the pair of endpoints was used for a new connection."""
+    syns = np.flatnonzero(segments.flags & (SYN | ACK) == SYN)
+    cuts = [0]
+    previous: tuple[int, int] | None = None
+    for place in syns.tolist():
+        syn = int(segments.source[place]), int(segments.raw_sequence[place])
+        again = _after_data(segments, place) if previous is None else syn != previous
+        if again:
+            cuts.append(place)
+        previous = syn
+    cuts.append(segments.record.size)
+    for first, last in pairwise(cuts):
+        if len(cuts) == 2:
+            yield segments
+        elif last > first:
+            yield segments.take(np.arange(first, last))
+
+
+def _after_data(segments: Segments, place: int) -> bool:
+    """Whether data of an older connection came before the first captured SYN."""
+    return bool((segments.length[:place] > 0).any())
+
+
+def _conversation(segments: Segments, ports: Collection[int] | None) -> Conversation:
+    syns = np.flatnonzero(segments.flags & SYN)
+    if syns.size:
+        first = int(syns[0])
+        asked = not segments.flags[first] & ACK
+        client = int((segments.source if asked else segments.destination)[first])
+        opened = bool((segments.flags & (SYN | ACK) == SYN).any())
+    else:
+        client, opened = _guess_client(segments, ports), False
+    to_server = segments.source == client
+    pair = int(segments.source[0]), int(segments.destination[0])
+    server = pair[1] if pair[0] == client else pair[0]
+    return Conversation(
+        client=segments.endpoints[client],
+        server=segments.endpoints[server],
+        opened=opened,
+        to_server=segments.take(to_server),
+        to_client=segments.take(~to_server),
+    )
+
+
+def _guess_client(segments: Segments, ports: Collection[int] | None) -> int:
+    one, other = int(segments.source[0]), int(segments.destination[0])
+    one_port, other_port = segments.endpoints[one][1], segments.endpoints[other][1]
+    if ports is not None and (one_port in ports) != (other_port in ports):
+        return other if one_port in ports else one
+    return one if one_port > other_port else other
+
+
+def _first_record(conversation: Conversation) -> int:
+    return min(int(side.record[0]) for side in conversation.both if side.record.size)

@@ -1,0 +1,142 @@
+"""What control frames say: settings, window updates, pings, resets, request paths.
+
+scapy takes SETTINGS, RST_STREAM and GOAWAY apart. WINDOW_UPDATEs can be as many as DATA frames,
+and scapy needs about 0.1 ms for each, so their four bytes are read directly.
+"""
+
+from dataclasses import dataclass
+
+import hpack
+from scapy.contrib.http2 import H2GoAwayFrame, H2ResetFrame, H2Setting
+
+from emu.capture.arrays import Ints, Mask, ints
+from emu.capture.frames import (
+    END_HEADERS,
+    HEADER_BYTES,
+    PING_ACK,
+    PRIORITY_FLAG,
+    Frames,
+    Kind,
+)
+from emu.capture.reassembly import Reader
+
+INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 4, 5
+DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
+DEFAULT_FRAME_SIZE = 16_384
+
+_LARGEST_TABLE = 1 << 24  # of HPACK; the peer's limit need not be known to decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One value of a SETTINGS frame; `frame` is the frame's place in its direction."""
+
+    frame: int
+    number: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """One direction's control frames; `frame` and the like are places in its `Frames`."""
+
+    settings: tuple[Setting, ...]
+    updates: Ints
+    increments: Ints
+    pings: Ints
+    ping_acks: Ints
+    resets: tuple[tuple[int, int], ...]  # frame, error code
+    goaways: tuple[tuple[int, int, int], ...]  # frame, last stream, error code
+
+
+def read_control(reader: Reader, frames: Frames) -> Control:
+    """Read the control frames that were captured whole."""
+    whole = frames.whole()
+    updates = _whole(frames.of(Kind.WINDOW_UPDATE), whole)
+    payloads = (reader.read(at + HEADER_BYTES, 4) for at in frames.at[updates].tolist())
+    pings = _whole(frames.of(Kind.PING), whole)
+    acks = frames.flags[pings] & PING_ACK != 0
+    resets = [
+        (place, int(H2ResetFrame(_payload(reader, frames, place)).error))
+        for place in _whole(frames.of(Kind.RST_STREAM), whole).tolist()
+    ]
+    goaways = []
+    for place in _whole(frames.of(Kind.GOAWAY), whole).tolist():
+        last = H2GoAwayFrame(_payload(reader, frames, place))
+        goaways.append((place, int(last.last_stream_id), int(last.error)))
+    return Control(
+        settings=_settings(reader, frames, whole),
+        updates=updates,
+        increments=ints([int.from_bytes(payload) & 0x7FFFFFFF for payload in payloads]),
+        pings=pings[~acks],
+        ping_acks=pings[acks],
+        resets=tuple(resets),
+        goaways=tuple(goaways),
+    )
+
+
+def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None], str]:
+    """Decode the `:path` of each stream's first header block, for a client's direction.
+
+    Returns
+    -------
+    paths
+        By stream; None where the block has none.
+    problem
+        Why decoding stopped, if it did: without one block the ones behind it can't be decoded.
+    """
+    decoder = hpack.Decoder()
+    decoder.max_allowed_table_size = _LARGEST_TABLE
+    paths: dict[int, str | None] = {}
+    for stream, block in _header_blocks(reader, frames):
+        try:
+            fields = decoder.decode(block, raw=True)
+        except hpack.HPACKError as problem:
+            return paths, f"headers of stream {stream} can't be decoded: {problem}"
+        if stream not in paths:
+            found = [value for name, value in ((f[0], f[1]) for f in fields) if name == b":path"]
+            paths[stream] = found[0].decode("utf-8", "replace") if found else None
+    return paths, ""
+
+
+def _header_blocks(reader: Reader, frames: Frames) -> list[tuple[int, bytes]]:
+    blocks: list[tuple[int, bytes]] = []
+    parts: list[bytes] = []
+    for place in frames.of(Kind.HEADERS, Kind.CONTINUATION).tolist():
+        if frames.seen[place] < frames.length[place]:
+            break
+        parts.append(_fragment(reader, frames, place))
+        if int(frames.flags[place]) & END_HEADERS:
+            blocks.append((int(frames.stream[place]), b"".join(parts)))
+            parts = []
+    return blocks
+
+
+def _fragment(reader: Reader, frames: Frames, place: int) -> bytes:
+    """Header block fragment of a HEADERS or CONTINUATION frame (RFC 9113, section 6.2)."""
+    at, length = int(frames.at[place]) + HEADER_BYTES, int(frames.length[place])
+    padding = int(frames.padding[place])
+    before = 1 if padding else 0
+    if frames.kind[place] == Kind.HEADERS and int(frames.flags[place]) & PRIORITY_FLAG:
+        before += 5
+    after = padding - 1 if padding else 0
+    return reader.read(at + before, length - before - after)
+
+
+def _settings(reader: Reader, frames: Frames, whole: Mask) -> tuple[Setting, ...]:
+    found = []
+    for place in _whole(frames.of(Kind.SETTINGS), whole).tolist():
+        payload = _payload(reader, frames, place)
+        # One by one: scapy's list of settings stops at a hundred.
+        for at in range(0, len(payload), 6):
+            one = H2Setting(payload[at : at + 6])
+            found.append(Setting(frame=place, number=int(one.id), value=int(one.value)))
+    return tuple(found)
+
+
+def _payload(reader: Reader, frames: Frames, place: int) -> bytes:
+    return reader.read(int(frames.at[place]) + HEADER_BYTES, int(frames.length[place]))
+
+
+def _whole(places: Ints, whole: Mask) -> Ints:
+    return places[whole[places]]

@@ -1,0 +1,194 @@
+"""One direction of one connection, from its segments to its report."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from emu.capture.arrays import Ints
+from emu.capture.connections import Conversation
+from emu.capture.control import DEFAULT_FRAME_SIZE, MAX_FRAME_SIZE, Control, read_control
+from emu.capture.frames import Frames, Kind, opening, walk
+from emu.capture.gaps import find_gaps
+from emu.capture.pcap import Records
+from emu.capture.reassembly import ByteStream, Reader, assemble
+from emu.capture.report import DataFrames, DirectionReport, SettingChange, Transport
+from emu.capture.segments import ACK, SYN, Segments
+from emu.capture.streams import HalfStream, half_streams, service_intervals
+from emu.capture.timing import Chunks, data_chunks, frame_records
+from emu.capture.windows import credit_history, read_grants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Direction:
+    """One direction, read but not yet held against the other; `time_ns` is of each record."""
+
+    stream: ByteStream
+    reader: Reader
+    frames: Frames
+    control: Control
+    time_ns: Ints
+    round_trip_ns: int
+    problems: tuple[str, ...]
+
+    def limited_by(self, peer: "Direction") -> "Direction":
+        """Cut at the first frame larger than the other side ever allowed."""
+        sizes = [s.value for s in peer.control.settings if s.number == MAX_FRAME_SIZE]
+        limit = max([DEFAULT_FRAME_SIZE, *sizes])
+        large = np.flatnonzero(self.frames.length > limit)
+        if not large.size:
+            return self
+        place = int(large[0])
+        size, at = int(self.frames.length[place]), int(self.frames.at[place])
+        problem = f"broken at byte {at}: a frame of {size} bytes, the peer allows {limit}"
+        frames = self.frames.upto(place, problem)
+        kept = [each for each in self.problems if each != self.frames.problem]
+        control = read_control(self.reader, frames)
+        return replace(self, frames=frames, control=control, problems=(*kept, problem))
+
+
+def read_direction(
+    records: Records, conversation: Conversation, *, client: bool, peer: Direction | None
+) -> Direction:
+    """Reassemble a direction and walk its frames.
+
+    `peer` is the client's direction when the server's is read: where the capture does not
+    have the connection's start, HTTP/2 can be read only if both begin as HTTP/2 does.
+    """
+    segments, reverse = conversation.both if client else conversation.both[::-1]
+    stream = assemble(records.data, segments, reverse)
+    reader = Reader(records.data, stream)
+    first, foreign = opening(reader, client=client)
+    middle = not stream.from_start and bool(stream.end)
+    if middle and (foreign or (peer is not None and not peer.frames.at.size)):
+        foreign = "captured from its middle: frames can't be found"
+    frames = walk(reader, stream, stream.end if foreign else first)
+    problems = _stream_problems(stream)
+    if middle:
+        problems.append("the start of the connection was not captured")
+    problems += [problem for problem in (foreign, frames.problem) if problem]
+    return Direction(
+        stream=stream,
+        reader=reader,
+        frames=frames,
+        control=read_control(reader, frames),
+        time_ns=records.time_ns,
+        round_trip_ns=_round_trip(conversation, from_client=client),
+        problems=tuple(problems),
+    )
+
+
+def _stream_problems(stream: ByteStream) -> list[str]:
+    problems = []
+    if stream.holes:
+        since, until = stream.holes[0]
+        missing = sum(end - start for start, end in stream.holes)
+        problems.append(
+            f"{missing} bytes in {len(stream.holes)} holes were not captured, the first at byte "
+            f"{since} ({until - since} bytes); {stream.beyond_bytes} bytes behind it are not read"
+        )
+    if stream.early_bytes:
+        problems.append(f"{stream.early_bytes} bytes from before the first one are not read")
+    if stream.cut_bytes:
+        problems.append(f"{stream.cut_bytes} bytes were cut off by the capture's length limit")
+    if stream.conflicting_segments:
+        problems.append(f"{stream.conflicting_segments} segments came again with other bytes")
+    return problems
+
+
+def _round_trip(conversation: Conversation, *, from_client: bool) -> int:
+    """Time from the capture point to a direction's sender and back, by the handshake."""
+    syn = _times(conversation.to_server, SYN | ACK, SYN)
+    both = _times(conversation.to_client, SYN | ACK, SYN | ACK)
+    if syn.size != 1 or both.size != 1:
+        return 0  # unknown, or sent again: then nobody can tell which one was answered
+    if not from_client:
+        return max(0, int(both[0] - syn[0]))
+    answers = _times(conversation.to_server, SYN | ACK, ACK)
+    return max(0, int(answers[0] - both[0])) if answers.size else 0
+
+
+def _times(segments: Segments, mask: int, flags: int) -> Ints:
+    found: Ints = segments.time_ns[segments.flags & mask == flags]
+    return found
+
+
+def report_direction(
+    data: Direction, peer: Direction, *, gap_ns: int, lag_ns: int
+) -> tuple[DirectionReport, dict[int, HalfStream], str]:
+    """Hold a direction's data against the credit that its peer gave.
+
+    Returns
+    -------
+    report
+        The direction's report.
+    halves
+        By stream, what was sent on it.
+    problem
+        Why the credit can't be right, if so.
+    """
+    frames, control, time_ns = data.frames, data.control, data.time_ns
+    head, tail = frame_records(data.stream, frames)
+    chunks = data_chunks(data.stream, frames, time_ns)
+    intervals = service_intervals(chunks, gap_ns)
+    _, peer_tail = frame_records(peer.stream, peer.frames)
+    received = read_grants(peer.frames, peer.control, peer_tail, time_ns)
+    credit, stopped, problem = credit_history(
+        frames, head, time_ns, received, data.round_trip_ns + lag_ns
+    )
+    halves = half_streams(
+        frames=frames,
+        tail_ns=time_ns[tail],
+        chunks=chunks,
+        intervals=intervals,
+        resets=control.resets,
+        stopped=stopped,
+    )
+    report = DirectionReport(
+        tcp=_transport(data.stream),
+        settings=tuple(
+            SettingChange(time_ns=int(time_ns[tail[s.frame]]), number=s.number, value=s.value)
+            for s in control.settings
+        ),
+        grants=read_grants(frames, control, tail, time_ns),
+        pings_ns=time_ns[tail[control.pings]],
+        ping_acks_ns=time_ns[tail[control.ping_acks]],
+        frames=_data_frames(frames, chunks, time_ns[head], time_ns[tail]),
+        chunks=chunks,
+        intervals=intervals,
+        credit=credit,
+        gaps=find_gaps(
+            frames=frames,
+            head_ns=time_ns[head],
+            chunks=chunks,
+            grants=received,
+            gap_ns=gap_ns,
+            round_trip_ns=data.round_trip_ns,
+        ),
+        round_trip_ns=data.round_trip_ns,
+    )
+    return report, halves, problem
+
+
+def _transport(stream: ByteStream) -> Transport:
+    return Transport(
+        segments=stream.segments,
+        bytes_in_order=stream.end,
+        holes=stream.holes,
+        retransmitted_segments=stream.retransmitted_segments,
+        retransmitted_bytes=stream.retransmitted_bytes,
+        reordered_segments=stream.reordered_segments,
+        from_start=stream.from_start,
+        finished=stream.finished,
+    )
+
+
+def _data_frames(frames: Frames, chunks: Chunks, head_ns: Ints, tail_ns: Ints) -> DataFrames:
+    places = frames.of(Kind.DATA)
+    size = np.zeros(frames.at.size, dtype=np.int64)
+    np.add.at(size, chunks.frame, chunks.size_bytes)
+    return DataFrames(
+        start_ns=head_ns[places],
+        time_ns=tail_ns[places],
+        stream=frames.stream[places],
+        size_bytes=size[places],
+    )

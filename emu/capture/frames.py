@@ -1,0 +1,182 @@
+"""HTTP/2 frames in a byte stream (RFC 9113, sections 3.4 and 4.1).
+
+The walk hops from header to header and reads payloads of control frames only. What breaks a
+rule of the RFC ends the walk with the reason: behind a wrong length nothing can be trusted.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from emu.capture.arrays import Ints, Mask, ints
+from emu.capture.reassembly import ByteStream, Reader
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+HEADER_BYTES = 9
+END_STREAM, END_HEADERS, PADDED, PRIORITY_FLAG = 0x1, 0x4, 0x8, 0x20
+SETTINGS_ACK = PING_ACK = 0x1
+_ID_MASK = (1 << 31) - 1
+
+
+class Kind(IntEnum):
+    """Frame types (RFC 9113, section 6)."""
+
+    DATA = 0
+    HEADERS = 1
+    PRIORITY = 2
+    RST_STREAM = 3
+    SETTINGS = 4
+    PUSH_PROMISE = 5
+    PING = 6
+    GOAWAY = 7
+    WINDOW_UPDATE = 8
+    CONTINUATION = 9
+
+
+_ON_STREAMS = frozenset((0, 1, 2, 3, 5, 9))
+_ON_CONNECTION = frozenset((4, 6, 7))
+_LENGTHS: dict[int, int] = {
+    Kind.PRIORITY: 5,
+    Kind.RST_STREAM: 4,
+    Kind.PING: 8,
+    Kind.WINDOW_UPDATE: 4,
+}
+_NAMES = {kind.value: kind.name for kind in Kind}
+_MAY_BE_PADDED = frozenset((Kind.DATA, Kind.HEADERS, Kind.PUSH_PROMISE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frames:
+    """The frames of one direction in stream order; all arrays have the same length.
+
+    `at` is the stream offset of a frame's header, `length` the payload's as the header says,
+    `seen` how much of the payload was captured (less only in the last frame of a capture that
+    is cut off), `padding` the bytes that padding takes, its length byte included.
+    """
+
+    at: Ints
+    length: Ints
+    seen: Ints
+    kind: Ints
+    flags: Ints
+    stream: Ints
+    padding: Ints
+    problem: str
+
+    def of(self, *kinds: int) -> Ints:
+        """Places of the frames of these types."""
+        return np.flatnonzero(np.isin(self.kind, kinds))
+
+    def whole(self) -> Mask:
+        """Which frames were captured to their end."""
+        captured: Mask = self.seen == self.length
+        return captured
+
+    def upto(self, count: int, problem: str) -> "Frames":
+        """Only the first `count` frames, with the reason."""
+        names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
+        return Frames(problem=problem, **{name: getattr(self, name)[:count] for name in names})
+
+
+class _Rules:
+    """What one side may send next, as far as its own frames tell."""
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+        self._ended: set[int] = set()
+        self._block = 0  # the stream whose header block is not finished
+
+    def broken(self, kind: int, length: int, flags: int, stream: int) -> str:
+        """Take note of a frame; the rule that it breaks, or nothing."""
+        if self._block and (kind != Kind.CONTINUATION or stream != self._block):
+            return f"a header block of stream {self._block} is not continued"
+        wrong = _misplaced(kind, length, flags, stream)
+        if wrong:
+            return wrong
+        if kind == Kind.DATA:
+            if stream not in self._open:
+                return f"DATA on stream {stream} without HEADERS"
+            if stream in self._ended:
+                return f"DATA on stream {stream} after its end"
+        elif kind == Kind.HEADERS:
+            if stream in self._ended:
+                return f"HEADERS on stream {stream} after its end"
+            self._open.add(stream)
+        elif kind == Kind.CONTINUATION and not self._block:
+            return "CONTINUATION without a header block"
+        self._note(kind, flags, stream)
+        return ""
+
+    def _note(self, kind: int, flags: int, stream: int) -> None:
+        if kind in (Kind.HEADERS, Kind.PUSH_PROMISE, Kind.CONTINUATION):
+            self._block = 0 if flags & END_HEADERS else stream
+        if kind in (Kind.DATA, Kind.HEADERS) and flags & END_STREAM:
+            self._ended.add(stream)
+
+
+def _misplaced(kind: int, length: int, flags: int, stream: int) -> str:
+    """Check a frame's length and stream against its type."""
+    name = _NAMES.get(kind, f"type {kind}")
+    if (stream == 0 and kind in _ON_STREAMS) or (stream and kind in _ON_CONNECTION):
+        return f"{name} on stream {stream}"
+    if length != _LENGTHS.get(kind, length):
+        return f"{name} of {length} bytes"
+    if kind == Kind.SETTINGS and (length % 6 or (flags & SETTINGS_ACK and length)):
+        return f"SETTINGS of {length} bytes"
+    if kind == Kind.GOAWAY and length < 8:
+        return f"GOAWAY of {length} bytes"
+    return ""
+
+
+def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
+    """Where the first frame starts, and why there is none if this is not HTTP/2.
+
+    A client starts with the preface; a server with SETTINGS, which are no acknowledgement.
+    """
+    head = reader.read(0, len(PREFACE))
+    if not head:
+        return 0, ""
+    if head[0] == 0x16 and head[1:2] in (b"\x03", b""):
+        return 0, "TLS: can't be read"
+    if head.startswith((b"HTTP/1", b"GET ", b"POST ", b"PUT ", b"OPTIONS ", b"HEAD ")):
+        return 0, "HTTP/1, not HTTP/2 with prior knowledge"
+    if client:
+        known = PREFACE.startswith(head)
+        return len(head), "" if known else f"not HTTP/2: starts with {head[:8].hex()}"
+    if len(head) >= HEADER_BYTES:
+        length, kind, flags = int.from_bytes(head[:3]), head[3], head[4]
+        first = kind == Kind.SETTINGS and not flags & SETTINGS_ACK
+        if not first or _misplaced(kind, length, flags, int.from_bytes(head[5:9])):
+            return 0, f"not HTTP/2: starts with {head[:8].hex()}"
+    return 0, ""
+
+
+def walk(reader: Reader, stream: ByteStream, first: int) -> Frames:
+    """Find all frames from stream offset `first` on, up to the end or the first broken rule."""
+    rows: list[tuple[int, ...]] = []
+    rules, problem = _Rules(), ""
+    at, end = first, stream.end
+    while at < end:
+        head = reader.read(at, HEADER_BYTES)
+        if len(head) < HEADER_BYTES:
+            problem = f"ends in the header of a frame at byte {at}"
+            break
+        length, kind, flags = head[0] << 16 | head[1] << 8 | head[2], head[3], head[4]
+        identity = int.from_bytes(head[5:]) & _ID_MASK
+        broken = rules.broken(kind, length, flags, identity)
+        seen = min(length, end - at - HEADER_BYTES)
+        padding = 0
+        if not broken and flags & PADDED and kind in _MAY_BE_PADDED:
+            padding = 1 + (reader.read(at + HEADER_BYTES, 1) or b"\0")[0]
+            broken = "more padding than payload" if padding > length else ""
+        if broken:
+            problem = f"broken at byte {at}: {broken}"
+            break
+        rows.append((at, length, seen, kind, flags, identity, padding))
+        if seen < length:
+            problem = f"ends in a frame at byte {at}: {seen} of {length} bytes"
+        at += HEADER_BYTES + length
+    columns = ints(rows).reshape(-1, 7).T
+    names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
+    return Frames(problem=problem, **dict(zip(names, columns, strict=True)))

@@ -1,0 +1,154 @@
+"""Capture files: where each record lies in the file and when it was captured.
+
+Classic pcap, microseconds or nanoseconds, either byte order, plain or gzip. Record bytes stay in
+the memory-mapped file; what is returned are offsets into it. pcapng is rewritten as classic pcap
+into a temporary file first (scapy reads it).
+"""
+
+import gzip
+import mmap
+import shutil
+import struct
+import tempfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from emu.capture.arrays import Bytes, Ints, ints
+from emu.capture.pcapng import MAGIC as PCAPNG_MAGIC
+from emu.capture.pcapng import as_classic
+from netcosim.errors import CaptureError
+
+FILE_HEADER_BYTES = 24
+RECORD_HEADER_BYTES = 16
+# tcpdump never writes a longer record; a longer one means that the walk is off the track.
+LONGEST_RECORD_BYTES = 1 << 20
+
+GZIP_MAGIC = b"\x1f\x8b"
+# Magic as it lies in the file -> struct's byte order, nanoseconds of one unit of the fraction.
+CLASSIC_MAGICS = {
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Every whole record of a capture file, in the order of the file.
+
+    `at` is the place of a record's first captured byte in `data`, `captured` how many bytes
+    were kept and `original` how many there were on the wire.
+    """
+
+    data: Bytes
+    link_type: int
+    at: Ints
+    captured: Ints
+    original: Ints
+    time_ns: Ints
+    truncated: bool
+    problems: tuple[str, ...]
+
+
+def read_records(path: Path) -> Records:
+    """Index a capture file.
+
+    Raises
+    ------
+    CaptureError
+        It can't be opened, or is not a capture file. A file that is cut off is none of these:
+        what is whole is used, `truncated` is set and `problems` says so.
+    """
+    problems: list[str] = []
+    try:
+        with path.open("rb") as file:
+            data = _map(_plain(path, file, problems))
+    except OSError as problem:
+        raise CaptureError(f"{path}: can't be read: {problem.strerror or problem}") from None
+    return _index(path, data, problems)
+
+
+def _plain(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
+    """Give the file as uncompressed classic pcap, through a temporary file where it is not."""
+    magic = file.read(4)
+    file.seek(0)
+    if magic[:2] == GZIP_MAGIC:
+        file = _gunzip(file, problems)
+        magic = file.read(4)
+        file.seek(0)
+    if magic == PCAPNG_MAGIC:
+        file = as_classic(path, file, problems)
+    return file
+
+
+def _gunzip(file: IO[bytes], problems: list[str]) -> IO[bytes]:
+    plain = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its mapping
+    try:
+        with gzip.open(file) as packed:
+            shutil.copyfileobj(packed, plain, 1 << 20)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        problems.append(f"the gzip file is damaged or cut off: {problem}")
+    plain.seek(0)
+    return plain
+
+
+def _map(file: IO[bytes]) -> Bytes:
+    file.seek(0, 2)
+    if file.tell() == 0:
+        return np.zeros(0, dtype=np.uint8)
+    # numpy keeps the mapping alive as long as an array looks into it.
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+
+
+def _index(path: Path, data: Bytes, problems: list[str]) -> Records:
+    if data.size < FILE_HEADER_BYTES:
+        raise CaptureError(f"{path}: {data.size} bytes: too short for a capture file")
+    magic = bytes(data[:4])
+    if magic not in CLASSIC_MAGICS:
+        raise CaptureError(f"{path}: not a capture file: starts with {magic.hex()}")
+    order, tick_ns = CLASSIC_MAGICS[magic]
+    (link_type,) = struct.unpack(order + "I", bytes(data[20:24]))
+    headers, cut = _walk(data, order)
+    if cut:
+        problems.append(cut)
+    # The four words of each record header, gathered at once.
+    words = data[headers[:, None] + np.arange(RECORD_HEADER_BYTES)].view(order + "u4")
+    words = words.astype(np.int64).reshape(-1, 4)
+    return Records(
+        data=data,
+        link_type=link_type & 0xFFFF,  # the upper half may tell the length of an FCS
+        at=headers + RECORD_HEADER_BYTES,
+        captured=words[:, 2],
+        original=words[:, 3],
+        time_ns=words[:, 0] * 1_000_000_000 + words[:, 1] * tick_ns,
+        truncated=bool(problems),
+        problems=tuple(problems),
+    )
+
+
+def _walk(data: Any, order: str) -> tuple[Ints, str]:
+    """Offsets of the headers of all whole records, and why the walk ended early, if it did."""
+    length_at = struct.Struct(order + "I").unpack_from
+    view, size = memoryview(data), len(data)
+    headers: list[int] = []
+    at, cut = FILE_HEADER_BYTES, ""
+    while at < size:
+        if at + RECORD_HEADER_BYTES > size:
+            cut = f"the file is cut off in a record header at byte {at}"
+            break
+        (length,) = length_at(view, at + 8)
+        if length > LONGEST_RECORD_BYTES:
+            cut = f"the record at byte {at} claims {length} bytes: the rest can't be read"
+            break
+        after = at + RECORD_HEADER_BYTES + length
+        if after > size:
+            cut = f"the file is cut off in the record at byte {at}"
+            break
+        headers.append(at)
+        at = after
+    return ints(headers), cut

@@ -1,0 +1,83 @@
+"""pcapng, read by scapy and rewritten as classic pcap for the fast reader."""
+
+import struct
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from scapy.error import Scapy_Exception
+from scapy.utils import RawPcapNgReader
+
+from netcosim.errors import CaptureError
+
+MAGIC = b"\x0a\x0d\x0d\x0a"
+_BYTE_ORDER_MAGICS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
+_PACKET_BLOCKS = (2, 3, 6)
+_DAMAGE = (
+    Scapy_Exception, EOFError, struct.error, ValueError, LookupError, TypeError, ArithmeticError,
+    MemoryError,
+)  # fmt: skip
+
+
+def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
+    """Rewrite a pcapng file as nanosecond pcap in a temporary file.
+
+    Only records of the first record's link type are kept. What is left out, for this or
+    because the file is damaged, is told in `problems`.
+
+    Raises
+    ------
+    CaptureError
+        There is no section that could be read.
+    """
+    expected = _count_packets(file, problems)
+    classic = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its mapping
+    classic.write(_file_header(1))
+    kept = 0
+    try:
+        reader = RawPcapNgReader(str(path), file, MAGIC)
+        link_type: int | None = None
+        for data, meta in reader:
+            if link_type is None:
+                link_type = int(meta.linktype)
+                classic.seek(0)
+                classic.write(_file_header(link_type))
+            if meta.linktype == link_type:
+                classic.write(_record(data, meta.tshigh << 32 | meta.tslow, meta))
+                kept += 1
+    except _DAMAGE as problem:
+        if not kept:
+            raise CaptureError(f"{path}: not a readable pcapng file: {problem}") from None
+    if kept != expected:
+        problems.append(f"{expected - kept} of {expected} pcapng packet blocks are left out")
+    classic.seek(0)
+    return classic
+
+
+def _count_packets(file: IO[bytes], problems: list[str]) -> int:
+    """Count the packet blocks, since scapy takes a damaged block for the end of the file."""
+    size = file.seek(0, 2)
+    at, packets, order = 0, 0, "<"
+    while at < size:
+        file.seek(at)
+        head = file.read(12)
+        if head[:4] == MAGIC:
+            order = _BYTE_ORDER_MAGICS.get(head[8:], order)
+        kind, length = struct.unpack(order + "2I", head[:8]) if len(head) == 12 else (0, 0)
+        if length < 12 or at + length > size:
+            problems.append(f"the pcapng file is cut off or damaged at byte {at}")
+            break
+        packets += kind in _PACKET_BLOCKS
+        at += length
+    file.seek(4)  # scapy expects the magic to be read
+    return packets
+
+
+def _record(data: bytes, ticks: int, meta: RawPcapNgReader.PacketMetadata) -> bytes:
+    seconds, rest = divmod(ticks, meta.tsresol)
+    fraction = rest * 1_000_000_000 // meta.tsresol
+    return struct.pack("<4I", seconds, fraction, len(data), meta.wirelen) + data
+
+
+def _file_header(link_type: int) -> bytes:
+    return struct.pack("<I2H4I", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, link_type & 0xFFFF)

@@ -1,0 +1,176 @@
+"""One direction of a TCP connection put back in order, without copying its bytes.
+
+What is kept is a map: which stretch of the byte stream lies where in the capture file, and with
+which record it came. The first arrival of a byte wins, as in a receiver; what came again is
+counted and compared. The walk over HTTP/2 frames then reads only the bytes that it needs.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from emu.capture.arrays import Bytes, Ints
+from emu.capture.layout import WRAP, Layout, lay_out, signed
+from emu.capture.segments import ACK, FIN, SYN, Segments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteStream:
+    """The bytes of one direction, as pieces in stream order.
+
+    Stream offset 0 is the first byte after the SYN, or the first byte captured where the SYN
+    was not (`from_start` False). Pieces are disjoint and without a gap from 0 to `end`; what
+    lies behind the first hole is not among them.
+
+    Attributes
+    ----------
+    start, length : stream offset and bytes of each piece
+    at : its place in the capture file
+    arrived : record of the capture that first brought it
+    available : record of the capture with which all bytes up to this piece were there
+    holes : (from, to) stream offsets never seen, though later ones were seen or acknowledged
+    beyond_bytes : seen bytes behind the first hole, of no use
+    early_bytes : bytes from before offset 0, of no use
+    cut_bytes : payload that the capture did not keep (snapshot length)
+    reordered_segments : came after a later one: reordered, or lost before the capture and resent
+    conflicting_segments : came again with other bytes
+    """
+
+    start: Ints
+    length: Ints
+    at: Ints
+    arrived: Ints
+    available: Ints
+    end: int
+    from_start: bool
+    finished: bool
+    holes: tuple[tuple[int, int], ...]
+    beyond_bytes: int
+    early_bytes: int
+    cut_bytes: int
+    segments: int
+    retransmitted_segments: int
+    retransmitted_bytes: int
+    reordered_segments: int
+    conflicting_segments: int
+
+
+class Reader:
+    """Reads bytes of a stream by their stream offset; quickest in ascending order."""
+
+    def __init__(self, data: Bytes, stream: ByteStream) -> None:
+        self._view = data.data
+        self._starts: list[int] = stream.start.tolist()
+        self._at: list[int] = stream.at.tolist()
+        self._end = stream.end
+        self._piece = 0
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset` on; fewer where the stream ends."""
+        size = min(size, self._end - offset)
+        if size <= 0:
+            return b""
+        # Ascending reads search only forward of the last piece.
+        low = self._piece if self._starts[self._piece] <= offset else 0
+        piece = self._piece = bisect_right(self._starts, offset, low) - 1
+        at = self._at[piece] + offset - self._starts[piece]
+        if offset + size <= self._piece_end(piece):
+            return self._view[at : at + size].tobytes()
+        parts, end = [], offset + size
+        while offset < end:
+            at = self._at[piece] + offset - self._starts[piece]
+            upto = min(end, self._piece_end(piece))
+            parts.append(self._view[at : at + upto - offset])
+            offset, piece = upto, piece + 1
+        return b"".join(parts)
+
+    def _piece_end(self, piece: int) -> int:
+        return self._starts[piece + 1] if piece + 1 < len(self._starts) else self._end
+
+
+def assemble(data: Bytes, segments: Segments, reverse: Segments) -> ByteStream:
+    """Put the segments of one direction in order.
+
+    Parameters
+    ----------
+    data
+        The capture file's bytes.
+    segments
+        The direction's segments, in capture order.
+    reverse
+        The other direction's: what they acknowledge tells of bytes that the capture lacks.
+    """
+    sequence = (segments.raw_sequence + (segments.flags & SYN != 0)) % WRAP
+    carrying = np.flatnonzero(segments.length > 0)
+    opening = np.flatnonzero(segments.flags & SYN)
+    first = opening[:1] if opening.size else carrying[:1]
+    base = int(sequence[first[0]]) if first.size else 0
+    layout = lay_out(
+        sequence=(sequence[carrying] - base) % WRAP,
+        length=segments.length[carrying],
+        at=segments.at[carrying],
+        arrived=segments.record[carrying],
+    )
+    if first.size:
+        layout.reach = _known_end(layout.reach, base, segments, sequence, reverse)
+    return _join(data, layout, segments, from_start=bool(opening.size))
+
+
+def _known_end(seen: int, base: int, segments: Segments, sequence: Ints, reverse: Segments) -> int:
+    """How far the stream went, as far as FIN and the other side's acknowledgements tell."""
+    fins = np.flatnonzero(segments.flags & FIN)
+    for place in fins.tolist():
+        size = int(segments.length[place] + segments.missing[place])
+        offset = int(sequence[place]) + size - base
+        seen = max(seen, seen + signed(offset - seen))
+    answers = reverse.acknowledged[reverse.flags & ACK != 0]
+    if not answers.size:
+        return seen
+    # Unwrapped step by step from the start: acknowledgements only ever move a little.
+    steps = np.diff(answers, prepend=base)
+    steps = (steps + WRAP // 2) % WRAP - WRAP // 2
+    furthest = int(np.cumsum(steps).max()) - bool(fins.size)  # a FIN is acknowledged as a byte
+    return max(seen, furthest)
+
+
+def _join(data: Bytes, layout: Layout, segments: Segments, *, from_start: bool) -> ByteStream:
+    start, length, at, arrived = layout.in_order()
+    ends = start + length
+    before = np.concatenate([[0], ends])
+    after = np.concatenate([start, [layout.reach]])
+    gaps = np.flatnonzero(after > before)
+    whole = int(gaps[0]) if gaps.size else start.size  # pieces before the first hole
+    end = int(ends[whole - 1]) if whole else 0
+    stream = ByteStream(
+        start=start[:whole],
+        length=length[:whole],
+        at=at[:whole],
+        arrived=arrived[:whole],
+        available=np.maximum.accumulate(arrived[:whole]),
+        end=end,
+        from_start=from_start,
+        finished=bool((segments.flags & FIN).any()),
+        holes=tuple(zip(before[gaps].tolist(), after[gaps].tolist(), strict=True)),
+        beyond_bytes=int(length[whole:].sum()),
+        early_bytes=layout.early_bytes,
+        cut_bytes=int(segments.missing.sum()),
+        segments=int((segments.length > 0).sum()),
+        retransmitted_segments=len(layout.again),
+        retransmitted_bytes=layout.retransmitted_bytes,
+        reordered_segments=layout.reordered_segments,
+        conflicting_segments=0,
+    )
+    return replace(stream, conflicting_segments=_conflicts(data, stream, layout))
+
+
+def _conflicts(data: Bytes, stream: ByteStream, layout: Layout) -> int:
+    """Count repeated segments whose bytes differ from those that came first."""
+    if not layout.again:
+        return 0
+    reader = Reader(data, stream)
+    count = 0
+    for offset, size, at in layout.again:
+        first = reader.read(offset, size)
+        count += first != data[at : at + len(first)].tobytes()
+    return count

@@ -1,0 +1,163 @@
+"""What the analysis of a capture comes to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from emu.capture.arrays import Ints
+from emu.capture.gaps import Cause, Gap
+from emu.capture.streams import HalfStream, Intervals
+from emu.capture.timing import Chunks
+from emu.capture.windows import CreditHistory, Grants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """One value of a SETTINGS frame, by number (4: initial window, 5: largest frame)."""
+
+    time_ns: int
+    number: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transport:
+    """What TCP did in one direction, as far as the capture tells.
+
+    Attributes
+    ----------
+    bytes_in_order : payload up to the first hole
+    holes : (from, to) stream offsets that were never captured, though sent
+    retransmitted_segments, retransmitted_bytes : came again after they had been captured
+    reordered_segments : came after a later one: reordered, or lost on the way and sent again
+    from_start : the SYN was captured
+    finished : a FIN was captured
+    """
+
+    segments: int
+    bytes_in_order: int
+    holes: tuple[tuple[int, int], ...]
+    retransmitted_segments: int
+    retransmitted_bytes: int
+    reordered_segments: int
+    from_start: bool
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DataFrames:
+    """DATA frames in the order of the wire: first byte, last byte, stream, application bytes."""
+
+    start_ns: Ints
+    time_ns: Ints
+    stream: Ints
+    size_bytes: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DirectionReport:
+    """One direction of a connection.
+
+    Attributes
+    ----------
+    tcp : segments, bytes, losses
+    settings : what this side announced
+    grants : credit this side gave to the data of the other
+    pings_ns, ping_acks_ns : times of this side's PING frames
+    frames, chunks, intervals : this side's DATA by frame, by packet, by service interval
+    credit : credit left to this side's data
+    gaps : times in which this side had data left and sent none
+    round_trip_ns : from the capture point to this side and back, by the handshake; 0 if unknown
+    """
+
+    tcp: Transport
+    settings: tuple[SettingChange, ...]
+    grants: Grants
+    pings_ns: Ints
+    ping_acks_ns: Ints
+    frames: DataFrames
+    chunks: Chunks
+    intervals: Intervals
+    credit: CreditHistory
+    gaps: tuple[Gap, ...]
+    round_trip_ns: int
+
+    @property
+    def stalls(self) -> tuple[Gap, ...]:
+        """Idle times that missing credit explains."""
+        return tuple(gap for gap in self.gaps if gap.cause is not Cause.UNEXPLAINED)
+
+    @property
+    def unexplained_gaps(self) -> tuple[Gap, ...]:
+        """Idle times that credit does not explain."""
+        return tuple(gap for gap in self.gaps if gap.cause is Cause.UNEXPLAINED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StreamReport:
+    """One HTTP/2 stream: what the client sent on it and what the server sent.
+
+    `path` is the request's, None where its headers could not be decoded.
+    """
+
+    stream: int
+    path: str | None
+    client: HalfStream
+    server: HalfStream
+
+    @property
+    def request_ns(self) -> int | None:
+        """When the request's HEADERS were seen."""
+        return self.client.headers_ns
+
+    @property
+    def response_ns(self) -> int | None:
+        """When the first HEADERS of the response were seen."""
+        return self.server.headers_ns
+
+    @property
+    def from_server(self) -> bool:
+        """Whether the server sent more DATA than the client."""
+        return self.server.data_bytes > self.client.data_bytes
+
+    @property
+    def data(self) -> HalfStream:
+        """The half with more DATA."""
+        return self.server if self.from_server else self.client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConnectionReport:
+    """One TCP connection; `streams` by their numbers, ascending.
+
+    `complete` is False where a direction could not be read to its end; `problems` has why.
+    """
+
+    client: tuple[str, int]
+    server: tuple[str, int]
+    first_ns: int
+    last_ns: int
+    to_server: DirectionReport
+    to_client: DirectionReport
+    streams: tuple[StreamReport, ...]
+    complete: bool
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CaptureReport:
+    """A capture file: its connections in order of appearance, and all that was wrong with it.
+
+    `size_bytes` is the size of the (uncompressed) file; `truncated` is set where it ends in
+    the middle of a record. `problems` has the connections' too.
+    """
+
+    connections: tuple[ConnectionReport, ...]
+    packets: int
+    size_bytes: int
+    truncated: bool
+    problems: tuple[str, ...]
+
+
+def gaps_between(gaps: Iterable[Gap], start_ns: int, end_ns: int) -> tuple[Gap, ...]:
+    """Choose the gaps that overlap [start_ns, end_ns)."""
+    return tuple(gap for gap in gaps if gap.start_ns < end_ns and gap.end_ns > start_ns)

@@ -1,0 +1,197 @@
+"""Flow control as seen on the wire (RFC 9113, section 6.9): who granted what, what is left.
+
+The capture is taken at the data's receiver. A grant's time is therefore its departure, and the
+credit shown is the receiver's view: the sender learns of a grant a round trip before the data
+that it allows can arrive.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from emu.capture.arrays import Ints, Mask, ints
+from emu.capture.control import DEFAULT_WINDOW, INITIAL_WINDOW_SIZE, Control
+from emu.capture.frames import END_STREAM, Frames, Kind
+
+CONNECTION = 0
+ALL_STREAMS = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grants:
+    """Credit given by the receiver of the data, in order.
+
+    `stream` is 0 for the connection and -1 where SETTINGS_INITIAL_WINDOW_SIZE moved the window
+    of all streams, present and future; only then `amount` can be negative.
+    """
+
+    record: Ints
+    time_ns: Ints
+    stream: Ints
+    amount: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CreditHistory:
+    """What was left after each DATA frame and each grant, as seen at the capture point.
+
+    `stream` is the stream the row is about, 0 where only the connection's credit moved.
+    `stream_left` is its credit (the connection's in rows of stream 0).
+    """
+
+    time_ns: Ints
+    stream: Ints
+    stream_left: Ints
+    connection_left: Ints
+
+
+@dataclass(slots=True)
+class _Account:
+    """One stream's credit: what it may have sent in all, what it sent, what it was told when."""
+
+    granted: int
+    sent: int
+    levels: list[tuple[int, int]]  # time of a grant, granted in all from then on
+
+    def grant(self, amount: int, now_ns: int) -> None:
+        self.granted += amount
+        self.levels.append((now_ns, self.granted))
+
+    def exhausted(self, known_ns: int) -> bool:
+        """Whether exactly all was sent that had been granted at some time since `known_ns`."""
+        for since, level in reversed(self.levels):
+            if level == self.sent:
+                return True
+            if since < known_ns:
+                return False
+        return False
+
+
+def read_grants(frames: Frames, control: Control, tail_record: Ints, time_ns: Ints) -> Grants:
+    """Collect one side's WINDOW_UPDATEs and its moves of the initial window."""
+    rows = [
+        (place, int(frames.stream[place]), amount)
+        for place, amount in zip(control.updates.tolist(), control.increments.tolist(), strict=True)
+    ]
+    initial = DEFAULT_WINDOW
+    for setting in control.settings:
+        if setting.number == INITIAL_WINDOW_SIZE:
+            rows.append((setting.frame, ALL_STREAMS, setting.value - initial))
+            initial = setting.value
+    place, stream, amount = ints(sorted(rows)).reshape(-1, 3).T
+    record = tail_record[place]
+    return Grants(record=record, time_ns=time_ns[record], stream=stream, amount=amount)
+
+
+def credit_history(
+    frames: Frames, head_record: Ints, time_ns: Ints, grants: Grants, known_after_ns: int
+) -> tuple[CreditHistory, Mask, str]:
+    """Follow the credit of the data in `frames` under the other side's `grants`.
+
+    Parameters
+    ----------
+    frames, head_record
+        The data's direction; the records with which the headers were available.
+    time_ns
+        Each record's time.
+    grants
+        What the other side gave.
+    known_after_ns
+        How long a grant may take to show in the data: the sender's way there, the data's way
+        back, and the bytes that were past the sender's decision already.
+
+    Returns
+    -------
+    history
+        What was left.
+    stopped
+        For each frame: DATA with which the stream used up the credit that its sender knew of.
+    problem
+        Set if more was sent than granted, which says that this reading is wrong.
+    """
+    ledger = _Ledger(known_after_ns)
+    stopped = np.zeros(frames.at.size, dtype=np.bool_)
+    for now_ns, place, stream, amount in _events(frames, head_record, time_ns, grants):
+        if place < 0:
+            ledger.grant(stream, amount, now_ns)
+            continue
+        ledger.open(stream, now_ns)
+        if frames.kind[place] == Kind.DATA:
+            stopped[place] = ledger.send(stream, amount, now_ns)
+        if int(frames.flags[place]) & END_STREAM:
+            ledger.close(stream)
+    columns = ints(ledger.rows).reshape(-1, 4).T
+    names = ("time_ns", "stream", "stream_left", "connection_left")
+    history = CreditHistory(**dict(zip(names, columns, strict=True)))
+    return history, stopped, ledger.problem
+
+
+class _Ledger:
+    """All accounts of one direction of a connection."""
+
+    def __init__(self, known_after_ns: int) -> None:
+        self._known_after_ns = known_after_ns
+        self._initial = DEFAULT_WINDOW
+        self._accounts: dict[int, _Account] = {}
+        self._closed: set[int] = set()
+        self._connection = DEFAULT_WINDOW
+        self._shrunk = False
+        self.rows: list[tuple[int, int, int, int]] = []
+        self.problem = ""
+
+    def open(self, stream: int, now_ns: int) -> None:
+        if stream not in self._accounts and stream not in self._closed:
+            self._accounts[stream] = _Account(self._initial, 0, [(now_ns, self._initial)])
+            self._note(stream, now_ns)
+
+    def close(self, stream: int) -> None:
+        self._accounts.pop(stream, None)
+        self._closed.add(stream)
+
+    def grant(self, stream: int, amount: int, now_ns: int) -> None:
+        if stream == CONNECTION:
+            self._connection += amount
+            self._note(stream, now_ns)
+            return
+        if stream == ALL_STREAMS:
+            self._initial += amount
+            self._shrunk |= amount < 0
+        elif stream in self._closed:
+            return
+        else:
+            self.open(stream, now_ns)  # the receiver may grant before the sender's first frame
+        for each in self._accounts if stream == ALL_STREAMS else (stream,):
+            self._accounts[each].grant(amount, now_ns)
+            self._note(each, now_ns)
+
+    def send(self, stream: int, amount: int, now_ns: int) -> bool:
+        account = self._accounts[stream]
+        account.sent += amount
+        self._connection -= amount
+        self._note(stream, now_ns)
+        left = min(account.granted - account.sent, self._connection)
+        if left < 0 and not self._shrunk and not self.problem:
+            self.problem = f"stream {stream} sent {-left} bytes more than was granted"
+        return account.exhausted(now_ns - self._known_after_ns)
+
+    def _note(self, stream: int, now_ns: int) -> None:
+        left = self._connection
+        if stream != CONNECTION:
+            account = self._accounts[stream]
+            left = account.granted - account.sent
+        self.rows.append((now_ns, stream, left, self._connection))
+
+
+def _events(
+    frames: Frames, head_record: Ints, time_ns: Ints, grants: Grants
+) -> Iterator[tuple[int, int, int, int]]:
+    """Merge frames and grants by capture record: time, frame or -1, stream, bytes."""
+    places = frames.of(Kind.DATA, Kind.HEADERS)
+    record = np.concatenate([head_record[places], grants.record])
+    place = np.concatenate([places, np.full(grants.record.size, -1)])
+    stream = np.concatenate([frames.stream[places], grants.stream])
+    amount = np.concatenate([frames.length[places], grants.amount])
+    order = np.argsort(record, kind="stable")
+    columns = (time_ns[record[order]], place[order], stream[order], amount[order])
+    return zip(*(column.tolist() for column in columns), strict=True)
