@@ -1,0 +1,152 @@
+"""From a transport and a direction to the two ends of a connection."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import emu.remote
+from emu.endpoints.transports import load
+from netcosim.errors import ScenarioError
+from netcosim.scenario import Direction, TcpSpec, TransportSpec
+
+_SCRIPTS = Path(emu.remote.__file__).parent
+_INHERITED = ("PATH", "LANG", "HOME", "TMPDIR")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A Mininet host by name, and the address it uses for this connection."""
+
+    host: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndPlan:
+    """One process: where it runs, how it is started."""
+
+    name: str
+    host: str
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionPlan:
+    """Both ends of one connection. The responder listens; who sends depends on the direction."""
+
+    name: str
+    requester: EndPlan
+    responder: EndPlan
+    sender_host: str
+    receiver_host: str
+    port: int
+
+
+def pair(
+    spec: TransportSpec,
+    direction: Direction,
+    *,
+    worker: Place,
+    server: Place,
+    port: int,
+    tcp: TcpSpec,
+    name: str | None = None,
+) -> ConnectionPlan:
+    """Plan the connection between a worker and a server.
+
+    Pull: the worker asks, the server sends. Pull-back: the server asks, the worker sends.
+    Push: the worker asks and sends. Windows go to the receiver, the discipline to the sender.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown implementation, or a setting that neither end takes.
+    """
+    check_transport(spec)
+    asks, answers = (server, worker) if direction == "pull-back" else (worker, server)
+    requester_sends = direction == "push"
+    sender, receiver = (asks, answers) if requester_sends else (answers, asks)
+
+    def end(place: Place, role: str, *, sends: bool) -> EndPlan:
+        config = {
+            "role": role,
+            "mode": direction,
+            "address": answers.address,
+            "port": port,
+            "tcp": _tcp(tcp),
+        }
+        return _end(spec, place, config, sends=sends)
+
+    return ConnectionPlan(
+        name=name or f"{worker.host}-{server.host}",
+        requester=end(asks, "requester", sends=requester_sends),
+        responder=end(answers, "responder", sends=not requester_sends),
+        sender_host=sender.host,
+        receiver_host=receiver.host,
+        port=port,
+    )
+
+
+def check_transport(spec: TransportSpec) -> None:
+    """Refuse what the transport's two ends can't do together.
+
+    Raises
+    ------
+    ScenarioError
+        Names the field, its value and what is allowed.
+    """
+    where = f"transport[{spec.name}]"
+    sender = load(spec.sender, f"{where}.sender")
+    receiver = load(spec.receiver, f"{where}.receiver")
+    taken = sender.SENDER_TAKES | receiver.RECEIVER_TAKES
+    for field, value in _given(spec).items():
+        if field not in taken:
+            allowed = f"{spec.sender} sender and {spec.receiver} receiver have no such setting"
+            raise ScenarioError.at(f"{where}.{field}", value, allowed)
+        if not spec.flow_control and field in ("connection_window", "credit"):
+            raise ScenarioError.at(
+                f"{where}.{field}", value, "has no meaning with flow_control = false"
+            )
+    sender.check(spec, sends=True)
+    receiver.check(spec, sends=False)
+
+
+def _given(spec: TransportSpec) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "window": spec.window,
+        "connection_window": spec.connection_window,
+        "credit": spec.credit,
+        "frame_size": spec.frame_size,
+        "discipline": spec.discipline,
+        "options": str(spec.options) if spec.options else None,
+        "whole_messages": spec.whole_messages or None,
+    }
+    return {field: value for field, value in fields.items() if value is not None}
+
+
+def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bool) -> EndPlan:
+    implementation_name = spec.sender if sends else spec.receiver
+    implementation = load(implementation_name)
+    config["settings"] = implementation.settings(spec, sends=sends)
+    inherited = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+    return EndPlan(
+        name=f"{implementation_name} {config['role']}",
+        host=place.host,
+        argv=(sys.executable, str(_SCRIPTS / implementation.SCRIPT), json.dumps(config)),
+        environment=inherited
+        | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+        | implementation.environment(spec, sends=sends),
+    )
+
+
+def _tcp(tcp: TcpSpec) -> dict[str, Any]:
+    return {
+        "congestion_control": tcp.congestion_control,
+        "send_buffer_bytes": tcp.send_buffer,
+        "receive_buffer_bytes": tcp.receive_buffer,
+        "notsent_lowat_bytes": tcp.notsent_lowat,
+    }

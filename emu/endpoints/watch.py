@@ -1,0 +1,73 @@
+"""Waits for many endpoints at once."""
+
+import selectors
+import time
+from collections.abc import Sequence
+
+from emu.endpoints.process import EndpointProcess, Event
+from netcosim.errors import EndpointError
+
+_CULPRIT_S = 0.5
+
+
+def await_event(processes: Sequence[EndpointProcess], name: str, timeout_s: float) -> list[Event]:
+    """Wait until each of the processes has reported the event `name`.
+
+    Returns
+    -------
+    list of Event
+        One event a process, in the order of `processes`.
+
+    Raises
+    ------
+    EndpointError
+        A process failed, died, reported something else, or took too long.
+    """
+    got: dict[EndpointProcess, Event] = {}
+    deadline = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as selector:
+        for process in processes:
+            selector.register(process.stdout, selectors.EVENT_READ, process)
+            selector.register(process.stderr, selectors.EVENT_READ, process)
+        while True:
+            for process in processes:
+                process.collect()
+                _match(process, name, got)
+            if any(process.failure for process in processes):
+                raise EndpointError(_explain(processes))
+            if len(got) == len(processes):
+                return [got[process] for process in processes]
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                missing = ", ".join(str(p) for p in processes if p not in got)
+                raise EndpointError(f"{missing}: no '{name}' within {timeout_s:g} s")
+            for key, _ in selector.select(left_s):
+                _drop_closed(selector, key)
+
+
+def _match(process: EndpointProcess, name: str, got: dict[EndpointProcess, Event]) -> None:
+    while process not in got and process.events:
+        event = process.events.popleft()
+        if event["event"] != name:
+            process.failure = f"{process}: reported '{event['event']}' instead of '{name}'"
+            return
+        got[process] = event
+
+
+def _drop_closed(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    """Stop watching a stderr that is closed; it would wake us for ever."""
+    process: EndpointProcess = key.data
+    if key.fileobj is process.stderr and process.collect_errors():
+        selector.unregister(key.fileobj)
+
+
+def _explain(processes: Sequence[EndpointProcess]) -> str:
+    """Name the culprit: one that was killed rather than one that lost its peer by that."""
+    deadline = time.monotonic() + _CULPRIT_S
+    while not any(p.failure and p.killed for p in processes) and time.monotonic() < deadline:
+        time.sleep(0.02)
+        for process in processes:
+            process.collect()
+    killed = [p.failure for p in processes if p.failure and p.killed]
+    failed = [p.failure for p in processes if p.failure]
+    return (killed or failed)[0]
