@@ -19,7 +19,7 @@ def path_between(spec: NetSpec, source: str, destination: str) -> tuple[NetLink,
             raise ScenarioError.at(
                 "path", name, f"unknown node; there are {', '.join(spec.node_names)}"
             )
-    return _reach(spec, source)[destination]
+    return paths_from(spec, source)[destination]
 
 
 def bottleneck_bps(path: tuple[NetLink, ...]) -> int:
@@ -34,20 +34,26 @@ def round_trip_ns(path: tuple[NetLink, ...]) -> int:
 
 def hosts_behind(spec: NetSpec, link: NetLink, node: str) -> frozenset[str]:
     """The hosts on the side of `link` where `node`, one of its ends, is."""
-    reached = _reach(spec, node, without=link)
+    reached = paths_from(spec, node, without=link)
     return frozenset(host.name for host in spec.hosts if host.name in reached)
 
 
-def _reach(
-    spec: NetSpec, start: str, without: NetLink | None = None
+def paths_from(
+    spec: NetSpec, start: str, *, without: NetLink | None = None
 ) -> dict[str, tuple[NetLink, ...]]:
-    """The path to every node that can be reached, breadth first."""
+    """The path to every node that can be reached, as if the link `without` were cut."""
+    links: dict[str, list[NetLink]] = {}
+    for link in spec.links:
+        if link is not without:
+            links.setdefault(link.a, []).append(link)
+            links.setdefault(link.b, []).append(link)
     paths: dict[str, tuple[NetLink, ...]] = {start: ()}
     queue = deque([start])
     while queue:
         node = queue.popleft()
-        for link in spec.links:
-            if link != without and node in (link.a, link.b) and link.other(node) not in paths:
-                paths[link.other(node)] = (*paths[node], link)
-                queue.append(link.other(node))
+        for link in links.get(node, ()):
+            other = link.other(node)
+            if other not in paths:
+                paths[other] = (*paths[node], link)
+                queue.append(other)
     return paths

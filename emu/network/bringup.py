@@ -12,7 +12,7 @@ from emu.network import commands, readback, tc, tcp
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
 from topo.mininet_build import PREFIX_BITS, BuiltNet, build_net
-from topo.paths import bottleneck_bps, hosts_behind, path_between, round_trip_ns
+from topo.paths import bottleneck_bps, hosts_behind, paths_from, round_trip_ns
 from topo.spec import HostSpec, NetLink, NetSpec
 
 PORT_GROUP: Final = 77
@@ -115,7 +115,8 @@ def _crossing(spec: NetSpec, link: NetLink, node: str, addresses: dict[str, str]
 
 
 def _sysctls_for(spec: NetSpec, host: HostSpec, wishes: TcpSpec) -> dict[str, str]:
-    paths = [path_between(spec, host.name, peer.name) for peer in spec.hosts if peer != host]
+    reached = paths_from(spec, host.name)
+    paths = [reached[peer.name] for peer in spec.hosts if peer != host]
     return tcp.choose_sysctls(
         wishes,
         max(bottleneck_bps(path) for path in paths),
