@@ -6,14 +6,18 @@ over, as they do on a real one.
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from h2model.credit import GrantRule
 from h2model.credit import load as load_credit
 from h2model.machine import BLOCKED, Machine
 
 FRAME_HEADER_BYTES = 9
 UNLIMITED_BYTES = 2**31 - 1
+"""A window of this size, the largest there is, stands for one that never binds."""
+
+_NEVER_BINDS = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """What was predicted of one burst, times on the burst's clock.
+    """What was predicted of one burst, times at the receiver on the burst's clock.
 
     `stalls` are the times in which the link idled because nothing with data had credit.
     """
@@ -102,8 +106,12 @@ class Connection:
         self._machine = Machine(
             sender.discipline,
             options=sender.options,
-            initial_window=receiver.window_bytes,
-            connection_window=receiver.connection_window_bytes,
+            initial_window=_NEVER_BINDS if receiver.credit is None else receiver.window_bytes,
+            connection_window=(
+                _NEVER_BINDS
+                if receiver.connection_window_bytes == UNLIMITED_BYTES
+                else receiver.connection_window_bytes
+            ),
         )
         self._account = _ReceiverAccount(receiver)
 
@@ -123,7 +131,7 @@ class _ReceiverAccount:
 
     def __init__(self, receiver: ReceiverModel) -> None:
         self._receiver = receiver
-        self._grant: Callable[[int, int, int, int], int] | None = (
+        self._grant: GrantRule | None = (
             None if receiver.credit is None else load_credit(receiver.credit)
         )
         self._received: dict[int, int] = {}
@@ -134,32 +142,27 @@ class _ReceiverAccount:
         """Account for a frame; return the WINDOW_UPDATEs as (stream, bytes)."""
         updates = []
         window = self._receiver.connection_window_bytes
-        self._connection_pending += size
-        if 2 * self._connection_pending >= window or window == UNLIMITED_BYTES:
-            updates.append((0, self._connection_pending))
-            self._connection_pending = 0
-        received = self._received[stream] = self._received.get(stream, 0) + size
-        if self._grant is None:
-            updates.append((stream, size))
-        elif received < message:
-            granted = self._granted.get(stream, self._receiver.window_bytes)
-            grant = self._grant(received, granted, self._receiver.window_bytes, message)
+        if window != UNLIMITED_BYTES:
+            self._connection_pending += size
+            if 2 * self._connection_pending >= window:
+                updates.append((0, self._connection_pending))
+                self._connection_pending = 0
+        if self._grant is not None:
+            grant = self._stream_grant(self._grant, stream, size, message)
             if grant > 0:
-                self._granted[stream] = granted + grant
                 updates.append((stream, grant))
-        if received >= message:
-            del self._received[stream]
-            self._granted.pop(stream, None)
         return updates
 
-
-@dataclass(slots=True)
-class _InFlight:
-    """A frame past the scheduler; its acknowledgements come evenly from `first` to `last`."""
-
-    first: float
-    last: float
-    size: int
+    def _stream_grant(self, rule: GrantRule, stream: int, size: int, message: int) -> int:
+        received = self._received.pop(stream, 0) + size
+        window = self._receiver.window_bytes
+        granted = self._granted.pop(stream, window)
+        if received >= message:
+            return 0
+        grant = rule(received, granted, window, message)
+        self._received[stream] = received
+        self._granted[stream] = granted + grant
+        return grant
 
 
 class _Run:
@@ -173,14 +176,16 @@ class _Run:
         self._events: list[tuple[float, int, int, int, int]] = []
         self._count = 0
         self._link_free = 0.0
-        self._in_flight: deque[_InFlight] = deque()
+        # Frames past the scheduler: acknowledged evenly from when to when, and their sizes.
+        self._in_flight: deque[tuple[float, float, int]] = deque()
+        self._past = 0
         self._wake_at = -1.0
         self._messages: dict[int, int] = {}
         self._unsent: dict[int, int] = {}
         self._intervals: list[tuple[int, float, float, int]] = []
         self._ends: dict[int, int] = {}
         self._stalls: list[tuple[int, int]] = []
-        self._stalled = False
+        self._blocked_at = -1.0
 
     def play(self, plans: Sequence[StreamPlan]) -> Schedule:
         for plan in plans:
@@ -191,8 +196,7 @@ class _Run:
             # What happens at one instant is known before the next decision falls.
             while self._events and self._events[0][0] == now:
                 self._apply(*heapq.heappop(self._events))
-            if self._machine.unfinished:
-                self._pump(now)
+            self._pump(now)
         self._machine.forget_credit()
         if any(self._unsent.values()):
             raise RuntimeError("the credit rule leaves the burst unfinished")
@@ -212,7 +216,7 @@ class _Run:
 
     def _pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
-        while self._machine.unfinished:
+        while not self._machine.idle:
             room_at = self._room_at(now)
             if room_at > now:
                 if self._wake_at < 0 or room_at < self._wake_at:
@@ -221,44 +225,41 @@ class _Run:
                 return
             stream, size = self._machine.next(self._frame, round(now))
             if stream == BLOCKED:
-                self._stalled = True
+                if self._blocked_at < 0:
+                    self._blocked_at = now
                 return
             self._machine.sent(stream, size, round(now))
             self._transmit(stream, size, now)
 
     def _room_at(self, now: float) -> float:
         """When the bytes past the scheduler leave room for one more frame."""
-        while self._in_flight and self._in_flight[0].last <= now:
-            self._in_flight.popleft()
-        outstanding = 0.0
-        for f in self._in_flight:
-            part = 1.0 if now <= f.first else (f.last - now) / (f.last - f.first)
-            outstanding += f.size * part
-        excess = outstanding + self._frame + FRAME_HEADER_BYTES - self._link.past_bytes
-        if excess <= 1e-6 or not self._in_flight:
-            return now
+        while self._in_flight and self._in_flight[0][1] <= now:
+            self._past -= self._in_flight.popleft()[2]
+        excess = self._past + self._frame + FRAME_HEADER_BYTES - self._link.past_bytes
         time = now
-        for f in self._in_flight:
-            start = max(now, f.first)
-            left = f.size * (f.last - start) / (f.last - f.first)
-            if excess <= left:
-                return max(start + excess * (f.last - f.first) / f.size, now + 1e-3)
-            excess -= left
-            time = f.last
-        return time
+        for first, last, size in self._in_flight:
+            if excess <= 0:
+                break
+            if excess < size:
+                time = first + excess * (last - first) / size
+                break
+            excess -= size
+            time = last
+        return max(now, time)
 
     def _transmit(self, stream: int, size: int, now: float) -> None:
         link = self._link
-        if self._stalled and now > self._link_free:
-            self._stalls.append((round(self._link_free), round(now)))
-        self._stalled = False
+        if self._blocked_at >= 0:
+            idle_from = max(self._blocked_at, self._link_free)
+            if now > idle_from:
+                self._stalls.append((round(idle_from + link.delay_ns), round(now + link.delay_ns)))
+            self._blocked_at = -1.0
         start = max(now, self._link_free)
-        self._link_free = start + (size + FRAME_HEADER_BYTES) * 8e9 / link.rate_bps
+        wire_bytes = size + FRAME_HEADER_BYTES
+        self._link_free = start + wire_bytes * 8e9 / link.rate_bps
         arrival = self._link_free + link.delay_ns
-        back = link.delay_ns
-        self._in_flight.append(
-            _InFlight(start + link.delay_ns + back, arrival + back, size + FRAME_HEADER_BYTES)
-        )
+        self._in_flight.append((start + 2 * link.delay_ns, arrival + link.delay_ns, wire_bytes))
+        self._past += wire_bytes
         self._serve(stream, start + link.delay_ns, arrival, size)
         for target, grant in self._account.frame(stream, size, self._messages[stream]):
             self._at(arrival + link.credit_latency_ns, _CREDIT, target, grant)

@@ -5,19 +5,17 @@ Time is an argument; nothing here reads a clock or a socket.
 
 from collections.abc import Mapping
 
-from h2model.disciplines import load, resolve_options
+from h2model.disciplines import Discipline, load, resolve_options
 from h2model.state import (
+    ARRIVALS,
     CONNECTION_CREDIT,
     CURRENT,
-    HEAD,
     NONE,
     OUT,
     READY,
-    SHARED_SIZE,
     STALLED,
-    TAIL,
-    ARRIVALS,
     State,
+    empty_state,
     unlink,
 )
 
@@ -26,6 +24,10 @@ BLOCKED = NONE
 
 class Machine:
     """One connection's scheduler: which stream sends next, and how much.
+
+    A stream is finished when the kernel has everything handed over of it, or when it was cancelled.
+    Its number is not expected again (RFC 9113, section 5.1.1); should it come, it is a new stream
+    with a fresh window.
 
     Parameters
     ----------
@@ -54,16 +56,27 @@ class Machine:
         capacity: int = 1024,
     ) -> None:
         self.name = discipline
-        self._rule = load(discipline)
+        self._rule = self._load_rule(discipline)
         self._window = initial_window
         self._slot_of: dict[int, int] = {}
         self._stream_of = [0] * capacity
         self._free = list(range(capacity - 1, -1, -1))
         self._unsent = [0] * capacity
+        self._decided = [0] * capacity
+        self._cancelled: set[int] = set()
         self._early: dict[int, int] = {}
-        self.state = _empty_state(capacity, resolve_options(discipline, options or {}))
+        self._finished = _Finished()
+        self.state = self._new_state(capacity, resolve_options(discipline, options or {}))
         self.state.shared[CONNECTION_CREDIT] = connection_window
         self._rule.start(self.state)
+
+    @staticmethod
+    def _load_rule(discipline: str) -> Discipline:
+        return load(discipline)
+
+    @staticmethod
+    def _new_state(capacity: int, options: list[int]) -> State:
+        return empty_state(capacity, options)
 
     def enqueue(self, stream: int, size_bytes: int, now_ns: int, *, priority: int = 0) -> None:
         """The application hands over `size_bytes` of flow-controlled data of a stream.
@@ -71,10 +84,12 @@ class Machine:
         Raises
         ------
         ValueError
-            The size is not positive, or too many streams are unfinished.
+            The size is not positive, the stream was cancelled, or too many are unfinished.
         """
         if size_bytes <= 0:
             raise ValueError(f"stream {stream}: size must be > 0, is {size_bytes}")
+        if stream in self._cancelled:
+            raise ValueError(f"stream {stream}: was cancelled")
         slot = self._slot_of.get(stream)
         if slot is None:
             slot = self._open(stream, priority)
@@ -89,7 +104,8 @@ class Machine:
     def credit(self, stream: int, size_bytes: int, now_ns: int) -> None:
         """Credit arrives: WINDOW_UPDATE, or a change of SETTINGS (which may be negative).
 
-        Stream 0 is the connection. Credit for a stream not yet handed over is kept for it.
+        Stream 0 is the connection. Credit for a stream not yet handed over is kept for it, credit
+        for a finished one is not.
         """
         s = self.state
         if stream == 0:
@@ -97,17 +113,21 @@ class Machine:
             return
         slot = self._slot_of.get(stream)
         if slot is None:
-            self._early[stream] = self._early.get(stream, 0) + size_bytes
+            if stream not in self._finished:
+                self._early[stream] = self._early.get(stream, 0) + size_bytes
             return
         s.credit[slot] += size_bytes
-        if s.place[slot] == STALLED and s.credit[slot] > 0 and s.left[slot] > 0:
+        if s.place[slot] == STALLED and s.credit[slot] > 0:
             self._rule.credited(s, slot, now_ns)
 
     def resize_windows(self, initial_window: int, now_ns: int) -> None:
-        """SETTINGS_INITIAL_WINDOW_SIZE changed: all streams move by the difference (RFC 9113, 6.9.2)."""
+        """SETTINGS_INITIAL_WINDOW_SIZE changed: all streams move by the difference.
+
+        Source: RFC 9113, section 6.9.2.
+        """
         difference = initial_window - self._window
         self._window = initial_window
-        for stream in list(self._slot_of):
+        for stream in self._slot_of:
             self.credit(stream, difference, now_ns)
 
     def next(self, budget_bytes: int, now_ns: int) -> tuple[int, int]:
@@ -121,26 +141,39 @@ class Machine:
         if budget_bytes <= 0:
             raise ValueError(f"budget must be > 0, is {budget_bytes}")
         slot, size = self._rule.select(self.state, budget_bytes, now_ns)
-        return (BLOCKED, 0) if slot == NONE else (self._stream_of[slot], size)
+        if slot == NONE:
+            return BLOCKED, 0
+        self._decided[slot] += size
+        return self._stream_of[slot], size
 
     def sent(self, stream: int, size_bytes: int, now_ns: int) -> None:
         """The kernel took `size_bytes` that `next` had decided."""
         slot = self._slot_of[stream]
+        self._decided[slot] -= size_bytes
         self._unsent[slot] -= size_bytes
         self._rule.sent(self.state, slot, size_bytes, now_ns)
         if self._unsent[slot] == 0:
             self._close(stream)
 
     def cancel(self, stream: int, now_ns: int) -> None:
-        """Drop what is left of a stream; unknown streams are ignored."""
+        """Drop what is left of a stream; unknown streams are ignored.
+
+        What `next` had already decided is on its way: it still goes to `sent`.
+        """
         self._early.pop(stream, None)
         slot = self._slot_of.get(stream)
-        if slot is None:
+        if slot is None or stream in self._cancelled:
             return
         self._rule.cancelled(self.state, slot, now_ns)
         if self.state.place[slot] == READY:
             unlink(self.state, slot, OUT)
-        self._close(stream)
+        self.state.place[slot] = OUT
+        self.state.left[slot] = 0
+        self._unsent[slot] = self._decided[slot]
+        if self._unsent[slot] == 0:
+            self._close(stream)
+        else:
+            self._cancelled.add(stream)
 
     def done(self, stream: int) -> bool:
         """Whether everything handed over of this stream has been taken by the kernel."""
@@ -151,46 +184,54 @@ class Machine:
         self._early.clear()
 
     @property
+    def idle(self) -> bool:
+        """Whether the kernel has everything that was handed over."""
+        return not self._slot_of
+
+    @property
     def unfinished(self) -> tuple[int, ...]:
         """The streams with bytes that the kernel has not taken."""
         return tuple(self._slot_of)
 
     def _open(self, stream: int, priority: int) -> int:
         if not self._free:
-            raise ValueError(f"stream {stream}: more than {len(self._stream_of)} unfinished streams")
+            raise ValueError(
+                f"stream {stream}: more than {len(self._stream_of)} unfinished streams"
+            )
         slot = self._free.pop()
         s = self.state
         s.left[slot] = s.tag[slot] = s.visits[slot] = 0
         s.credit[slot] = self._window + self._early.pop(stream, 0)
         s.priority[slot] = priority
         s.place[slot] = OUT
-        self._unsent[slot] = 0
+        self._unsent[slot] = self._decided[slot] = 0
         self._slot_of[stream] = slot
         self._stream_of[slot] = stream
         return slot
 
     def _close(self, stream: int) -> None:
-        slot = self._slot_of.pop(stream)
-        self.state.left[slot] = 0
-        self.state.place[slot] = OUT
-        self._free.append(slot)
+        self._cancelled.discard(stream)
+        self._free.append(self._slot_of.pop(stream))
+        self._finished.add(stream)
 
 
-def _empty_state(capacity: int, options: list[int]) -> State:
-    shared = [0] * SHARED_SIZE
-    shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
-    return State(
-        left=[0] * capacity,
-        credit=[0] * capacity,
-        priority=[0] * capacity,
-        arrival=[0] * capacity,
-        visits=[0] * capacity,
-        tag=[0] * capacity,
-        place=[OUT] * capacity,
-        before=[NONE] * capacity,
-        after=[NONE] * capacity,
-        plan_slot=[0] * (capacity + 1),
-        plan_bytes=[0] * (capacity + 1),
-        shared=shared,
-        option=options,
-    )
+class _Finished:
+    """The stream numbers that are finished, in a size that does not grow with their count.
+
+    Either end numbers its streams upwards by two (RFC 9113, section 5.1.1); per parity one bound
+    stands for all below it.
+    """
+
+    def __init__(self) -> None:
+        self._bound = [2, 1]
+        self._above: set[int] = set()
+
+    def add(self, stream: int) -> None:
+        self._above.add(stream)
+        parity = stream & 1
+        while self._bound[parity] in self._above:
+            self._above.remove(self._bound[parity])
+            self._bound[parity] += 2
+
+    def __contains__(self, stream: int) -> bool:
+        return stream < self._bound[stream & 1] or stream in self._above

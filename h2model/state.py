@@ -43,7 +43,7 @@ class State(NamedTuple):
     tag : (slots,) a discipline's own value
     place : (slots,) OUT, READY (in the ready list) or STALLED (no stream credit)
     before, after : (slots,) links of the ready list
-    plan_slot, plan_bytes : (slots + 1,) what a write cycle has decided and not yet emitted
+    plan_slot, plan_bytes : (slots,) what a write cycle has decided and not yet emitted
     shared : (SHARED_SIZE,) connection credit, list ends, the turn in progress, registers
     option : the discipline's parameters in its declared order
     """
@@ -61,6 +61,27 @@ class State(NamedTuple):
     plan_bytes: Ints
     shared: Ints
     option: Ints
+
+
+def empty_state(capacity: int, options: Ints) -> State:
+    """State of a connection without streams, with room for `capacity`, in lists."""
+    shared = [0] * SHARED_SIZE
+    shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
+    return State(
+        left=[0] * capacity,
+        credit=[0] * capacity,
+        priority=[0] * capacity,
+        arrival=[0] * capacity,
+        visits=[0] * capacity,
+        tag=[0] * capacity,
+        place=[OUT] * capacity,
+        before=[NONE] * capacity,
+        after=[NONE] * capacity,
+        plan_slot=[0] * capacity,
+        plan_bytes=[0] * capacity,
+        shared=shared,
+        option=options,
+    )
 
 
 def push_tail(s: State, i: int) -> None:
@@ -89,26 +110,38 @@ def push_head(s: State, i: int) -> None:
     s.place[i] = READY
 
 
-def push_sorted(s: State, i: int) -> None:
-    """Put slot `i` before the first that has lower priority, or the same and arrived later."""
-    j = s.shared[HEAD]
-    while j != NONE and (
-        s.priority[j] > s.priority[i]
-        or (s.priority[j] == s.priority[i] and s.arrival[j] < s.arrival[i])
-    ):
-        j = s.after[j]
+def insert_after(s: State, i: int, j: int) -> None:
+    """Put slot `i` into the ready list behind slot `j`; NONE means the head."""
     if j == NONE:
-        push_tail(s, i)
-        return
-    first = s.before[j]
-    if first == NONE:
         push_head(s, i)
-        return
-    s.after[first] = i
-    s.before[i] = first
-    s.after[i] = j
-    s.before[j] = i
-    s.place[i] = READY
+    elif s.after[j] == NONE:
+        push_tail(s, i)
+    else:
+        follower = s.after[j]
+        s.before[i] = j
+        s.after[i] = follower
+        s.after[j] = i
+        s.before[follower] = i
+        s.place[i] = READY
+
+
+def push_sorted(s: State, i: int) -> None:
+    """Put slot `i` before all that have lower priority, or the same and arrived later."""
+    j = s.shared[TAIL]
+    while j != NONE and (
+        s.priority[j] < s.priority[i]
+        or (s.priority[j] == s.priority[i] and s.arrival[j] > s.arrival[i])
+    ):
+        j = s.before[j]
+    insert_after(s, i, j)
+
+
+def push_by_tag(s: State, i: int) -> None:
+    """Put slot `i` before all that have a larger tag."""
+    j = s.shared[TAIL]
+    while j != NONE and s.tag[j] > s.tag[i]:
+        j = s.before[j]
+    insert_after(s, i, j)
 
 
 def unlink(s: State, i: int, place: int) -> None:

@@ -1,24 +1,14 @@
 """Processor sharing: all streams that may send get equal shares, in grains of a few bytes.
 
-Source: the fluid limit that flow-level models assume (for instance Lin et al., MASCOTS 2018, for the
-links); here start-time fair queueing (Goyal et al., SIGCOMM 1996) over grains, which differs from the
-fluid by at most one grain a stream.
+Source: the fluid limit that flow-level models assume (for instance Lin et al., MASCOTS 2018, for
+the links); here start-time fair queueing (Goyal et al., SIGCOMM 1996) over grains, which differs
+from the fluid by at most one grain a stream.
 
-A stream that arrives or returns starts at the present virtual time: it is owed nothing.
+A stream that arrives or returns starts at the present virtual time: it is owed nothing. Whether a
+stream has credit is looked at when its turn has come.
 """
 
-from h2model.state import (
-    HEAD,
-    NONE,
-    OUT,
-    OWN,
-    STALLED,
-    State,
-    allowed,
-    push_tail,
-    take,
-    unlink,
-)
+from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by_tag, take, unlink
 
 OPTIONS: dict[str, int] = {"grain": 4096}
 GRAIN = 0
@@ -31,39 +21,33 @@ def start(s: State) -> None:
 
 def enqueued(s: State, i: int, now: int) -> None:
     """A new message starts at the present virtual time."""
-    s.tag[i] = s.shared[VIRTUAL]
-    push_tail(s, i)
+    credited(s, i, now)
 
 
 def credited(s: State, i: int, now: int) -> None:
     """A stalled stream starts again at the present virtual time."""
     s.tag[i] = max(s.tag[i], s.shared[VIRTUAL])
-    push_tail(s, i)
+    push_by_tag(s, i)
 
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """The stream with the smallest virtual start; ties go to the one longer in the list."""
-    best = NONE
-    j = s.shared[HEAD]
-    while j != NONE:
-        after = s.after[j]
-        if s.credit[j] <= 0:
-            unlink(s, j, STALLED)
-        elif best == NONE or s.tag[j] < s.tag[best]:
-            best = j
-        j = after
-    if best == NONE:
-        return NONE, 0
-    size = allowed(s, best, min(budget, s.option[GRAIN]))
-    if size == 0:
-        return NONE, 0
-    s.shared[VIRTUAL] = s.tag[best]
-    s.tag[best] += size
-    take(s, best, size)
-    unlink(s, best, OUT)
-    if s.left[best] > 0:
-        push_tail(s, best)
-    return best, size
+    while s.shared[HEAD] != NONE:
+        i = s.shared[HEAD]
+        if s.credit[i] <= 0:
+            unlink(s, i, STALLED)
+            continue
+        size = allowed(s, i, min(budget, s.option[GRAIN]))
+        if size == 0:
+            break
+        s.shared[VIRTUAL] = s.tag[i]
+        s.tag[i] += size
+        take(s, i, size)
+        unlink(s, i, OUT)
+        if s.left[i] > 0:
+            push_by_tag(s, i)
+        return i, size
+    return NONE, 0
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:

@@ -1,15 +1,20 @@
 """Write cycle: round robin whose turns are capped by an adaptive target per write.
 
 Source: C-core 1.60 to 1.85.1, src/core/ext/transport/chttp2/transport/writing.cc and
-write_size_policy.cc. A cycle gathers up to `target` bytes (frame headers included) from the head of
-the writable list, hands them to the socket, and the next cycle begins when the kernel took them all.
-A stream that has more goes to the tail; one without stream credit leaves the list and returns to
-the tail with its WINDOW_UPDATE. The target starts at 128 KiB; two writes in a row below 100 ms raise it
-by half (at most 16 MiB), two above 1 s divide it by three (at least 32 KiB); a write below 0.7 of the
-target is no evidence and ends a fast streak. The target outlives a burst: it belongs to the connection.
+write_size_policy.cc. A cycle gathers up to `target` bytes (frame headers included) from the head
+of the writable list, hands them to the socket, and the next cycle begins when the kernel took them
+all. A stream that has more goes to the tail, with credit or without; one that comes to the head
+without stream credit leaves the list and returns to the tail with its WINDOW_UPDATE. The target
+starts at 128 KiB; two writes in a row below 100 ms raise it by half (at most 16 MiB), two above 1 s
+divide it by three (at least 32 KiB); a write below 0.7 of the target is no evidence and ends a fast
+streak. The target outlives a burst: it belongs to the connection.
 
-`finish_first` = 1 is the experiment `prioritize_finished_requests`: an unfinished or returning stream
-goes to the head.
+`finish_first` = 1 is the experiment `prioritize_finished_requests`: an unfinished or returning
+stream goes to the head.
+
+Credit is used up when a cycle gathers, as in C-core: a window that shrinks afterwards does not call
+back what was gathered. Not modelled: HEADERS and control frames in a write, and PING ACKs, which
+let C-core send a cycle without DATA.
 """
 
 from h2model.state import (
@@ -90,36 +95,35 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
 def _gather(s: State, now: int) -> None:
     s.shared[PLANNED] = 0
     s.shared[EMITTED] = 0
+    s.shared[TIMED_FROM] = NONE
     room = s.shared[TARGET]
-    total = 0
     while room > 0 and s.shared[HEAD] != NONE and s.shared[CONNECTION_CREDIT] > 0:
         i = s.shared[HEAD]
         if s.credit[i] <= 0:
             unlink(s, i, STALLED)
             continue
-        size = allowed(s, i, room)
+        size = allowed(s, i, _payload(room, s.option[FRAME]))
         take(s, i, size)
         s.plan_slot[s.shared[PLANNED]] = i
         s.plan_bytes[s.shared[PLANNED]] = size
         s.shared[PLANNED] += 1
-        total += size
+        s.shared[UNSENT] += size
         room -= size + FRAME_HEADER_BYTES * (-(-size // s.option[FRAME]))
         unlink(s, i, OUT)
         if s.left[i] > 0:
-            if s.credit[i] <= 0:
-                s.place[i] = STALLED
-            else:
-                _return(s, i)
-        if s.shared[PLANNED] == len(s.plan_slot):
-            break
-    s.shared[UNSENT] = total
-    if total == 0:
+            _return(s, i)
+    if s.shared[PLANNED] == 0:
         return
-    if 10 * total < 7 * s.shared[TARGET]:
+    if s.shared[TARGET] - room < s.shared[TARGET] * 7 // 10:
         s.shared[STREAK] = max(s.shared[STREAK], 0)
-        s.shared[TIMED_FROM] = NONE
     else:
         s.shared[TIMED_FROM] = now
+
+
+def _payload(room: int, frame: int) -> int:
+    """DATA bytes that go into `room`, frame by frame; the last frame's header may stick out."""
+    whole = room // (frame + FRAME_HEADER_BYTES)
+    return whole * frame + min(frame, room - whole * (frame + FRAME_HEADER_BYTES))
 
 
 def _return(s: State, i: int) -> None:
