@@ -20,12 +20,14 @@ provision() {
   ((EUID == 0)) || refuse 3 "provision needs root"
   venv=$(realpath -ms "${NETCOSIM_VENV:-/opt/netcosim/venv}")
   python="$venv/bin/python"
+  umask 022  # everybody may use the environment
   ours_or_absent "$wrapper"
   ours_or_absent "$profile"
   setup_all
   install_text 0755 "$wrapper" <<TEXT
 #!/bin/sh
 $mark
+export PYTHONDONTWRITEBYTECODE=1  # no files of root's in the checkout
 exec "$python" "\$@"
 TEXT
   install_text 0644 "$profile" <<TEXT

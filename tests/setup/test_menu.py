@@ -1,0 +1,91 @@
+"""The menu itself: what it says, what it starts, and where."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.setup.project import Project
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["tset"], "dev: tset: no such command; ./dev help lists them"),
+        (["bare", "trixie"], "dev: bare: no command"),
+        (["bare", "../etc", "true"], "dev: bare: ../etc: not a Debian suite"),
+    ],
+)
+def test_a_mistake_is_one_line_and_code_2(project: Project, args: list[str], said: str) -> None:
+    done = project.dev(*args)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said + "\n")
+    assert not project.venv.exists()
+
+
+def test_help_names_every_command(project: Project) -> None:
+    done = project.dev("help")
+    assert (done.returncode, done.stderr) == (0, "")
+    source = (project.root / "dev").read_text()
+    for name in ("run", "test", "test-shared", "check", "bench", "provision", "bare"):
+        assert f"    {name}" in source
+        assert f"\n  {name} " in done.stdout
+    assert project.dev().stdout == done.stdout
+
+
+@pytest.mark.root
+def test_run_replaces_the_shell_and_stays_where_the_caller_is(
+    project: Project, tmp_path: Path
+) -> None:
+    assert os.geteuid() == 0, "needs root"
+    assert project.dev("setup").returncode == 0
+    here = tmp_path / "here"
+    (here / "emu").mkdir(parents=True)  # must not be taken for the project's
+    (here / "emu" / "__init__.py").write_text("raise SystemExit('shadowed')")
+    (here / "emu" / "run.py").write_text("")
+    process = subprocess.Popen(
+        project.command("run", "--out", "a b", "*"),
+        cwd=here,
+        env=project.environment({}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert json.loads(out) == {
+        "pid": process.pid,
+        "uid": 0,
+        "cwd": str(here),
+        "args": ["--out", "a b", "*"],
+    }
+    assert not list(project.root.rglob("emu/__pycache__"))
+
+
+@pytest.mark.root
+def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project: Project) -> None:
+    assert os.geteuid() == 0, "needs root"
+    owner = 12345
+    os.chown(project.root, owner, owner)
+    os.chown(project.root / "dev", owner, owner)
+    (project.root / "tests").mkdir()
+    (project.root / "pytest.py").write_text("open('left-by-root', 'w').close()")
+    assert project.dev("test").returncode == 0
+    made = [project.venv, project.venv / "bin" / "python", project.root / "left-by-root"]
+    assert [path.lstat().st_uid for path in made] == [owner] * 3
+
+
+def test_a_failing_suite_fails_the_command(project: Project) -> None:
+    (project.root / "pytest.py").write_text("raise SystemExit(7)")
+    assert project.dev("test").returncode == 7
+
+
+def test_a_bench_that_does_not_exist_is_named_with_those_that_do(project: Project) -> None:
+    (project.root / "bench").mkdir()
+    (project.root / "bench" / "emu.py").touch()
+    (project.root / "bench" / "__init__.py").touch()
+    assert project.dev("setup").returncode == 0
+    done = project.dev("bench", "moon")
+    assert (done.returncode, done.stderr) == (2, "dev: bench: moon: must be one of: emu\n")
+    assert "must be one of: emu" in project.dev("bench", "../dev").stderr
