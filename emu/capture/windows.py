@@ -112,14 +112,17 @@ def credit_history(
     """
     ledger = _Ledger(known_after_ns)
     stopped = np.zeros(frames.at.size, dtype=np.bool_)
+    # Events are DATA and HEADERS, whose END_STREAM flag is the same bit.
+    is_data = (frames.kind == Kind.DATA).tolist()
+    is_end = (frames.flags & END_STREAM != 0).tolist()
     for now_ns, place, stream, amount in _events(frames, head_record, time_ns, grants):
         if place < 0:
             ledger.grant(stream, amount, now_ns)
             continue
         ledger.open(stream, now_ns)
-        if frames.kind[place] == Kind.DATA:
+        if is_data[place]:
             stopped[place] = ledger.send(stream, amount, now_ns)
-        if int(frames.flags[place]) & END_STREAM:
+        if is_end[place]:
             ledger.close(stream)
     columns = ints(ledger.rows).reshape(-1, 4).T
     names = ("time_ns", "stream", "stream_left", "connection_left")
