@@ -73,12 +73,6 @@ class EndpointProcess:
         """The pipe its last words come from; for a selector."""
         return _pipe(self._process.stderr)
 
-    @property
-    def killed(self) -> bool:
-        """Whether a signal ended it; such a death explains what its peer complains of."""
-        code = self._process.poll()
-        return code is not None and code < 0
-
     def command(self, cmd: str, **fields: object) -> None:
         """Send one command.
 

@@ -62,12 +62,15 @@ def _drop_closed(selector: selectors.BaseSelector, key: selectors.SelectorKey) -
 
 
 def _explain(processes: Sequence[EndpointProcess]) -> str:
-    """Name the culprit: one that was killed rather than one that lost its peer by that."""
+    """Name the culprit: the one that failed, not the one that lost its peer by that."""
     deadline = time.monotonic() + _CULPRIT_S
-    while not any(p.failure and p.killed for p in processes) and time.monotonic() < deadline:
+    while all(_blames_peer(p) for p in processes if p.failure) and time.monotonic() < deadline:
         time.sleep(0.02)
         for process in processes:
             process.collect()
-    killed = [p.failure for p in processes if p.failure and p.killed]
-    failed = [p.failure for p in processes if p.failure]
-    return (killed or failed)[0]
+    failed = sorted((p for p in processes if p.failure), key=_blames_peer)
+    return failed[0].failure or ""
+
+
+def _blames_peer(process: EndpointProcess) -> bool:
+    return "connection lost" in (process.failure or "")

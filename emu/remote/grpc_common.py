@@ -18,7 +18,9 @@ from emu.remote.steering import (
     unacknowledged_bytes,
 )
 
-UNLIMITED_BYTES = 2**31 - 1
+# A receiver may add up to 1 MiB of what a message still needs to a stream's window (C-core,
+# chttp2 flow_control.cc); HTTP/2 forbids more than 2**31 - 1 in all (RFC 9113, 6.9.1).
+UNLIMITED_BYTES = 2**31 - 1 - 2**20
 SAMPLE_S = 0.002
 CONNECT_TIMEOUT_S = 15
 

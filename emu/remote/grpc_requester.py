@@ -89,7 +89,8 @@ class _Answers:
             now_ns = time.time_ns()
             code = future.code()
             if code is not grpc.StatusCode.OK:
-                give_up(f"tensor {index}: {code.name}: {future.details()}")
+                lost = "connection lost: " if code is grpc.StatusCode.UNAVAILABLE else ""
+                give_up(f"{lost}tensor {index}: {code.name}: {future.details()}")
             self._check(index, len(future.result()))
             if not self._pushes:
                 self._log.mark(index, "delivered_ns", now_ns)

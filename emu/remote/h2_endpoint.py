@@ -32,6 +32,7 @@ from emu.remote.steering import (  # noqa: E402
 )
 
 STDIN = 0
+_WINDOWS = (events.WindowUpdated, events.RemoteSettingsChanged)
 CONNECT_TIMEOUT_S = 15
 
 
@@ -128,7 +129,8 @@ class Endpoint:
         if happened is None:
             self._lost("connection lost: the peer closed it")
             return
-        for event in happened:
+        # Windows first: a message handed over below may be sent at once.
+        for event in sorted(happened, key=lambda event: not isinstance(event, _WINDOWS)):
             self._handle(event)
 
     def _handle(self, event: events.Event) -> None:

@@ -128,10 +128,7 @@ class Requester:
             self._index_of.pop(event.stream_id)
             self.unfinished -= 1
         elif isinstance(event, events.StreamReset):
-            raise EndpointFailureError(
-                f"tensor {self._index_of.get(event.stream_id)} was reset"
-                f" by the peer: error {event.error_code}"
-            )
+            raise _reset(event, self._index_of.get(event.stream_id))
 
 
 class Responder:
@@ -174,10 +171,7 @@ class Responder:
             self._receiver.ended(event.stream_id)
             self._answer_when_ready(event.stream_id)
         elif isinstance(event, events.StreamReset) and event.stream_id in self._index_of:
-            raise EndpointFailureError(
-                f"tensor {self._index_of[event.stream_id]} was reset"
-                f" by the peer: error {event.error_code}"
-            )
+            raise _reset(event, self._index_of[event.stream_id])
 
     def _burst(self) -> BurstLog:
         if self._log is None:
@@ -236,6 +230,11 @@ class Responder:
 
 def _nothing() -> None:
     """A pushed tensor counts when it is confirmed, not when it is sent."""
+
+
+def _reset(event: events.StreamReset, index: int | None) -> EndpointFailureError:
+    by = "by the peer" if event.remote_reset else "here, for what the peer sent"
+    return EndpointFailureError(f"tensor {index} was reset {by}: error {event.error_code}")
 
 
 def _check(headers: list[tuple[bytes, bytes]]) -> None:

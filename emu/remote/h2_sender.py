@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.remote.h2_headers import prefix
-from emu.remote.h2_wire import DEFAULT_FRAME_BYTES, Wire
+from emu.remote.h2_wire import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES, Wire
 from emu.remote.steering import EndpointFailureError, unacknowledged_bytes
 from h2model.machine import BLOCKED, Machine
 
@@ -52,7 +52,8 @@ class Sender:
                 self._discipline,
                 options=self._options,
                 initial_window=h2.remote_settings.initial_window_size,
-                connection_window=h2.outbound_flow_control_window,
+                # What h2 shows may hold updates whose events are still to come (RFC 9113, 6.9.2).
+                connection_window=DEFAULT_WINDOW_BYTES,
             )
         except ValueError as problem:
             raise EndpointFailureError(f"discipline: {problem}") from None

@@ -1,6 +1,7 @@
 """Credit rules: when a receiver widens a stream's window, and by how much. One file each.
 
-A rule is one pure function, called after each DATA frame of a stream was consumed::
+A rule is one pure function, called after each DATA frame of a stream was consumed, except the
+one that completes the message::
 
     def grant(received_bytes, granted_bytes, window_bytes, message_bytes) -> int
 

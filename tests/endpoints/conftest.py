@@ -152,7 +152,7 @@ def capture(net: Net, tmp_path: Path) -> Iterator[Callable[[], list[Frame]]]:
     file = tmp_path / "wire.pcap"
     tcpdump = net.popen(
         "w",
-        [*"tcpdump -i wv -U --immediate-mode -B 65536 -Z root -w".split(), str(file), "tcp"],
+        ["tcpdump", "-i", "wv", "-U", "--immediate-mode", "-Z", "root", "-w", str(file), "tcp"],
         stderr=subprocess.PIPE,
     )
     assert tcpdump.stderr is not None

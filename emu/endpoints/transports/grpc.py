@@ -2,17 +2,31 @@
 
 from typing import Any
 
+from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
 SCRIPT = "grpc_endpoint.py"
 SENDER_TAKES = frozenset({"whole_messages"})
 RECEIVER_TAKES = frozenset({"window"})
 
+LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 WHOLE_MESSAGES = "prioritize_finished_requests"
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:
-    """Have nothing to refuse beyond settings that aren't taken."""
+    """Refuse a window that gRPC would widen beyond what HTTP/2 allows.
+
+    Raises
+    ------
+    ScenarioError
+        The window is too large.
+    """
+    if not sends and spec.window is not None and spec.window > LARGEST_WINDOW_BYTES:
+        raise ScenarioError.at(
+            f"transport[{spec.name}].window",
+            spec.window,
+            f"gRPC adds up to 1 MiB; must be <= {LARGEST_WINDOW_BYTES} bytes",
+        )
 
 
 def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
