@@ -6,17 +6,21 @@ On the interface through which a direction of a link is entered stands::
       htb 2:                      the rate
         class 2:1                 the link's whole rate
           class 2:10, 2:11, ..    model fair: one per worker, each with a bfifo
+          class 2:e               model fair: bare acknowledgements, ahead of data
           class 2:f               all else (model fair), or all (model fifo), with a bfifo
 
 netem comes first: its queue is the wire in flight and never full, so that the bfifo behind it is
 the bottleneck's queue, bounded in bytes.
 
 In the model ``fair`` every class is guaranteed its part and may borrow up to the whole rate; what
-is unused is dealt out a frame at a time (quantum 1514). HTB counts frames of 1514 bytes.
+is unused is dealt out a frame at a time (quantum 1514). HTB counts frames of 1514 bytes. Without
+the class for acknowledgements, those of one direction would wait behind the data of the other, and
+two busy directions would halve each other. A bare acknowledgement is 52 bytes of IP (TCP with
+timestamps), no flag but ACK; it has no payload that could overtake an earlier one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from netcosim.scenario import LinkSpec
@@ -34,6 +38,12 @@ FIFO_QUEUE_S: Final = 0.012
 _LEAST_FIFO_BYTES: Final = 30 * FRAME_BYTES
 _NETEM_PACKETS: Final = 1_000_000
 _REST: Final = "2:f"
+_ACKS: Final = "2:e"
+_ACK_MATCH: Final = (
+    *("u32", "match", "ip", "protocol", "6", "0xff"),
+    *("match", "u16", "52", "0xffff", "at", "2"),
+    *("match", "u8", "0x10", "0xff", "at", "33"),
+)
 
 Side = Literal["src", "dst"]
 
@@ -44,6 +54,10 @@ class Match:
 
     address: str
     side: Side
+
+    def words(self) -> list[str]:
+        """Return the classifier's part of a tc filter."""
+        return ["u32", "match", "ip", self.side, f"{self.address}/32"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +92,7 @@ class HtbClass:
     burst_bytes: int
     cburst_bytes: int
     queue_bytes: int | None = None
+    priority: int = 1
 
     @property
     def queue_handle(self) -> str:
@@ -90,7 +105,7 @@ class HtbClass:
         words += ["classid", self.classid, "htb"]
         words += ["rate", f"{self.rate_bps}bit", "ceil", f"{self.ceil_bps}bit"]
         words += ["burst", str(self.burst_bytes), "cburst", str(self.cburst_bytes)]
-        return [*words, "quantum", str(FRAME_BYTES)]
+        return [*words, "prio", str(self.priority), "quantum", str(FRAME_BYTES)]
 
     def queue_argv(self, interface: str) -> list[str]:
         """Return tc's arguments that make its queue."""
@@ -126,7 +141,8 @@ class Shape:
             htb,
             *(each.argv(interface) for each in self.classes),
             *(leaf.queue_argv(interface) for leaf in leaves),
-            *(_filter(interface, classid, match) for classid, match in self.matches.items()),
+            *([_filter(interface, 1, _ACK_MATCH, _ACKS)] if self.matches else []),
+            *(_filter(interface, 2, m.words(), classid) for classid, m in self.matches.items()),
         ]
 
 
@@ -141,23 +157,33 @@ def plan_shape(link: LinkSpec, workers: Sequence[Match]) -> Shape:
         The workers whose traffic crosses it in this direction, for the model ``fair``.
     """
     bucket = max(_LEAST_BUCKET_BYTES, round(link.rate / 8 * BUCKET_S))
-    whole = _htb_class("2:1", "2:", link.rate, link.rate, bucket, bucket, None)
     netem = (
         Netem(delay_ns=link.delay, jitter_ns=link.jitter, loss=link.loss)
         if link.needs_netem
         else None
     )
-    queue = queue_bytes(link)
+    whole = HtbClass(
+        classid="2:1",
+        parent="2:",
+        rate_bps=link.rate,
+        ceil_bps=link.rate,
+        burst_bytes=bucket,
+        cburst_bytes=bucket,
+    )
+    leaf = replace(whole, parent="2:1", queue_bytes=queue_bytes(link))
     if link.model == "fifo":
-        only = _htb_class(_REST, "2:1", link.rate, link.rate, bucket, bucket, queue)
-        return Shape(netem=netem, classes=(whole, only))
-    parts = len(workers) + 1
-    share = max(8, link.rate // parts)
-    burst = max(_LEAST_BUCKET_BYTES, bucket // parts)
+        return Shape(netem=netem, classes=(whole, replace(leaf, classid=_REST)))
     names = [f"2:{0x10 + i:x}" for i in range(len(workers))]
-    leaves = [_htb_class(n, "2:1", share, link.rate, burst, bucket, queue) for n in [*names, _REST]]
+    parts = len(workers) + 2
+    part = replace(
+        leaf,
+        rate_bps=link.rate // parts,
+        burst_bytes=max(_LEAST_BUCKET_BYTES, bucket // parts),
+    )
+    acks = replace(part, classid=_ACKS, priority=0)
+    leaves = (replace(part, classid=name) for name in [*names, _REST])
     matches = dict(zip(names, workers, strict=True))
-    return Shape(netem=netem, classes=(whole, *leaves), matches=matches)
+    return Shape(netem=netem, classes=(whole, acks, *leaves), matches=matches)
 
 
 def queue_bytes(link: LinkSpec) -> int:
@@ -169,23 +195,9 @@ def queue_bytes(link: LinkSpec) -> int:
     return max(_LEAST_FIFO_BYTES, round(link.rate / 8 * FIFO_QUEUE_S))
 
 
-def _htb_class(
-    classid: str, parent: str, rate: int, ceil: int, burst: int, cburst: int, queue: int | None
-) -> HtbClass:
-    return HtbClass(
-        classid=classid,
-        parent=parent,
-        rate_bps=rate,
-        ceil_bps=ceil,
-        burst_bytes=burst,
-        cburst_bytes=cburst,
-        queue_bytes=queue,
-    )
-
-
-def _filter(interface: str, classid: str, match: Match) -> list[str]:
-    words = ["filter", "add", "dev", interface, "parent", "2:", "protocol", "ip", "prio", "1"]
-    return [*words, "u32", "match", "ip", match.side, f"{match.address}/32", "flowid", classid]
+def _filter(interface: str, order: int, match: Sequence[str], classid: str) -> list[str]:
+    words = ["filter", "add", "dev", interface, "parent", "2:", "protocol", "ip"]
+    return [*words, "prio", str(order), *match, "flowid", classid]
 
 
 def _microseconds(duration_ns: int) -> str:

@@ -11,6 +11,8 @@ from netcosim.scenario import TcpSpec
 # A sender keeps about this much of its rate in the kernel: enough for a process that is late
 # by a few ms, little enough that what is past the scheduler stays small.
 SEND_BUFFER_S: Final = 0.005
+# The kernel counts 2260 bytes of memory for a segment of 1448.
+_MEMORY_PER_BYTE: Final = 1.6
 _LEAST_SEND_BYTES: Final = 64 * 2**10
 # Never the limit: no application here lags by that much.
 _RECEIVE_START_BYTES: Final = 6 * 2**20
@@ -45,6 +47,8 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         "net/ipv4/tcp_rmem": f"{_LEAST_BYTES} {receive_start} {receive_limit}",
         # What one connection learnt must not steer the next one.
         "net/ipv4/tcp_no_metrics_save": "1",
+        # A full segment is 1448 bytes, an acknowledgement 52, only with timestamps.
+        "net/ipv4/tcp_timestamps": "1",
     }
     if tcp.notsent_lowat is not None:
         chosen["net/ipv4/tcp_notsent_lowat"] = str(tcp.notsent_lowat)
@@ -52,9 +56,9 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
 
 
 def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
-    """Bytes for a sender at this rate: 5 ms and the configured round trip, at least 64 KiB."""
+    """Memory for a sender at this rate: 5 ms and the configured round trip, at least 64 KiB."""
     covered_s = SEND_BUFFER_S + round_trip_ns / 1e9
-    return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s))
+    return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s * _MEMORY_PER_BYTE))
 
 
 def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:

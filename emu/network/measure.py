@@ -1,0 +1,315 @@
+"""Measures a network before a run: what its links deliver, over connections of their own.
+
+Goodput is taken at the receiver over a steady window, start-up excluded. HTB counts frames of
+1514 bytes of which TCP with timestamps carries 1448: 0.9564 of the rate is the most there is.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from emu.network.live import LiveNetwork
+from emu.network.tc import FRAME_BYTES
+from emu.remote import link_probe
+from netcosim.errors import NetworkError
+from topo.paths import bottleneck_bps, path_between, round_trip_ns
+from topo.share import max_min_bps
+from topo.spec import NetLink
+
+PAYLOAD_BYTES: Final = 1448
+_PORT: Final = 5201
+_ONE_PATH_S: Final = 0.8
+_LEAST_S: Final = 0.25
+_LEAST_FRAMES: Final = 100
+_ROUND_TRIPS_S: Final = 0.1
+_START_UP: Final = 0.35
+_IDLE, _STEAL = 3, 7  # columns of /proc/stat
+
+Json = dict[str, Any]
+Samples = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PathMeasured:
+    """One server and one worker: goodput in bits per second one way and both ways at once.
+
+    ``down`` is from server to worker. `queued_bytes` are what lies past a server's blocked
+    sender: the median of SIOCOUTQ whenever it could not write.
+    """
+
+    server: str
+    worker: str
+    links: tuple[str, ...]
+    rate_bps: int
+    loss: float
+    expected_bps: int
+    down_bps: int
+    up_bps: int
+    both_down_bps: int
+    both_up_bps: int
+    round_trip_min_ns: int
+    round_trip_median_ns: int
+    queued_bytes: int
+    queued_max_bytes: int
+    congestion_control: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShareMeasured:
+    """All workers pull from one server at once: bytes of each in the same window.
+
+    `expected_bps` is each worker's max-min fair goodput; `jain` is Jain's index of the bytes, each
+    divided by what was expected.
+    """
+
+    server: str
+    fair: bool
+    loss: float
+    bytes_by_worker: dict[str, int]
+    expected_bps: dict[str, int]
+    total_bps: int
+    jain: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """A network as measured, and what the processors did meanwhile.
+
+    `steal` is the share of their time that the hypervisor gave to others, `idle` the share that
+    nobody wanted.
+    """
+
+    paths: tuple[PathMeasured, ...]
+    shares: tuple[ShareMeasured, ...]
+    steal: float
+    idle: float
+
+    def record(self) -> Json:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+def measure_network(live: LiveNetwork, *, log: Callable[[str], None] = lambda _: None) -> Measured:
+    """Measure paths that together cover every link, then how workers share each server.
+
+    Raises
+    ------
+    NetworkError
+        A probe died or did not answer.
+    """
+    spec = live.spec
+    servers, workers = [s.name for s in spec.servers], [w.name for w in spec.workers]
+    count = max(len(servers), len(workers))
+    pairs = [(servers[i % len(servers)], workers[i % len(workers)]) for i in range(count)]
+    before = _processor_time()
+    with _serving(live, servers):
+        paths = [_measure_path(live, s, w, len(pairs), log) for s, w in pairs]
+        shares = [_measure_share(live, s, log) for s in servers] if len(workers) > 1 else []
+    return Measured(
+        paths=tuple(paths), shares=tuple(shares), **_time_shares(before, _processor_time())
+    )
+
+
+def expected_goodput_bps(rate_bps: int) -> int:
+    """TCP's payload of a rate that counts whole frames, in bits per second."""
+    return rate_bps * PAYLOAD_BYTES // FRAME_BYTES
+
+
+def steady_goodput_bps(samples: Samples) -> int:
+    """Goodput between the end of start-up and the last sample, in bits per second.
+
+    Parameters
+    ----------
+    samples
+        Pairs of arrival time in ns and bytes so far.
+    """
+    if len(samples) < 4:
+        return 0
+    begin = samples[0][0] + round((samples[-1][0] - samples[0][0]) * _START_UP)
+    steady = [sample for sample in samples if sample[0] >= begin]
+    (first_ns, first), (last_ns, last) = steady[0], steady[-1]
+    return round((last - first) * 8e9 / (last_ns - first_ns)) if last_ns > first_ns else 0
+
+
+def bytes_between(samples: Samples, begin_ns: int, end_ns: int) -> int:
+    """Bytes that arrived in a window, interpolated between samples."""
+    return round(_bytes_at(samples, end_ns) - _bytes_at(samples, begin_ns))
+
+
+def jain_index(shares: Sequence[float]) -> float:
+    """Jain's fairness index: 1 when all are equal, 1/n when one has everything."""
+    squares = sum(x * x for x in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
+
+
+def _measure_path(
+    live: LiveNetwork, server: str, worker: str, count: int, log: Callable[[str], None]
+) -> PathMeasured:
+    path = path_between(live.spec, server, worker)
+    rate = bottleneck_bps(path)
+    log(f"measuring {server} - {worker}")
+    seconds = _duration_s(path, count)
+    with _asking(live, server, worker) as ask:
+        trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
+        down, up, both = (ask({"do": do, "seconds": seconds}) for do in ("down", "up", "both"))
+    queued = down["sender"]["queued_bytes"] or [0]
+    return PathMeasured(
+        server=server,
+        worker=worker,
+        links=tuple(link.name for link in path),
+        rate_bps=rate,
+        loss=_loss(path),
+        expected_bps=expected_goodput_bps(rate),
+        down_bps=steady_goodput_bps(down["samples"]),
+        up_bps=steady_goodput_bps(up["samples"]),
+        both_down_bps=steady_goodput_bps(both["down"]["samples"]),
+        both_up_bps=steady_goodput_bps(both["up"]["samples"]),
+        round_trip_min_ns=min(trips),
+        round_trip_median_ns=round(statistics.median(trips)),
+        queued_bytes=round(statistics.median(queued)),
+        queued_max_bytes=max(queued),
+        congestion_control=down["sender"]["congestion_control"],
+    )
+
+
+def _measure_share(live: LiveNetwork, server: str, log: Callable[[str], None]) -> ShareMeasured:
+    workers = [worker.name for worker in live.spec.workers]
+    paths = {worker: path_between(live.spec, server, worker) for worker in workers}
+    expected = {w: expected_goodput_bps(r) for w, r in max_min_bps(paths).items()}
+    slowest = min(expected.values())
+    seconds = max(_duration_s(p, len(live.spec.servers)) for p in paths.values())
+    seconds = max(seconds, _LEAST_FRAMES * 8 * FRAME_BYTES / slowest)
+    log(f"measuring how {len(workers)} workers share {server}")
+    answers = _ask_at_once(live, server, workers, {"do": "down", "seconds": seconds})
+    samples = {worker: answer["samples"] for worker, answer in answers.items()}
+    for worker, found in samples.items():
+        if len(found) < 2:
+            raise NetworkError(f"{server} to {worker}: nothing arrived in {seconds:.1f} s")
+    begin = max(s[0][0] for s in samples.values()) + round(seconds * 1e9 * _START_UP)
+    end = max(min(s[-1][0] for s in samples.values()), begin + 1)
+    shares = {worker: bytes_between(s, begin, end) for worker, s in samples.items()}
+    links = {link.name: link for path in paths.values() for link in path}.values()
+    return ShareMeasured(
+        server=server,
+        fair=all(link.link.model == "fair" for link in links),
+        loss=max(_loss(path) for path in paths.values()),
+        bytes_by_worker=shares,
+        expected_bps=expected,
+        total_bps=round(sum(shares.values()) * 8e9 / (end - begin)),
+        jain=jain_index([shares[w] / expected[w] for w in workers]),
+    )
+
+
+def _duration_s(path: Sequence[NetLink], count: int) -> float:
+    """Brief, but enough frames for a slow link and enough round trips for a long one."""
+    frames_s = _LEAST_FRAMES * 8 * FRAME_BYTES / bottleneck_bps(tuple(path))
+    trips_s = 40 * round_trip_ns(tuple(path)) / 1e9
+    return max(_ONE_PATH_S / count, _LEAST_S, frames_s / (1 - _START_UP), trips_s)
+
+
+def _loss(path: Sequence[NetLink]) -> float:
+    kept = 1.0
+    for link in path:
+        kept *= 1 - link.link.loss
+    return 1 - kept
+
+
+def _bytes_at(samples: Samples, time_ns: int) -> float:
+    for (t0, b0), (t1, b1) in pairwise(samples):
+        if t0 <= time_ns <= t1:
+            return b0 + (b1 - b0) * (time_ns - t0) / (t1 - t0)
+    return float(samples[0][1] if time_ns < samples[0][0] else samples[-1][1])
+
+
+@contextmanager
+def _serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
+    probes = {s: _start(live, s, "serve", live.address(s), None) for s in servers}
+    try:
+        for server, probe in probes.items():
+            _read_answer(probe, server)
+        yield
+    finally:
+        for probe in probes.values():
+            probe.kill()
+            probe.communicate()
+
+
+@contextmanager
+def _asking(live: LiveNetwork, server: str, worker: str) -> Iterator[Callable[[Json], Json]]:
+    probe = _start(live, worker, "ask", live.address(server), subprocess.PIPE)
+
+    def ask(request: Json) -> Json:
+        _send_request(probe, request)
+        return _read_answer(probe, worker)
+
+    try:
+        yield ask
+    finally:
+        probe.kill()
+        probe.communicate()
+
+
+def _ask_at_once(
+    live: LiveNetwork, server: str, workers: Sequence[str], request: Json
+) -> dict[str, Json]:
+    probes = {w: _start(live, w, "ask", live.address(server), subprocess.PIPE) for w in workers}
+    try:
+        for worker, probe in probes.items():  # all have started before any is asked to send
+            _send_request(probe, {"do": "rtt", "seconds": 0})
+            _read_answer(probe, worker)
+        for probe in probes.values():
+            _send_request(probe, request)
+        return {worker: _read_answer(probe, worker) for worker, probe in probes.items()}
+    finally:
+        for probe in probes.values():
+            probe.kill()
+            probe.communicate()
+
+
+def _start(
+    live: LiveNetwork, host: str, role: str, address: str, stdin: int | None
+) -> subprocess.Popen[str]:
+    argv = [sys.executable, "-I", "-S", str(link_probe.__file__), role, address, str(_PORT)]
+    return live.popen(
+        host,
+        argv,
+        stdin=subprocess.DEVNULL if stdin is None else stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _send_request(probe: subprocess.Popen[str], request: Json) -> None:
+    assert probe.stdin is not None
+    probe.stdin.write(json.dumps(request) + "\n")
+    probe.stdin.flush()
+
+
+def _read_answer(probe: subprocess.Popen[str], host: str) -> Json:
+    assert probe.stdout is not None
+    line = probe.stdout.readline()
+    if not line:
+        _, complaint = probe.communicate()
+        last = complaint.strip().splitlines()[-1:] or ["it died"]
+        raise NetworkError(f"link probe in {host}: {last[0]}")
+    answer: Json = json.loads(line)
+    return answer
+
+
+def _processor_time() -> list[int]:
+    fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
+    return [int(field) for field in fields[1 : _STEAL + 2]]
+
+
+def _time_shares(before: Sequence[int], after: Sequence[int]) -> dict[str, float]:
+    spent = [late - early for early, late in zip(before, after, strict=True)]
+    total = sum(spent) or 1
+    return {"steal": spent[_STEAL] / total, "idle": spent[_IDLE] / total}
