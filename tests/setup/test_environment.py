@@ -17,15 +17,12 @@ def snapshot(folder: Path) -> dict[str, int]:
     return {str(path): path.lstat().st_mtime_ns for path in [folder, *folder.rglob("*")]}
 
 
-def test_the_second_time_it_is_silent_and_touches_nothing(project: Project) -> None:
-    first = project.dev("setup")
-    assert (first.returncode, first.stdout) == (0, "")
-    assert MAKING in first.stderr
-    before = snapshot(project.venv)
-    second = project.dev("setup")
+def test_the_second_time_it_is_silent_and_touches_nothing(ready: Project) -> None:
+    before = snapshot(ready.venv)
+    second = ready.dev("setup")
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
-    assert snapshot(project.venv) == before
-    assert project.pebble() == "1.0"
+    assert snapshot(ready.venv) == before
+    assert ready.pebble() == "1.0"
 
 
 def test_a_changed_lock_makes_it_anew_and_a_changed_project_does_not(project: Project) -> None:
@@ -44,20 +41,15 @@ def test_a_changed_lock_makes_it_anew_and_a_changed_project_does_not(project: Pr
 
 
 def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> None:
-    lock = project.root / "requirements.lock"
-    good = lock.read_text()
-    lock.write_text(good[:-4] + ("aaa\n" if good[-4:] != "aaa\n" else "bbb\n"))
+    (project.root / "requirements.lock").write_text(f"pebble==1.0 --hash=sha256:{64 * '0'}\n")
     refused = project.dev("setup")
     assert refused.returncode == 3
+    assert "HASHES" in refused.stderr
     assert refused.stderr.splitlines()[-1] == "dev: the locked dependencies could not be installed"
     assert not list(project.venv.glob(".stamp-*"))
 
-    lock.write_text(good)
-    assert project.dev("setup").returncode == 0
-    assert project.pebble() == "1.0"
 
-
-@pytest.mark.parametrize("moment", [".netcosim", "bin/python", "bin/pip"])
+@pytest.mark.parametrize("moment", ["bin/python", "bin/pip"])
 def test_a_killed_setup_is_done_again(project: Project, moment: str) -> None:
     process = subprocess.Popen(
         project.command("setup"),

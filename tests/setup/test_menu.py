@@ -36,18 +36,17 @@ def test_help_names_every_command(project: Project) -> None:
 
 @pytest.mark.root
 def test_run_replaces_the_shell_and_stays_where_the_caller_is(
-    project: Project, tmp_path: Path
+    ready: Project, tmp_path: Path
 ) -> None:
     assert os.geteuid() == 0, "needs root"
-    assert project.dev("setup").returncode == 0
     here = tmp_path / "here"
     (here / "emu").mkdir(parents=True)  # must not be taken for the project's
     (here / "emu" / "__init__.py").write_text("raise SystemExit('shadowed')")
     (here / "emu" / "run.py").write_text("")
     process = subprocess.Popen(
-        project.command("run", "--out", "a b", "*"),
+        ready.command("run", "--out", "a b", "*"),
         cwd=here,
-        env=project.environment({}),
+        env=ready.environment({}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -60,7 +59,7 @@ def test_run_replaces_the_shell_and_stays_where_the_caller_is(
         "cwd": str(here),
         "args": ["--out", "a b", "*"],
     }
-    assert not list(project.root.rglob("emu/__pycache__"))
+    assert not list(ready.root.rglob("emu/__pycache__"))
 
 
 @pytest.mark.root
@@ -76,16 +75,17 @@ def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project: Project) 
     assert [path.lstat().st_uid for path in made] == [owner] * 3
 
 
-def test_a_failing_suite_fails_the_command(project: Project) -> None:
-    (project.root / "pytest.py").write_text("raise SystemExit(7)")
-    assert project.dev("test").returncode == 7
+@pytest.mark.root
+def test_a_failing_suite_fails_the_command(ready: Project) -> None:
+    assert os.geteuid() == 0, "needs root"
+    (ready.root / "pytest.py").write_text("raise SystemExit(7)")
+    assert ready.dev("test").returncode == 7
 
 
-def test_a_bench_that_does_not_exist_is_named_with_those_that_do(project: Project) -> None:
-    (project.root / "bench").mkdir()
-    (project.root / "bench" / "emu.py").touch()
-    (project.root / "bench" / "__init__.py").touch()
-    assert project.dev("setup").returncode == 0
-    done = project.dev("bench", "moon")
+def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
+    (ready.root / "bench").mkdir()
+    (ready.root / "bench" / "emu.py").touch()
+    (ready.root / "bench" / "__init__.py").touch()
+    done = ready.dev("bench", "moon")
     assert (done.returncode, done.stderr) == (2, "dev: bench: moon: must be one of: emu\n")
-    assert "must be one of: emu" in project.dev("bench", "../dev").stderr
+    assert "must be one of: emu" in ready.dev("bench", "../dev").stderr
