@@ -1,0 +1,94 @@
+"""What every benchmark leaves: a table for a person, a JSON file for the documentation."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One measured value against its target.
+
+    `target` is text such as ``>= 99``; `met` is None where nothing was promised.
+    """
+
+    name: str
+    value: float
+    unit: str
+    target: str = ""
+    met: bool | None = None
+    note: str = ""
+
+
+def at_least(name: str, value: float, unit: str, target: float, note: str = "") -> Figure:
+    """Make a figure that should reach `target`."""
+    return Figure(
+        name=name,
+        value=value,
+        unit=unit,
+        target=f">= {target:g}",
+        met=value >= target,
+        note=note,
+    )
+
+
+def at_most(name: str, value: float, unit: str, target: float, note: str = "") -> Figure:
+    """Make a figure that should stay within `target`."""
+    return Figure(
+        name=name,
+        value=value,
+        unit=unit,
+        target=f"<= {target:g}",
+        met=value <= target,
+        note=note,
+    )
+
+
+def record(name: str, figures: Sequence[Figure], notes: Sequence[str] = ()) -> int:
+    """Print the table, write ``bench/results/NAME.json``; 0 if every target was met, else 1."""
+    _table(name, figures)
+    RESULTS.mkdir(exist_ok=True)
+    content = {
+        "bench": name,
+        "command": f"./dev bench {name}",
+        "commit": _commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "cores": os.cpu_count(),
+        "notes": list(notes),
+        "figures": [asdict(f) for f in figures],
+    }
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    print(f"written: {path}")
+    return 0 if all(f.met is not False for f in figures) else 1
+
+
+def _table(name: str, figures: Sequence[Figure]) -> None:
+    table = Table("figure", "value", "unit", "target", "met", "note", title=f"bench {name}")
+    for f in figures:
+        met = {True: "yes", False: "[red]no[/red]", None: ""}[f.met]
+        table.add_row(f.name, f"{f.value:.5g}", f.unit, f.target, met, f.note)
+    Console().print(table)
+
+
+def _commit() -> str:
+    root = Path(__file__).parent.parent
+    safe = ["-c", f"safe.directory={root}"]
+    head = subprocess.run(
+        ["git", *safe, "rev-parse", "--short=12", "HEAD"],
+        cwd=root, capture_output=True, text=True, check=False,
+    ).stdout.strip()
+    changed = subprocess.run(
+        ["git", *safe, "status", "--porcelain", "--", "*.py"],
+        cwd=root, capture_output=True, text=True, check=False,
+    ).stdout.strip()
+    return (head or "unknown") + ("+changes" if changed else "")

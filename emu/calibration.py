@@ -1,0 +1,54 @@
+"""From the network as measured before the run to the link that the models are given."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from emu.network.measure import Measured, PathMeasured
+from emu.plan import PlannedConnection
+from h2model.connection import LinkModel
+from netcosim.job import Cell
+from netcosim.scenario import TcpSpec
+
+HANDLING_NS: Final = 100_000
+"""What an endpoint needs to turn received bytes into credit, or credit into a decision."""
+
+
+def link_model(
+    measured: Measured,
+    cell: Cell,
+    planned: PlannedConnection,
+    connections: Sequence[PlannedConnection],
+    tcp: TcpSpec,
+) -> LinkModel:
+    """The path of one connection as a model sees it.
+
+    The rate is the measured one-way goodput, divided by the connections that leave or reach the
+    busier of its hosts: the equal share 1/n of Li et al., section 3.1. What is past the scheduler
+    is the configured bound for our own sender, which keeps to it, and what a plain TCP sender was
+    seen to have past it for all others.
+    """
+    path = path_of(measured, planned)
+    rate = path.down_bps if planned.direction == "pull" else path.up_bps
+    sharing = max(
+        sum(c.source == planned.source for c in connections),
+        sum(c.destination == planned.destination for c in connections),
+    )
+    one_way_ns = path.round_trip_median_ns // 2
+    ours = cell.transport.sender == "h2" and tcp.send_buffer is not None
+    return LinkModel(
+        rate_bps=rate / sharing,
+        delay_ns=one_way_ns,
+        credit_latency_ns=one_way_ns + HANDLING_NS,
+        past_bytes=tcp.send_buffer if ours and tcp.send_buffer else path.queued_bytes,
+    )
+
+
+def path_of(measured: Measured, planned: PlannedConnection) -> PathMeasured:
+    """The measured path between a connection's hosts, or one of the same worker or server.
+
+    Not every pair is measured, but paths that cover every link are.
+    """
+    def likeness(path: PathMeasured) -> int:
+        return 2 * (path.worker == planned.worker) + (path.server == planned.server)
+
+    return max(measured.paths, key=likeness)

@@ -1,0 +1,178 @@
+"""One cell: rounds of bursts until enough are valid, then rows and predictions."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emu.capture import analyse_capture
+from emu.live_round import Round, port_of, run_round
+from emu.measured import (
+    BurstSeen,
+    Carried,
+    common_zero,
+    find_connection,
+    known_burst,
+    measured_rows,
+    see_bursts,
+    window_rows,
+)
+from emu.network.live import LiveNetwork
+from emu.plan import Plan, PlannedConnection
+from emu.predictions import predict_round
+from emu.validity import BOUNDS, Facts, judge
+from h2model.connection import LinkModel
+from netcosim.errors import NetcosimError
+from netcosim.job import Cell
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.run_record import Validity
+from netcosim.results.windows import WindowRow
+from netcosim.scenario import TcpSpec
+from netcosim.trace import StreamRow
+
+PACKETS_OF_A_GAP = 20
+_LEAST_GAP_NS = 2_000_000
+_FRAME_BITS = 1514 * 8
+
+
+@dataclass(slots=True, kw_only=True)
+class CellOutcome:
+    """Everything a cell left so far."""
+
+    cell: Cell
+    measured: list[StreamRow] = field(default_factory=list)
+    predicted: list[StreamRow] = field(default_factory=list)
+    windows: list[WindowRow] = field(default_factory=list)
+    validity: list[Validity] = field(default_factory=list)
+    captures: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    failure: BaseException | None = None
+
+    @property
+    def valid_bursts(self) -> int:
+        """How many bursts may be scored."""
+        return sum(v.valid for v in self.validity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRunner:
+    """Runs cells on one live network; `links` are the models of the calibrated paths."""
+
+    live: LiveNetwork
+    plan: Plan
+    folder: ResultsFolder
+    scratch: Path
+    tcp: TcpSpec
+    links: Callable[[Cell, PlannedConnection], LinkModel]
+    on_burst: Callable[[Cell, int], None]
+
+    def run(self, cell: Cell) -> CellOutcome:
+        """Run a cell until it has enough valid bursts or its attempts are used up.
+
+        What ended it early is in `CellOutcome.failure`; what was finished before is kept.
+        """
+        outcome = CellOutcome(cell=cell)
+        wanted = self.plan.scenario.repetitions
+        for attempt in range(BOUNDS.attempts):
+            missing = wanted - outcome.valid_bursts
+            if missing <= 0:
+                break
+            first = len(outcome.validity)
+            self._round(outcome, attempt, range(first, first + missing))
+            if outcome.failure is not None:
+                break
+        return outcome
+
+    def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
+        cell = outcome.cell
+        done = run_round(
+            self.live,
+            cell,
+            self.plan.connections(cell),
+            self.tcp,
+            self.scratch,
+            bursts=bursts,
+            expected_s=self.plan.burst_seconds(cell),
+            on_burst=lambda burst: self.on_burst(cell, burst),
+        )
+        outcome.failure = done.failure
+        try:
+            self._digest(outcome, done, attempt)
+        except NetcosimError as problem:
+            # A capture that a failed round left is of no use; the failure itself is the news.
+            outcome.failure = outcome.failure or problem
+        finally:
+            self._store(outcome, done, attempt)
+
+    def _digest(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
+        cell = outcome.cell
+        carried = self._carried(outcome, done)
+        seen = [see_bursts(each) for each in carried]
+        for burst in sorted(done.facts):
+            together = [each[burst] for each in seen]
+            zero_ns = common_zero(together)
+            verdict = judge(
+                self._facts(done, together, burst),
+                cell=cell.name,
+                burst=burst,
+                attempt=attempt,
+                lossy=any(link.link.model == "fifo" for link in self.plan.net.links),
+            )
+            outcome.validity.append(verdict)
+            for each in together:
+                outcome.measured += measured_rows(cell, each, zero_ns, valid=verdict.valid)
+                outcome.windows += window_rows(cell, each, zero_ns)
+        for connection, bursts in zip(carried, seen, strict=True):
+            known = [known_burst(bursts[b], _zero(seen, b)) for b in sorted(done.facts)]
+            outcome.predicted += predict_round(cell, self.links(cell, connection.planned), known)
+
+    def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
+        rate_bps = min(link.link.rate for link in self.plan.net.links)
+        packet_ns = math.ceil(_FRAME_BITS * 1e9 / rate_bps) * max(1, len(done.planned))
+        reports = {
+            host: analyse_capture(path, gap_ns=max(_LEAST_GAP_NS, PACKETS_OF_A_GAP * packet_ns))
+            for host, path in done.captures.items()
+            if path.exists()
+        }
+        for host, report in reports.items():
+            outcome.problems += [f"{outcome.cell.name}, {host}: {p}" for p in report.problems]
+        return [
+            Carried(
+                planned=planned,
+                logs=logs,
+                report=find_connection(reports[planned.destination], port_of(planned)),
+            )
+            for planned, logs in zip(done.planned, done.logs, strict=True)
+            if logs
+        ]
+
+    def _facts(self, done: Round, seen: Sequence[BurstSeen], burst: int) -> Facts:
+        facts = done.facts[burst]
+        past = [each.log.past_scheduler for each in seen]
+        known = [p.max_bytes for p in past if p is not None]
+        return Facts(
+            steal=facts.steal,
+            throttled_ns=facts.throttled_ns,
+            retransmissions=facts.retransmissions,
+            drops=facts.drops,
+            capture_drops=sum(count.dropped for count in done.counts.values()),
+            largest_gap_ns=max(each.largest_gap_ns for each in seen),
+            late_ns=max(each.log.late_ns for each in seen),
+            past_scheduler_bytes=max(known) if known else None,
+            problems=tuple(p for each in seen for p in each.carried.report.problems),
+        )
+
+    def _store(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
+        cell = outcome.cell.name if attempt == 0 else f"{outcome.cell.name}.r{attempt}"
+        for host, path in done.captures.items():
+            if not path.exists():
+                continue
+            connections = [c.index for c in done.planned if c.destination == host]
+            name = self.folder.add_capture(cell, connections[0], path)
+            for index in connections:
+                outcome.captures[f"{cell} connection {index}"] = name
+            path.unlink()
+
+
+def _zero(seen: Sequence[Mapping[int, BurstSeen]], burst: int) -> int:
+    return common_zero([each[burst] for each in seen])

@@ -1,0 +1,176 @@
+"""One round on the live network: endpoints and captures up, a few bursts, all down again."""
+
+import contextlib
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from emu.capture.tcpdump import Capture, CaptureCounts
+from emu.endpoints import BurstLog, Connection, Place, StreamRequest, pair, run_burst
+from emu.endpoints.connection import open_connections
+from emu.network.live import LiveNetwork
+from emu.plan import PlannedConnection
+from emu.processor import ProcessorClock
+from netcosim.job import Cell
+from netcosim.scenario import TcpSpec
+
+FIRST_PORT: Final = 50051
+LEAD_NS: Final = 100_000_000
+"""How far ahead a burst's start is set, so that both ends are armed by then."""
+
+_PATIENCE: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstFacts:
+    """What was seen of machine and network around one burst."""
+
+    steal: float
+    throttled_ns: int
+    retransmissions: int
+    drops: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Round:
+    """What a round left: the finished bursts' logs and facts, and the captures.
+
+    `failure` is what ended it early; the bursts finished before it are kept.
+    """
+
+    planned: Sequence[PlannedConnection]
+    logs: list[dict[int, BurstLog]]
+    facts: dict[int, BurstFacts] = field(default_factory=dict)
+    captures: dict[str, Path] = field(default_factory=dict)
+    counts: dict[str, CaptureCounts] = field(default_factory=dict)
+    failure: BaseException | None = None
+
+
+def run_round(
+    live: LiveNetwork,
+    cell: Cell,
+    planned: Sequence[PlannedConnection],
+    tcp: TcpSpec,
+    scratch: Path,
+    *,
+    bursts: Sequence[int],
+    expected_s: float,
+    on_burst: Callable[[int], None],
+) -> Round:
+    """Run the bursts of these numbers on fresh connections.
+
+    An endpoint that dies and Ctrl-C end the round; `Round.failure` says so.
+    """
+    outcome = Round(planned=planned, logs=[{} for _ in planned])
+    try:
+        with _captures(live, planned, scratch, outcome):
+            connections = _connections(live, cell, planned, tcp)
+            open_connections(connections)
+            try:
+                for burst in bursts:
+                    _burst(live, connections, burst, expected_s, outcome)
+                    on_burst(burst)
+            finally:
+                for connection in connections:
+                    connection.close()
+    except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, and raised later
+        outcome.failure = failure
+    return outcome
+
+
+def port_of(planned: PlannedConnection) -> int:
+    """The port that a connection's responder listens on."""
+    return FIRST_PORT + planned.index
+
+
+@contextlib.contextmanager
+def _captures(
+    live: LiveNetwork, planned: Sequence[PlannedConnection], scratch: Path, outcome: Round
+) -> Iterator[None]:
+    """Capture at every host that receives data, all its connections in one file."""
+    with contextlib.ExitStack() as stack:
+        for host in sorted({c.destination for c in planned}):
+            path = scratch / f"{host}.pcap"
+            ports = [port_of(c) for c in planned if c.destination == host]
+            capture = stack.enter_context(
+                Capture(
+                    path,
+                    interface=live.interface(host),
+                    ports=ports,
+                    popen=functools.partial(live.popen, host),
+                )
+            )
+            outcome.captures[host] = path
+            stack.callback(functools.partial(_note_counts, outcome, host, capture))
+        yield
+
+
+def _note_counts(outcome: Round, host: str, capture: Capture) -> None:
+    outcome.counts[host] = capture.stop()
+
+
+def _connections(
+    live: LiveNetwork, cell: Cell, planned: Sequence[PlannedConnection], tcp: TcpSpec
+) -> list[Connection]:
+    transport = cell.transport.model_copy(update={"window": cell.window_bytes})
+    return [
+        Connection(
+            pair(
+                transport,
+                each.direction,
+                worker=Place(host=each.worker, address=live.address(each.worker)),
+                server=Place(host=each.server, address=live.address(each.server)),
+                port=port_of(each),
+                tcp=tcp,
+            ),
+            live.popen,
+        )
+        for each in planned
+    ]
+
+
+def _burst(
+    live: LiveNetwork,
+    connections: Sequence[Connection],
+    burst: int,
+    expected_s: float,
+    outcome: Round,
+) -> None:
+    streams = [
+        [
+            StreamRequest(
+                tensor=m.tensor,
+                index=m.index,
+                size_bytes=m.size_bytes,
+                ready_ns=m.ready_ns,
+                priority=m.priority,
+            )
+            for m in each.messages
+        ]
+        for each in outcome.planned
+    ]
+    before = live.counters()
+    clock = ProcessorClock.read()
+    start_ns = time.time_ns() + LEAD_NS
+    logs = run_burst(
+        connections, burst, streams, start_ns, timeout_s=30.0 + _PATIENCE * expected_s
+    )
+    spent = ProcessorClock.read().since(clock)
+    after = live.counters()
+    for connection_logs, log in zip(outcome.logs, logs, strict=True):
+        connection_logs[burst] = log
+    outcome.facts[burst] = BurstFacts(
+        steal=spent.steal,
+        throttled_ns=spent.throttled_ns,
+        retransmissions=_difference(before, after, "tcp_retransmits"),
+        drops=_difference(before, after, "queue_drops"),
+    )
+
+
+def _difference(
+    before: dict[str, dict[str, int]], after: dict[str, dict[str, int]], key: str
+) -> int:
+    return sum(counts[key] - before[name][key] for name, counts in after.items() if key in counts)

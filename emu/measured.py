@@ -1,0 +1,233 @@
+"""From captures and the applications' logs to the rows of the trace and what models may know."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from emu.capture import CaptureReport, ConnectionReport, DirectionReport, StreamReport
+from emu.capture.report import gaps_between
+from emu.capture.streams import HalfStream
+from emu.endpoints import BurstLog, StreamLog
+from emu.plan import PlannedConnection
+from emu.predictions import HandOver, KnownBurst
+from netcosim.errors import CaptureError
+from netcosim.job import Cell, Message
+from netcosim.results.windows import WindowRow
+from netcosim.trace import Service, Stall, StreamRow
+
+_PATH: Final = re.compile(r"/netcosim\.Tensors/b(\d+)/t(\d+)")
+
+Logs = Mapping[int, BurstLog]
+"""One connection's logs by burst."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """One connection of a round: its plan, its logs by burst, what its capture says."""
+
+    planned: PlannedConnection
+    logs: Logs
+    report: ConnectionReport
+
+    @property
+    def data(self) -> DirectionReport:
+        """The direction in which the tensors went."""
+        pushed = self.planned.direction == "push"
+        return self.report.to_server if pushed else self.report.to_client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstSeen:
+    """One burst of one connection as captured, times still on the machine's clock."""
+
+    carried: Carried
+    burst: int
+    streams: Mapping[int, StreamReport]
+    """By the tensor's index."""
+
+    @property
+    def log(self) -> BurstLog:
+        """What the applications logged."""
+        return self.carried.logs[self.burst]
+
+    @property
+    def first_ns(self) -> int:
+        """First request's HEADERS at the requester; for a push the first hand-over."""
+        if self.carried.planned.direction == "push":
+            return min(s.handed_ns for s in self.log.streams)
+        seen = [s.request_ns for s in self.streams.values() if s.request_ns is not None]
+        return min(seen)
+
+    @property
+    def last_ns(self) -> int:
+        """Last DATA byte at the receiver."""
+        return max(_half(self, s).last_data_ns or 0 for s in self.streams.values())
+
+    @property
+    def largest_gap_ns(self) -> int:
+        """Longest idle time that no missing credit explains."""
+        gaps = gaps_between(self.carried.data.unexplained_gaps, self.first_ns, self.last_ns)
+        return max((gap.end_ns - gap.start_ns for gap in gaps), default=0)
+
+
+def find_connection(report: CaptureReport, port: int) -> ConnectionReport:
+    """The connection to this port.
+
+    Raises
+    ------
+    CaptureError
+        It is not in the capture, or was only partly captured.
+    """
+    found = [c for c in report.connections if c.server[1] == port]
+    if not found:
+        detail = f": {report.problems[0]}" if report.problems else ""
+        raise CaptureError(f"the capture holds no connection to port {port}{detail}")
+    return found[0]
+
+
+def see_bursts(carried: Carried) -> dict[int, BurstSeen]:
+    """The bursts of a connection that were logged to their end and captured whole, by number.
+
+    Raises
+    ------
+    CaptureError
+        A tensor that the application received is not in the capture.
+    """
+    streams: dict[int, dict[int, StreamReport]] = {}
+    for stream in carried.report.streams:
+        match = _PATH.fullmatch(stream.path or "")
+        if match is not None:
+            streams.setdefault(int(match[1]), {})[int(match[2])] = stream
+    seen = {}
+    for burst, log in carried.logs.items():
+        found = streams.get(burst, {})
+        for message in log.streams:
+            if message.index not in found:
+                raise CaptureError(
+                    f"connection {log.connection}, burst {burst}: tensor {message.index}"
+                    " was received but not captured"
+                )
+        seen[burst] = BurstSeen(carried=carried, burst=burst, streams=found)
+    return seen
+
+
+def known_burst(seen: BurstSeen, zero_ns: int) -> KnownBurst:
+    """What a model may know of this burst: sizes and hand-over times, nothing of the wire."""
+    planned = seen.carried.planned
+    logs = {log.index: log for log in seen.log.streams}
+    return KnownBurst(
+        burst=seen.burst,
+        source=planned.source,
+        destination=planned.destination,
+        connection=planned.index,
+        messages=tuple(
+            HandOver(
+                stream=seen.streams[m.index].stream,
+                tensor=m.tensor,
+                size_bytes=m.size_bytes,
+                ready_ns=max(0, logs[m.index].handed_ns - zero_ns),
+                priority=m.priority,
+            )
+            for m in planned.messages
+        ),
+    )
+
+
+def measured_rows(cell: Cell, seen: BurstSeen, zero_ns: int, *, valid: bool) -> list[StreamRow]:
+    """The burst's rows, times on its own clock.
+
+    Raises
+    ------
+    CaptureError
+        The capture and the application disagree about a stream's bytes.
+    """
+    logs = {log.index: log for log in seen.log.streams}
+    return [
+        _row(cell, seen, message, logs[message.index], zero_ns, valid=valid)
+        for message in seen.carried.planned.messages
+    ]
+
+
+def window_rows(cell: Cell, seen: BurstSeen, zero_ns: int) -> list[WindowRow]:
+    """Credit left over time during the burst, of its streams and of the connection."""
+    credit = seen.carried.data.credit
+    wanted = {stream.stream for stream in seen.streams.values()} | {0}
+    inside = (credit.time_ns >= zero_ns) & (credit.time_ns <= seen.last_ns)
+    columns = (credit.time_ns, credit.stream, credit.stream_left, credit.connection_left)
+    rows: list[WindowRow] = []
+    for time_ns, stream, left, connection_left in zip(
+        *(column[inside].tolist() for column in columns), strict=True
+    ):
+        entries = {stream: left, 0: connection_left}
+        rows += [
+            WindowRow(
+                cell=cell.name,
+                burst=seen.burst,
+                connection=seen.carried.planned.index,
+                stream=each,
+                time_ns=time_ns - zero_ns,
+                credit_bytes=credit_bytes,
+            )
+            for each, credit_bytes in entries.items()
+            if each in wanted
+        ]
+    return rows
+
+
+def _row(
+    cell: Cell, seen: BurstSeen, message: Message, log: StreamLog, zero_ns: int, *, valid: bool
+) -> StreamRow:
+    stream = seen.streams[message.index]
+    half = _half(seen, stream)
+    where = f"{cell.name}, burst {seen.burst}, tensor {message.tensor}"
+    if half.first_data_ns is None or half.last_data_ns is None:
+        raise CaptureError(f"{where}: no DATA was captured")
+    if not message.size_bytes <= half.data_bytes <= message.size_bytes + 5:
+        raise CaptureError(
+            f"{where}: {half.data_bytes} bytes captured, {message.size_bytes} handed over"
+        )
+    planned = seen.carried.planned
+    return StreamRow(
+        world="emu",
+        cell=cell.name,
+        burst=seen.burst,
+        valid=valid,
+        source=planned.source,
+        destination=planned.destination,
+        connection=planned.index,
+        stream=stream.stream,
+        tensor=message.tensor,
+        size_bytes=message.size_bytes,
+        wire_bytes=half.data_bytes,
+        requested_ns=None if stream.request_ns is None else stream.request_ns - zero_ns,
+        ready_ns=log.handed_ns - zero_ns,
+        start_ns=half.first_data_ns - zero_ns,
+        wire_end_ns=half.last_data_ns - zero_ns,
+        delivered_ns=log.delivered_ns - zero_ns,
+        services=tuple(
+            Service(start_ns=start - zero_ns, end_ns=end - zero_ns, size_bytes=size)
+            for start, end, size in zip(
+                half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), strict=True
+            )
+        ),
+        stalls=_stalls(seen, stream.stream, zero_ns),
+    )
+
+
+def _stalls(seen: BurstSeen, stream: int, zero_ns: int) -> tuple[Stall, ...]:
+    gaps = gaps_between(seen.carried.data.stalls, seen.first_ns, seen.last_ns)
+    return tuple(
+        Stall(start_ns=gap.start_ns - zero_ns, end_ns=gap.end_ns - zero_ns)
+        for gap in gaps
+        if stream in gap.streams
+    )
+
+
+def _half(seen: BurstSeen, stream: StreamReport) -> HalfStream:
+    return stream.client if seen.carried.planned.direction == "push" else stream.server
+
+
+def common_zero(seen: Sequence[BurstSeen]) -> int:
+    """The zero of a burst that runs over several connections: the first request of all."""
+    return min(each.first_ns for each in seen)

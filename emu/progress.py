@@ -1,0 +1,44 @@
+"""What a person sees while a run goes on: a live bar on a terminal, plain lines elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from emu.plan import Plan
+from netcosim.job import Cell
+
+
+class Progress:
+    """Reports on `console`, which is standard error so that results stay apart."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar: Bar | None = None
+
+    def say(self, message: str) -> None:
+        """One line about what happens now."""
+        self._console.print(f"[dim]{message}[/dim]", highlight=False)
+
+    @contextmanager
+    def cells(self, plan: Plan) -> Iterator[None]:
+        """Show the bursts of all cells as they are done."""
+        total = len(plan.cells) * plan.scenario.repetitions
+        if not self._console.is_terminal:
+            yield
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Bar(*columns, TimeElapsedColumn(), console=self._console, transient=True) as bar:
+            self._bar = bar
+            bar.add_task("bursts", total=total)
+            yield
+        self._bar = None
+
+    def burst_done(self, cell: Cell, burst: int) -> None:
+        """A burst is over; whether it counts is judged at the end of its round."""
+        if self._bar is None:
+            self.say(f"{cell.name}: burst {burst} done")
+        else:
+            self._bar.update(self._bar.task_ids[0], advance=1, description=cell.name)

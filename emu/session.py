@@ -1,0 +1,195 @@
+"""A whole run inside its namespaces: network up, measured, cells run, results written."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from emu.calibration import link_model
+from emu.cell import CellOutcome, CellRunner
+from emu.host import describe_host, versions
+from emu.network.live import LiveNetwork, open_network
+from emu.network.measure import Measured, measure_network
+from emu.network.tcp import default_send_buffer
+from emu.network.verify import verify
+from emu.plan import Plan, PlannedConnection
+from emu.progress import Progress
+from emu.trust import reasons_against
+from emu.validity import BOUNDS
+from h2model.connection import LinkModel
+from netcosim.job import Cell
+from netcosim.results.cells import CellFacts, summarise_cell
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.run_record import RunRecord
+from netcosim.results.summary import Summary
+from netcosim.scenario import TcpSpec
+from topo.paths import bottleneck_bps, path_between, round_trip_ns
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """One run; its state is what has been finished so far."""
+
+    plan: Plan
+    folder: ResultsFolder
+    scratch: Path
+    progress: Progress
+    command: tuple[str, ...]
+    started: datetime
+    phases_s: dict[str, float] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
+    measured: Measured | None = None
+    outcomes: list[CellOutcome] = field(default_factory=list)
+    models: dict[str, Any] = field(default_factory=dict)
+    failure: BaseException | None = None
+
+    def run(self) -> Summary:
+        """Do everything; whatever ends it early, what is finished is written.
+
+        The failure itself is in `Session.failure`.
+        """
+        try:
+            self._measure_all()
+        except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
+            self.failure = failure
+        with self._phase("results"):
+            return self._write()
+
+    def _measure_all(self) -> None:
+        tcp = resolved_tcp(self.plan)
+        with self._phase("network up"):
+            context = open_network(self.plan.net, tcp=tcp, log=self.progress.say)
+            live = context.__enter__()
+        try:
+            with self._phase("links measured"):
+                self.network = live.record()
+                self.measured = measure_network(live, log=self.progress.say)
+                verify(self.measured)
+            self._cells(live, self.measured, tcp)
+        finally:
+            with self._phase("network down"):
+                context.__exit__(None, None, None)
+
+    def _cells(self, live: LiveNetwork, measured: Measured, tcp: TcpSpec) -> None:
+        def link_of(cell: Cell, planned: PlannedConnection) -> LinkModel:
+            link = link_model(measured, cell, planned, self.plan.connections(cell), tcp)
+            self.models[f"{cell.name} connection {planned.index}"] = asdict(link)
+            return link
+
+        runner = CellRunner(
+            live=live,
+            plan=self.plan,
+            folder=self.folder,
+            scratch=self.scratch,
+            tcp=tcp,
+            links=link_of,
+            on_burst=self.progress.burst_done,
+        )
+        with self.progress.cells(self.plan):
+            for cell in self.plan.cells:
+                with self._phase(cell.name):
+                    outcome = runner.run(cell)
+                self.outcomes.append(outcome)
+                if outcome.failure is not None:
+                    raise outcome.failure
+
+    def _write(self) -> Summary:
+        folder = self.folder
+        folder.write_trace(row for o in self.outcomes for row in o.measured)
+        digest = folder.write_predictions(row for o in self.outcomes for row in o.predicted)
+        folder.write_windows(row for o in self.outcomes for row in o.windows)
+        summary = self._summary()
+        folder.write_summary(summary)
+        folder.write_run(self._record(digest))
+        folder.write_perfetto()
+        return summary
+
+    def _summary(self) -> Summary:
+        reasons = reasons_against(self.outcomes, self.plan.scenario.repetitions)
+        if self.failure is not None:
+            reasons = [f"ended early: {_one_line(self.failure)}", *reasons]
+        return Summary(
+            scenario=self.plan.scenario.name,
+            world="emu",
+            seed=self.plan.scenario.seed,
+            complete=self.failure is None,
+            trusted=not reasons,
+            reasons=tuple(reasons),
+            cells=tuple(
+                summarise_cell(self._cell_facts(o), o.measured, o.predicted)
+                for o in self.outcomes
+                if o.validity
+            ),
+        )
+
+    def _cell_facts(self, outcome: CellOutcome) -> CellFacts:
+        cell = outcome.cell
+        rates = [
+            link["rate_bps"] for key, link in self.models.items()
+            if key.startswith(f"{cell.name} connection ")
+        ]
+        sources = {c.source for c in self.plan.connections(cell)}
+        share = sum(rates) if len(sources) == 1 or len(rates) == 1 else max(rates, default=0.0)
+        return CellFacts(
+            workload=cell.workload.name,
+            transport=cell.transport.name,
+            sender=cell.transport.sender,
+            receiver=cell.transport.receiver,
+            direction=cell.workload.direction,
+            flow_control=cell.transport.flow_control,
+            window_bytes=cell.window_bytes,
+            configured_discipline=cell.transport.discipline,
+            capacity_bps=share,
+            invalid_bursts=sum(not v.valid for v in outcome.validity),
+        )
+
+    def _record(self, predictions_sha256: str) -> RunRecord:
+        now = datetime.now(UTC)
+        return RunRecord(
+            command=self.command,
+            started=self.started.isoformat(timespec="seconds"),
+            finished=now.isoformat(timespec="seconds"),
+            duration_s=round((now - self.started).total_seconds(), 3),
+            phases_s={name: round(s, 3) for name, s in self.phases_s.items()},
+            host=describe_host(),
+            versions=versions(),
+            network=self.network,
+            links=[] if self.measured is None else [asdict(p) for p in self.measured.paths],
+            models=self.models,
+            predictions_sha256=predictions_sha256,
+            bounds={key: float(value) for key, value in asdict(BOUNDS).items()},
+            validity=tuple(v for o in self.outcomes for v in o.validity),
+            captures={key: name for o in self.outcomes for key, name in o.captures.items()},
+            problems=tuple(p for o in self.outcomes for p in o.problems),
+        )
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - begin
+
+
+def resolved_tcp(plan: Plan) -> TcpSpec:
+    """The TCP settings with the send buffer that the rates ask for, where none was given."""
+    tcp = plan.scenario.cluster.tcp
+    if tcp.send_buffer is not None:
+        return tcp
+    paths = [
+        path_between(plan.net, server.name, worker.name)
+        for server in plan.net.servers
+        for worker in plan.net.workers
+    ]
+    buffer = max(default_send_buffer(bottleneck_bps(p), round_trip_ns(p)) for p in paths)
+    return tcp.model_copy(update={"send_buffer": buffer})
+
+
+def _one_line(failure: BaseException) -> str:
+    if isinstance(failure, KeyboardInterrupt):
+        return "interrupted by Ctrl-C"
+    return " ".join(str(failure).split()) or type(failure).__name__
