@@ -4,27 +4,22 @@ Goodput is taken at the receiver over a steady window, start-up excluded. HTB co
 1514 bytes of which TCP with timestamps carries 1448: 0.9564 of the rate is the most there is.
 """
 
-import json
 import statistics
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from emu.network.live import LiveNetwork
+from emu.network.probing import ask_at_once, asking, serving
 from emu.network.tc import FRAME_BYTES
-from emu.remote import link_probe
 from netcosim.errors import NetworkError
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetLink
 
 PAYLOAD_BYTES: Final = 1448
-_PORT: Final = 5201
 _ONE_PATH_S: Final = 0.8
 _LEAST_S: Final = 0.25
 _LEAST_FRAMES: Final = 100
@@ -109,7 +104,7 @@ def measure_network(live: LiveNetwork, *, log: Callable[[str], None] = lambda _:
     count = max(len(servers), len(workers))
     pairs = [(servers[i % len(servers)], workers[i % len(workers)]) for i in range(count)]
     before = _processor_time()
-    with _serving(live, servers):
+    with serving(live, servers):
         paths = [_measure_path(live, s, w, len(pairs), log) for s, w in pairs]
         shares = [_measure_share(live, s, log) for s in servers] if len(workers) > 1 else []
     return Measured(
@@ -156,7 +151,7 @@ def _measure_path(
     rate = bottleneck_bps(path)
     log(f"measuring {server} - {worker}")
     seconds = _duration_s(path, count)
-    with _asking(live, server, worker) as ask:
+    with asking(live, server, worker) as ask:
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
         down, up, both = (ask({"do": do, "seconds": seconds}) for do in ("down", "up", "both"))
     queued = down["sender"]["queued_bytes"] or [0]
@@ -187,7 +182,7 @@ def _measure_share(live: LiveNetwork, server: str, log: Callable[[str], None]) -
     seconds = max(_duration_s(p, len(live.spec.servers)) for p in paths.values())
     seconds = max(seconds, _LEAST_FRAMES * 8 * FRAME_BYTES / slowest)
     log(f"measuring how {len(workers)} workers share {server}")
-    answers = _ask_at_once(live, server, workers, {"do": "down", "seconds": seconds})
+    answers = ask_at_once(live, server, workers, {"do": "down", "seconds": seconds})
     samples = {worker: answer["samples"] for worker, answer in answers.items()}
     for worker, found in samples.items():
         if len(found) < 2:
@@ -226,82 +221,6 @@ def _bytes_at(samples: Samples, time_ns: int) -> float:
         if t0 <= time_ns <= t1:
             return b0 + (b1 - b0) * (time_ns - t0) / (t1 - t0)
     return float(samples[0][1] if time_ns < samples[0][0] else samples[-1][1])
-
-
-@contextmanager
-def _serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
-    probes = {s: _start(live, s, "serve", live.address(s), None) for s in servers}
-    try:
-        for server, probe in probes.items():
-            _read_answer(probe, server)
-        yield
-    finally:
-        for probe in probes.values():
-            probe.kill()
-            probe.communicate()
-
-
-@contextmanager
-def _asking(live: LiveNetwork, server: str, worker: str) -> Iterator[Callable[[Json], Json]]:
-    probe = _start(live, worker, "ask", live.address(server), subprocess.PIPE)
-
-    def ask(request: Json) -> Json:
-        _send_request(probe, request)
-        return _read_answer(probe, worker)
-
-    try:
-        yield ask
-    finally:
-        probe.kill()
-        probe.communicate()
-
-
-def _ask_at_once(
-    live: LiveNetwork, server: str, workers: Sequence[str], request: Json
-) -> dict[str, Json]:
-    probes = {w: _start(live, w, "ask", live.address(server), subprocess.PIPE) for w in workers}
-    try:
-        for worker, probe in probes.items():  # all have started before any is asked to send
-            _send_request(probe, {"do": "rtt", "seconds": 0})
-            _read_answer(probe, worker)
-        for probe in probes.values():
-            _send_request(probe, request)
-        return {worker: _read_answer(probe, worker) for worker, probe in probes.items()}
-    finally:
-        for probe in probes.values():
-            probe.kill()
-            probe.communicate()
-
-
-def _start(
-    live: LiveNetwork, host: str, role: str, address: str, stdin: int | None
-) -> subprocess.Popen[str]:
-    argv = [sys.executable, "-I", "-S", str(link_probe.__file__), role, address, str(_PORT)]
-    return live.popen(
-        host,
-        argv,
-        stdin=subprocess.DEVNULL if stdin is None else stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def _send_request(probe: subprocess.Popen[str], request: Json) -> None:
-    assert probe.stdin is not None
-    probe.stdin.write(json.dumps(request) + "\n")
-    probe.stdin.flush()
-
-
-def _read_answer(probe: subprocess.Popen[str], host: str) -> Json:
-    assert probe.stdout is not None
-    line = probe.stdout.readline()
-    if not line:
-        _, complaint = probe.communicate()
-        last = complaint.strip().splitlines()[-1:] or ["it died"]
-        raise NetworkError(f"link probe in {host}: {last[0]}")
-    answer: Json = json.loads(line)
-    return answer
 
 
 def _processor_time() -> list[int]:
