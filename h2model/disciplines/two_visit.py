@@ -9,11 +9,13 @@ as credit for the rest has come by the second visit.
 streams that arrive while its bytes are on their way (C-core). 1: when the first visit's bytes have
 been taken, behind them (the paper's text allows either).
 
-A stream that runs out of credit in a later visit leaves the list and returns to the tail with
-the next credit, to go on to completion.
+A stream that is out of credit when its turn comes, or runs out of it in a later visit, leaves the
+list and returns to the tail with the next credit, to go on to completion. Connection credit bounds
+what may be sent now, not the visit: a visit that it interrupts goes on.
 """
 
 from h2model.state import (
+    CONNECTION_CREDIT,
     CURRENT,
     HEAD,
     NONE,
@@ -58,6 +60,8 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
             if s.credit[i] <= 0:
                 unlink(s, i, STALLED)
                 continue
+            if s.shared[CONNECTION_CREDIT] <= 0:
+                return NONE, 0  # a visit begins with its first byte
             _begin(s, i)
         size = allowed(s, i, min(budget, s.shared[TURN]))
         if size > 0:

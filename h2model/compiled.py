@@ -1,0 +1,111 @@
+"""The disciplines' own text, compiled: the same functions over int64 arrays, as numba machine code.
+
+Every function that a discipline reaches is copied once, with its calls bound to compiled copies; the
+text stays in `h2model.state` and `h2model.disciplines`. The compiled functions may be called from
+other compiled code, with a `State` of int64 arrays; a slot is what `h2model.state` says it is.
+
+numba is imported when the first discipline is compiled, not before.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, cast
+
+import numpy as np
+
+from h2model import state
+from h2model.disciplines import Discipline, load
+from h2model.machine import Machine
+from h2model.state import State, empty_state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledDiscipline:
+    """A discipline's functions as numba dispatchers, arguments as in its module.
+
+    Attributes
+    ----------
+    start : start(state)
+    enqueued, credited, cancelled : rule(state, slot, now_ns)
+    select : select(state, budget_bytes, now_ns) -> (slot, bytes); slot NONE when blocked
+    sent : sent(state, slot, size_bytes, now_ns)
+    """
+
+    start: Callable[[State], None]
+    enqueued: Callable[[State, int, int], None]
+    credited: Callable[[State, int, int], None]
+    select: Callable[[State, int, int], tuple[int, int]]
+    sent: Callable[[State, int, int, int], None]
+    cancelled: Callable[[State, int, int], None]
+
+
+@functools.cache
+def compile_discipline(name: str) -> CompiledDiscipline:
+    """The compiled functions of the discipline of this name; numba compiles each at its first call.
+
+    Raises
+    ------
+    ValueError
+        There is no such discipline.
+    """
+    rule = load(name)
+    return CompiledDiscipline(
+        start=_compiled(rule.start),
+        enqueued=_compiled(rule.enqueued),
+        credited=_compiled(rule.credited),
+        select=_compiled(rule.select),
+        sent=_compiled(rule.sent),
+        cancelled=_compiled(rule.cancelled),
+    )
+
+
+def compile_move(name: str) -> Callable[..., Any]:
+    """The compiled copy of a function of `h2model.state`, such as ``unlink``.
+
+    Raises
+    ------
+    ValueError
+        There is no such function.
+    """
+    function = getattr(state, name, None)
+    if not isinstance(function, FunctionType):
+        raise ValueError(f'h2model.state has no function "{name}"')
+    return _compiled(function)
+
+
+def array_state(capacity: int, options: list[int]) -> State:
+    """State of a connection without streams, as int64 arrays for the compiled functions."""
+    lists = empty_state(capacity, options)
+    arrays = [np.array(values, dtype=np.int64) for values in lists]
+    return State(*cast("list[list[int]]", arrays))
+
+
+class CompiledMachine(Machine):
+    """A `Machine` whose rule is compiled: what it decides is what the interpreted one decides."""
+
+    @staticmethod
+    def _load_rule(discipline: str) -> Discipline:
+        return cast("Discipline", compile_discipline(discipline))
+
+    @staticmethod
+    def _new_state(capacity: int, options: list[int]) -> State:
+        return array_state(capacity, options)
+
+
+@functools.cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a copy of `function` in which every function that it calls is compiled, too."""
+    from numba import njit
+
+    source = cast("FunctionType", function)
+    names = {
+        name: _compiled(value) if isinstance(value, FunctionType) else value
+        for name, value in source.__globals__.items()
+        if name in source.__code__.co_names
+    }
+    copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
+    copy.__qualname__ = source.__qualname__
+    copy.__module__ = source.__module__
+    return cast("Callable[..., Any]", njit(copy))
