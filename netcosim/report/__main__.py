@@ -1,0 +1,30 @@
+"""``python -m netcosim.report FOLDER``: draw the report of a results folder again."""
+
+import os
+import sys
+from pathlib import Path
+
+from netcosim.errors import ScenarioError
+from netcosim.report.write import write_report
+from netcosim.results.failure import CrashSite, guarded
+from netcosim.results.owner import calling_user
+
+PROG = "netcosim.report"
+
+
+def main(site: CrashSite) -> int:
+    """Write the report of the folder given on the command line."""
+    arguments = sys.argv[1:]
+    if arguments in (["-h"], ["--help"]):
+        sys.stdout.write(f"usage: {PROG} FOLDER\n\nwrite report.html of a results folder anew\n")
+        return 0
+    if len(arguments) != 1:
+        raise ScenarioError("give one results folder: FOLDER")
+    site.folder = Path(arguments[0])
+    page = write_report(site.folder, calling_user(os.environ, os.geteuid()))
+    sys.stdout.write(f"{page}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main, PROG))

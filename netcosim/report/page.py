@@ -1,0 +1,166 @@
+"""The page: what the template is filled with."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from netcosim.report.data import CellData, ReportData
+from netcosim.report.timeline import size_text
+from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.summary import CellSummary, Errors
+from netcosim.results.verdict import percent
+from netcosim.units import format_size
+
+_UNITS: Final = (("_bps", "Mbit/s", 1e6), ("_ns", "ms", 1e6), ("_bytes", "MB", 1e6), ("_s", "s", 1))
+
+Pictures = Mapping[str, Sequence[tuple[str, bytes]]]
+
+
+def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str, str]]) -> str:
+    """The whole page as HTML; `pictures` holds (title, PNG) for each cell."""
+    environment = Environment(
+        loader=PackageLoader("netcosim.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        percent=percent, size=size_text, exact=format_size, ms=_ms, mbit=_mbit, data_url=_data_url
+    )
+    validity = () if data.run is None else data.run.validity
+    return environment.get_template("report.html.j2").render(
+        data=data,
+        summary=data.summary,
+        run=data.run,
+        banners=_banners(data),
+        cells=data.cells,
+        anchors={cell.name: f"cell-{i}" for i, cell in enumerate(data.cells)},
+        tables=_error_tables(data.cells),
+        invalid=[v for v in validity if not v.valid],
+        judged=len(validity),
+        past_scheduler=_past_scheduler(validity),
+        links=_table([] if data.run is None else data.run.links),
+        machine=_machine(data.run),
+        pictures=pictures,
+        files=list(files),
+    )
+
+
+def _banners(data: ReportData) -> list[tuple[str, str, Sequence[str]]]:
+    """(class, headline, reasons) of what a reader must know first."""
+    summary = data.summary
+    if summary is None:
+        return [("incomplete", "This run is incomplete: it ended before its summary", ())]
+    banners: list[tuple[str, str, Sequence[str]]] = []
+    if not summary.trusted:
+        banners.append(("untrusted", "Do not trust these figures", summary.reasons))
+    if not summary.complete:
+        reasons = summary.reasons if summary.trusted else ()
+        banners.append(("incomplete", "This run is incomplete: it ended on its way", reasons))
+    return banners
+
+
+def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
+    summaries = [cell.summary for cell in cells if cell.summary is not None]
+    return [
+        {
+            "title": "Wire ends",
+            "folded": False,
+            "text": "last DATA byte at the receiver; the primary error, |predicted - measured|"
+            " over the burst's length",
+            "cells": [_rows(s, "wire") for s in summaries if s.models],
+        },
+        {
+            "title": "Wire ends, relative",
+            "folded": True,
+            "text": "the secondary error: over the stream's own end, for streams that end after"
+            " the first tenth of the burst",
+            "cells": [_rows(s, "wire_secondary") for s in summaries if s.models],
+        },
+        {
+            "title": "Delivered ends",
+            "folded": False,
+            "text": "the whole message in the receiving application, against the predicted wire"
+            " end; what parsing adds is in the error",
+            "cells": [_rows(s, "delivered") for s in summaries if s.models],
+        },
+    ]
+
+
+def _rows(summary: CellSummary, kind: str) -> dict[str, Any]:
+    rows: list[tuple[Any, Errors | None]] = [(m, getattr(m, kind)) for m in summary.models]
+    return {"summary": summary, "rows": rows}
+
+
+def _past_scheduler(validity: Iterable[Validity]) -> dict[str, int]:
+    """Most bytes past the scheduler seen in each cell."""
+    most: dict[str, int] = {}
+    for one in validity:
+        if one.past_scheduler_bytes is not None:
+            most[one.cell] = max(most.get(one.cell, 0), one.past_scheduler_bytes)
+    return most
+
+
+def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Records of any fields as columns; a field's last part names its unit."""
+    found = dict.fromkeys(name for record in records for name in record)
+    # What is named comes first, what was measured of it after.
+    names = sorted(found, key=lambda n: not any(isinstance(r.get(n), str) for r in records))
+    headings = [_heading(name) for name in names]
+    rows = [[_cell_text(name, record.get(name)) for name in names] for record in records]
+    return {"headings": headings, "rows": rows}
+
+
+def _heading(name: str) -> str:
+    for suffix, unit, _ in _UNITS:
+        if name.endswith(suffix):
+            return f"{name.removesuffix(suffix).replace('_', ' ')}, {unit}"
+    return name.replace("_", " ")
+
+
+def _cell_text(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        factor = next((f for suffix, _, f in _UNITS if name.endswith(suffix)), 1)
+        return f"{value / factor:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_cell_text(name, item) for item in value)
+    return str(value)
+
+
+def _machine(run: RunRecord | None) -> list[tuple[str, str]]:
+    if run is None:
+        return []
+    facts = [
+        ("command", " ".join(run.command)),
+        ("started", run.started),
+        ("took", f"{run.duration_s:.1f} s"),
+        ("phases", _pairs({name: f"{time_s:.1f} s" for name, time_s in run.phases_s.items()})),
+        ("host", _pairs(run.host)),
+        ("versions", _pairs(run.versions)),
+        ("bounds of a valid burst", _pairs(run.bounds)),
+        ("SHA-256 of the predictions", run.predictions_sha256 or "-"),
+    ]
+    return [*facts, *(("reported", problem) for problem in run.problems)]
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _ms(time_ns: float) -> str:
+    return f"{time_ns / 1e6:.4g} ms"
+
+
+def _mbit(rate_bps: float) -> str:
+    return f"{rate_bps / 1e6:.4g} Mbit/s"
+
+
+def _data_url(image: bytes) -> str:
+    return "data:image/png;base64," + b64encode(image).decode("ascii")

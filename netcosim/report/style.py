@@ -1,0 +1,65 @@
+"""How pictures look, and how they become files."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI: Final = 110
+MEASURED: Final = "#33475b"
+STALL: Final = "#b8bfc6"
+QUIET: Final = "#7a858f"
+
+# Okabe and Ito's colours, which the colour-blind tell apart.
+_CYCLE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6d31")
+
+
+def model_colours(models: Sequence[str]) -> dict[str, str]:
+    """A colour for each model, the same in all pictures of a report."""
+    return {model: _CYCLE[i % len(_CYCLE)] for i, model in enumerate(models)}
+
+
+def new_figure(width_in: float, height_in: float) -> "Figure":
+    """An empty figure that never touches a display."""
+    # matplotlib takes most of a second to import: only who draws pays for it.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width_in, height_in), dpi=DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def tidy(axes: "Axes", title: str) -> None:
+    """Small text, thin frame, a quiet grid."""
+    axes.set_title(title, fontsize=9, loc="left", color="#222222")
+    axes.locator_params(nbins=6)
+    axes.tick_params(labelsize=8, colors="#444444", length=3)
+    axes.xaxis.label.set_fontsize(8)
+    axes.yaxis.label.set_fontsize(8)
+    axes.grid(visible=True, color="#e6e9ec", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#9aa5ae")
+
+
+def note(axes: "Axes", text: str) -> None:
+    """A sentence instead of a picture."""
+    axes.text(
+        0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=QUIET, fontsize=9
+    )
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(visible=False)
+
+
+def png(figure: "Figure") -> bytes:
+    """The figure as PNG, the same bytes for the same figure."""
+    target = io.BytesIO()
+    metadata: Mapping[str, str | None] = {"Software": None}
+    figure.savefig(target, format="png", metadata=metadata)
+    return target.getvalue()

@@ -1,0 +1,163 @@
+"""The service timeline of one burst: when each stream was on the wire, measured and predicted."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from netcosim.report import style
+from netcosim.report.data import CellData
+from netcosim.results.coarsen import merge_close
+from netcosim.trace import StreamRow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_LABELS: Final = 40
+_PIXELS: Final = 2000
+_LABEL_CHARACTERS: Final = 34
+
+Bar = tuple[float, float]
+
+
+def timeline_png(cell: CellData, colours: dict[str, str]) -> bytes | None:
+    """The picture; None if the cell has no burst."""
+    rows = _sorted(cell.shown_burst())
+    if not rows:
+        return None
+    height = min(9.0, max(1.7, 0.24 * len(rows))) + 0.9
+    figure = style.new_figure(11, height)
+    several = len({row.connection for row in rows}) > 1
+    labels = [_label(row, several=several) for row in rows]
+    left = 0.03 + 0.0062 * max(map(len, labels))
+    axes = figure.add_axes((left, 0.5 / height, 0.985 - left, 1 - 0.8 / height))
+    flag = "" if all(row.valid for row in rows) else ", INVALID"
+    style.tidy(axes, plain(f"{cell.name}: streams on the wire, burst {rows[0].burst}{flag}"))
+    axes.locator_params(axis="x", nbins=12)
+    axes.grid(visible=False, axis="y")
+    _label_rows(axes, labels)
+    _draw(axes, cell, rows, colours)
+    return style.png(figure)
+
+
+def _sorted(rows: Sequence[StreamRow]) -> list[StreamRow]:
+    return sorted(rows, key=lambda row: (row.connection, row.stream))
+
+
+def _draw(axes: "Axes", cell: CellData, rows: Sequence[StreamRow], colours: dict[str, str]) -> None:
+    length_ns = max(row.wire_end_ns for row in rows)
+    places = {(row.connection, row.stream): place for place, row in enumerate(rows)}
+    predicted = [
+        (places[row.connection, row.stream], row)
+        for row in cell.predicted
+        if row.model == cell.best
+        and row.burst == rows[0].burst
+        and (row.connection, row.stream) in places
+    ]
+    _stalls(axes, list(enumerate(rows)))
+    _bars(axes, list(enumerate(rows)), -0.4, 0.5, style.MEASURED, length_ns)
+    if predicted and cell.best is not None:
+        _bars(axes, predicted, 0.14, 0.26, colours[cell.best], length_ns)
+    axes.plot(
+        [row.ready_ns / 1e6 for row in rows],
+        range(len(rows)),
+        linestyle="none",
+        marker="|",
+        markersize=max(2.0, min(7.0, 240 / len(rows))),
+        color="#111111",
+        label="handed over",
+    )
+    end_ns = max([length_ns, *(row.wire_end_ns for _, row in predicted)])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(-0.005 * end_ns / 1e6, 1.01 * end_ns / 1e6)
+    axes.set_xlabel("time since the burst's first request, ms")
+    _legend(axes, cell, predicted_shown=bool(predicted), colours=colours)
+
+
+def _bars(
+    axes: "Axes",
+    placed: Sequence[tuple[int, StreamRow]],
+    offset: float,
+    height: float,
+    colour: str,
+    length_ns: int,
+) -> None:
+    from matplotlib.collections import PolyCollection
+
+    boxes = [
+        _box(place + offset, height, service.start_ns, service.end_ns)
+        for place, row in placed
+        for service in merge_close(row.services, length_ns // _PIXELS)
+    ]
+    # The line keeps intervals visible that are narrower than a pixel.
+    axes.add_collection(PolyCollection(boxes, facecolors=colour, edgecolors=colour, linewidths=0.4))
+
+
+def _stalls(axes: "Axes", placed: Sequence[tuple[int, StreamRow]]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    boxes = [
+        _box(place - 0.32, 0.34, stall.start_ns, stall.end_ns)
+        for place, row in placed
+        for stall in row.stalls
+    ]
+    axes.add_collection(
+        PolyCollection(
+            boxes, facecolors="#f4f5f6", edgecolors=style.STALL, hatch="////", linewidths=0.3
+        )
+    )
+
+
+def _box(bottom: float, height: float, start_ns: int, end_ns: int) -> list[Bar]:
+    left, right, top = start_ns / 1e6, end_ns / 1e6, bottom + height
+    return [(left, bottom), (left, top), (right, top), (right, bottom)]
+
+
+def _label_rows(axes: "Axes", labels: Sequence[str]) -> None:
+    """A label for each row, or for every second, third ... as far as there is room."""
+    places = range(0, len(labels), -(-len(labels) // MAX_LABELS))
+    axes.set_yticks(places, [labels[place] for place in places])
+
+
+def _label(row: StreamRow, *, several: bool) -> str:
+    where = f"c{row.connection} s{row.stream}" if several else f"{row.stream}"
+    name = row.tensor
+    if len(name) > _LABEL_CHARACTERS - 12:
+        name = ".." + name[-(_LABEL_CHARACTERS - 14) :]
+    return plain(f"{where}  {name}  {size_text(row.size_bytes)}")
+
+
+def _legend(
+    axes: "Axes", cell: CellData, *, predicted_shown: bool, colours: dict[str, str]
+) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(facecolor=style.MEASURED, label="measured")]
+    if predicted_shown and cell.best is not None:
+        label = plain(f"predicted by {cell.best}")
+        handles.append(Patch(facecolor=colours[cell.best], label=label))
+    handles.append(
+        Patch(facecolor="#f4f5f6", edgecolor=style.STALL, hatch="////", label="no credit")
+    )
+    marks = axes.get_lines()
+    axes.legend(
+        handles=[*handles, *marks],
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        borderaxespad=0.1,
+        ncols=4,
+        fontsize=8,
+        frameon=False,
+    )
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib draws as it stands, with what its own fonts have."""
+    printable = "".join(c if c.isascii() and c.isprintable() else "?" for c in text)
+    return printable.replace("$", r"\$")
+
+
+def size_text(size_bytes: int) -> str:
+    """A size in a few characters: ``16 MB``, ``1.5 MB``, ``640 B``."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.3g} {unit}"
+    return f"{size_bytes} B"

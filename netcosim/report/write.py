@@ -1,0 +1,74 @@
+"""From a results folder to its pictures and its page."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from netcosim.report.data import ReportData
+from netcosim.report.page import render_page
+from netcosim.report.panels import panels_png
+from netcosim.report.style import model_colours
+from netcosim.report.timeline import timeline_png
+from netcosim.results.folder import REPORT, ResultsFolder, cell_file
+from netcosim.results.owner import Owner
+
+FILES: Final = {
+    "scenario.toml": "the scenario as resolved: run it again with --scenario",
+    "summary.json": "the figures of this page; schemas/summary.schema.json explains the fields",
+    "run.json": "machine, versions, network, validity; schemas/run.schema.json",
+    "trace.parquet": "what was measured, one row a stream; schemas/trace.columns.json",
+    "predictions.parquet": "what every model predicted, in the same columns",
+    "windows.parquet": "credit over time; schemas/windows.columns.json",
+    "perfetto.json": "all bursts, measured and predicted, for ui.perfetto.dev",
+    "captures": "what was on the wire, for Wireshark",
+    "pictures": "the pictures of this page",
+}
+
+
+def write_report(path: Path, owner: Owner | None = None) -> Path:
+    """Draw the pictures and write the page of a results folder; return the page's path.
+
+    Raises
+    ------
+    StorageError, ScenarioError
+        The folder can't be read as one, or can't be written.
+    """
+    with ResultsFolder.open(path, owner) as folder:
+        data = ReportData.read(folder)
+        pictures: dict[str, list[tuple[str, bytes]]] = {}
+        with _font_cache_inside(path):
+            colours = model_colours(data.models)
+            for cell in data.cells:
+                drawn = {
+                    "timeline": ("service timeline", timeline_png(cell, colours)),
+                    "panels": ("ends, credit and errors", panels_png(cell, colours)),
+                }
+                for kind, (title, image) in drawn.items():
+                    if image is not None:
+                        folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
+                        pictures.setdefault(cell.name, []).append((title, image))
+        there = folder.folder.names()
+        files = [(name, text) for name, text in FILES.items() if name in there]
+        folder.write(REPORT, render_page(data, pictures, files).encode())
+    return path / REPORT
+
+
+@contextmanager
+def _font_cache_inside(path: Path) -> Iterator[None]:
+    """Keep matplotlib's cache of fonts, written once when it is imported, off the home folder."""
+    name = "MPLCONFIGDIR"
+    if "matplotlib" in sys.modules or name in os.environ:
+        yield
+        return
+    cache = tempfile.mkdtemp(prefix=".fonts-", suffix=".part", dir=path)
+    os.environ[name] = cache
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        shutil.rmtree(cache, ignore_errors=True)

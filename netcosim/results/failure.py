@@ -1,0 +1,75 @@
+"""How a command ends when something goes wrong: one line, an exit code, never a traceback."""
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from netcosim.errors import NetcosimError, StorageError
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.owner import calling_user
+
+INTERRUPTED: Final = 130
+NOBODY_READS: Final = 141
+"""What a shell reports of a command whose output was closed (128 + SIGPIPE)."""
+
+TRACEBACK: Final = "traceback.txt"
+
+
+@dataclass(slots=True)
+class CrashSite:
+    """Where a traceback goes; a command sets `folder` once it has a results folder."""
+
+    folder: Path | None = None
+
+
+def guarded(main: Callable[[CrashSite], int], prog: str) -> int:
+    """Run a command; return its exit code, whatever happens in it."""
+    site = CrashSite()
+    try:
+        code = main(site)
+        sys.stdout.flush()
+    except NetcosimError as problem:
+        return _end(prog, str(problem), problem.exit_code)
+    except KeyboardInterrupt:
+        return _end(prog, "interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The interpreter flushes once more when it ends; let it flush into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOBODY_READS
+    except Exception as problem:  # noqa: BLE001  # the last line of defence
+        where = _keep_traceback(problem, prog, site.folder)
+        what = f"{type(problem).__name__}: {problem}"
+        return _end(prog, f"this is a bug: {what} (see {where})", NetcosimError.exit_code)
+    return code
+
+
+def one_line(text: str) -> str:
+    """Text on one line that can't steer a terminal."""
+    spaced = " ".join(text.split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in spaced)
+
+
+def _end(prog: str, message: str, code: int) -> int:
+    sys.stderr.write(f"{prog}: {one_line(message)}\n")
+    return code
+
+
+def _keep_traceback(problem: Exception, prog: str, folder: Path | None) -> Path:
+    text = "".join(traceback.format_exception(problem))
+    if folder is not None:
+        try:
+            owner = calling_user(os.environ, os.geteuid())
+            with ResultsFolder.open(folder, owner) as results:
+                results.write(TRACEBACK, text.encode(errors="replace"))
+            return folder / TRACEBACK
+        except StorageError:
+            pass  # a temporary file still may do
+    descriptor, name = tempfile.mkstemp(prefix=f"{prog}-", suffix=f"-{TRACEBACK}")
+    with os.fdopen(descriptor, "w", errors="replace") as file:
+        file.write(text)
+    return Path(name)
