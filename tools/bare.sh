@@ -108,11 +108,15 @@ enter() {  # runs in the new namespaces
   pivot_root . .outside
   umount -l /.outside
   cd /srv/netcosim
+  local as=()
   if [[ $2 != root ]]; then
-    make_user "$2" >/dev/null
-    exec runuser -u "$2" -- env HOME="/home/$2" "${@:3}"
+    make_user "$2" >/dev/null 2>&1
+    as=(runuser -u "$2" -- env HOME="/home/$2")
   fi
-  exec "${@:3}"
+  # Not exec: this shell is process 1 here, and buries what the command orphans.
+  local status=0
+  "${as[@]}" "${@:3}" || status=$?
+  exit "$status"
 }
 
 make_user() {
