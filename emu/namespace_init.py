@@ -146,6 +146,7 @@ def _watch_ancestors(root: str) -> list[int]:
             os._exit(_KILLED)
         child, parent = parent, _parent_of(parent)
     if not watched and _sudo_is_missing():
+        os.write(2, b"the sudo that started this was killed; not starting\n")
         os._exit(_KILLED)
     return watched
 
@@ -154,19 +155,32 @@ def _sudo_is_missing() -> bool:
     """Whether sudo started this very command, yet was killed before we could watch it."""
     started = os.environ.get("SUDO_COMMAND", "")
     words = started.split()
-    ours = "emu.run" in started or (bool(words) and Path(words[0]).name == "dev")
-    return ours and os.getppid() <= 1
+    if "emu.run" not in started and not (words and Path(words[0]).name == "dev"):
+        return False
+    pid = os.getppid()
+    while pid > 1:
+        if _program(pid) == "sudo":
+            return False
+        pid = _parent_of(pid)
+    return True
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return ""
 
 
 def _belongs(pid: int, root: str) -> bool:
-    try:
-        program = Path(f"/proc/{pid}/exe").readlink().name
-        words = [os.fsdecode(w) for w in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
-    except OSError:
-        return False
+    program = _program(pid)
     if program == "sudo":
         return True
     if program not in ("bash", "dash", "sh", "busybox"):
+        return False
+    try:
+        words = [os.fsdecode(w) for w in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+    except OSError:
         return False
     return any(_is_dev_script(pid, word, root) for word in words[1:3])
 

@@ -69,6 +69,11 @@ class LiveNetwork:
         self._children.append(child)
         return child
 
+    def check_alive(self) -> None:
+        """Raise NetworkError if a host or switch lost the process that holds its namespaces."""
+        for node in self.spec.node_names:
+            self._applied.built.pid(node)
+
     def counters(self) -> dict[str, dict[str, int]]:
         """Count per interface and per host, to compare before and after a burst.
 
