@@ -61,9 +61,9 @@ def _end(prog: str, message: str, code: int) -> int:
 
 def _keep_traceback(problem: Exception, prog: str, folder: Path | None) -> Path:
     text = "".join(traceback.format_exception(problem))
+    owner = calling_user(os.environ, os.geteuid())
     if folder is not None:
         try:
-            owner = calling_user(os.environ, os.geteuid())
             with ResultsFolder.open(folder, owner) as results:
                 results.write(TRACEBACK, text.encode(errors="replace"))
             return folder / TRACEBACK
@@ -72,4 +72,6 @@ def _keep_traceback(problem: Exception, prog: str, folder: Path | None) -> Path:
     descriptor, name = tempfile.mkstemp(prefix=f"{prog}-", suffix=f"-{TRACEBACK}")
     with os.fdopen(descriptor, "w", errors="replace") as file:
         file.write(text)
+        if owner is not None:
+            os.fchown(file.fileno(), owner.uid, owner.gid)
     return Path(name)

@@ -64,11 +64,9 @@ def verdict(
 def _follows(subject: str, ranked: Ranked, separations: Separations, configured: str | None) -> str:
     best, *others = ranked
     alike = [
-        m.model
-        for m in others
-        if separations.get(frozenset((best.model, m.model)), 1.0) < DISCRIMINATING
+        m for m in others if separations.get(frozenset((best.model, m.model)), 1.0) < DISCRIMINATING
     ]
-    apart = [m for m in others if m.model not in alike]
+    apart = [m for m in others if m not in alike]
     text = (
         f"{subject} follows {best.model}: ends off by {percent(best.wire.mean)} on average"
         f" (max {percent(best.wire.max)})"
@@ -77,7 +75,8 @@ def _follows(subject: str, ranked: Ranked, separations: Separations, configured:
         text += f", next best {apart[0].model} {percent(apart[0].wire.mean)}"
     text += "."
     if alike:
-        text += f" Too close to it here to be told apart: {', '.join(alike)}."
+        close = ", ".join(f"{m.model} ({percent(m.wire.mean)})" for m in alike)
+        text += f" No evidence against {close}: predicted within {percent(DISCRIMINATING)} of it."
     if configured in [m.model for m in apart]:
         text += f" It was configured to follow {configured}."
     return text
@@ -90,5 +89,5 @@ def percent(fraction: float) -> str:
         return "0 %"
     if value < 0.01:
         return "<0.01 %"
-    digits = 2 if value < 1 else 1 if value < 10 else 0
+    digits = 2 if value < 1 else 1 if value < 10 and value != round(value) else 0
     return f"{value:.{digits}f} %"

@@ -1,0 +1,27 @@
+"""The shared command line: options, one-line errors with exit codes, the table at the end."""
+
+from netcosim.cli.options import (
+    Options,
+    Parser,
+    adjust,
+    builtin_scenarios,
+    choose_scenario,
+    make_parser,
+    read_options,
+)
+from netcosim.cli.table import print_summary
+from netcosim.results.failure import CrashSite
+from netcosim.results.failure import guarded as run_main
+
+__all__ = [
+    "CrashSite",
+    "Options",
+    "Parser",
+    "adjust",
+    "builtin_scenarios",
+    "choose_scenario",
+    "make_parser",
+    "print_summary",
+    "read_options",
+    "run_main",
+]

@@ -1,0 +1,133 @@
+"""The options that every door takes, with the same names and meanings."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Never
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario
+
+_EXIT_CODES = """\
+exit codes:
+  0 done   1 done, but not to be trusted   2 scenario or option   3 this machine
+  4 network   5 endpoint   6 storage   7 capture   70 a bug   130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What was asked for; None where the scenario decides."""
+
+    scenario: str | None
+    out: Path | None
+    list_names: bool
+    plan: bool
+    seed: int | None
+    repetitions: int | None
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line like all others."""
+
+    def error(self, message: str) -> Never:
+        """Raise instead of printing the usage.
+
+        Raises
+        ------
+        ScenarioError
+            Always.
+        """
+        raise ScenarioError(f"{message} (see --help)")
+
+
+def make_parser(prog: str, description: str) -> Parser:
+    """A parser with the shared options; a door adds its own."""
+    parser = Parser(
+        prog=prog,
+        description=description,
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--scenario", metavar="FILE_OR_NAME", help="a scenario file, or a built-in one by name"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="a new or empty folder for the results (default: results/<scenario>-<UTC time>)",
+    )
+    parser.add_argument(
+        "--list", action="store_true", dest="list_names", help="list what can be named, then stop"
+    )
+    parser.add_argument(
+        "--plan", action="store_true", help="say what would be done, touch nothing, then stop"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="instead of the scenario's")
+    parser.add_argument(
+        "--repetitions", metavar="N", type=int, help="bursts of each cell, not the scenario's"
+    )
+    return parser
+
+
+def read_options(parser: Parser, arguments: Sequence[str]) -> Options:
+    """Parse the shared options; for a parser without options of its own.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown option or a bad value.
+    """
+    found = parser.parse_args(arguments)
+    return Options(
+        scenario=found.scenario,
+        out=found.out,
+        list_names=found.list_names,
+        plan=found.plan,
+        seed=found.seed,
+        repetitions=found.repetitions,
+    )
+
+
+def builtin_scenarios(folder: Traversable) -> dict[str, Traversable]:
+    """The scenario files of a package's folder, by name."""
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
+
+
+def choose_scenario(options: Options, builtin: Mapping[str, Traversable], default: str) -> Scenario:
+    """Read the scenario asked for, and change in it what the options say.
+
+    What has a slash or ends in ``.toml`` is a file, anything else a built-in name.
+
+    Raises
+    ------
+    ScenarioError
+        No such file or name, or it is not a valid scenario.
+    """
+    name = options.scenario or default
+    if "/" in name or name.endswith(".toml"):
+        return adjust(read_scenario(Path(name)), options)
+    if name not in builtin:
+        raise ScenarioError.at(
+            "--scenario", name, f"must be a file or one of: {', '.join(builtin)}"
+        )
+    return adjust(parse_scenario(builtin[name].read_text("utf-8"), name), options)
+
+
+def adjust(scenario: Scenario, options: Options) -> Scenario:
+    """The scenario with the seed and repetitions of the command line, validated like a file.
+
+    Raises
+    ------
+    ScenarioError
+        A value that no scenario may have.
+    """
+    given = {"seed": options.seed, "repetitions": options.repetitions}
+    changes = {key: value for key, value in given.items() if value is not None}
+    data = scenario.model_dump(mode="json", exclude_none=True)
+    return build_scenario({**data, **changes}, "command line") if changes else scenario
