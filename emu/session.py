@@ -12,9 +12,9 @@ from emu.calibration import link_model
 from emu.cell import CellOutcome, CellRunner
 from emu.host import describe_host, versions
 from emu.network.live import LiveNetwork, open_network
-from emu.network.measure import Measured, measure_network
+from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
-from emu.network.verify import verify
+from emu.network.verify import measure_and_verify
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
 from emu.trust import reasons_against
@@ -66,8 +66,7 @@ class Session:
         try:
             with self._phase("links measured"):
                 self.network = live.record()
-                self.measured = measure_network(live, log=self.progress.say)
-                verify(self.measured)
+                self.measured, _ = measure_and_verify(live, tcp, log=self.progress.say)
             self._cells(live, self.measured, tcp)
         finally:
             with self._phase("network down"):
