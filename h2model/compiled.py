@@ -1,8 +1,8 @@
-"""The disciplines' own text, compiled: the same functions over int64 arrays, as numba machine code.
+"""The disciplines' own text, compiled: the same functions over int64 arrays, as machine code.
 
-Every function that a discipline reaches is copied once, with its calls bound to compiled copies; the
-text stays in `h2model.state` and `h2model.disciplines`. The compiled functions may be called from
-other compiled code, with a `State` of int64 arrays; a slot is what `h2model.state` says it is.
+Every function that a discipline reaches is copied once, with its calls bound to compiled copies;
+the text stays in `h2model.state` and `h2model.disciplines`. The compiled functions may be called
+from other compiled code, with a `State` of int64 arrays whose fields `h2model.state` describes.
 
 numba is imported when the first discipline is compiled, not before.
 """
