@@ -27,6 +27,7 @@ class Connection:
         self.opened: Mapping[str, Any] = MappingProxyType({})
         self._popen = popen
         self._ends: list[EndpointProcess] = []
+        self._settled = True
 
     def __enter__(self) -> Self:
         self.open()
@@ -68,6 +69,7 @@ class Connection:
 
     def start(self, *, responder: bool) -> EndpointProcess:
         """Start one end; the responder comes first."""
+        self.unsettle()
         process = EndpointProcess(
             self._popen, self.plan.responder if responder else self.plan.requester
         )
@@ -75,11 +77,22 @@ class Connection:
         return process
 
     def close(self) -> None:
-        """End both processes; never raises."""
+        """End both processes; after a burst that failed without asking. Never raises."""
         # The requester first: it closes the connection, the responder sees it closed.
         for process in reversed(self._ends):
-            process.finish()
+            if self._settled:
+                process.finish()
+            else:
+                process.kill()
         self._ends.clear()
+
+    def unsettle(self) -> None:
+        """Note that something has begun after which an end may hang."""
+        self._settled = False
+
+    def settle(self) -> None:
+        """Note that it went well."""
+        self._settled = True
 
     def _end(self, position: int) -> EndpointProcess:
         if len(self._ends) <= position:
@@ -103,6 +116,7 @@ def open_connections(connections: Sequence[Connection], timeout_s: float = OPEN_
         requesters = [connection.start(responder=False) for connection in connections]
         reports = await_event([*requesters, *responders], "connected", timeout_s)
         for i, connection in enumerate(connections):
+            connection.settle()
             connection.opened = MappingProxyType(
                 {"requester": reports[i], "responder": reports[len(connections) + i]}
             )
@@ -139,10 +153,13 @@ def run_burst(
     ends = [end for c in connections for end in (c.requester, c.responder)]
     for connection, tensors in zip(connections, streams, strict=True):
         listed = [_as_command(tensor) for tensor in tensors]
+        connection.unsettle()
         for end in (connection.requester, connection.responder):
             end.command("burst", burst=burst, start_ns=start_ns, streams=listed)
     await_event(ends, "armed", ARM_S)
     done = await_event(ends, "done", timeout_s)
+    for connection in connections:
+        connection.settle()
     return [
         _log(connection, burst, start_ns, tensors, done[2 * i], done[2 * i + 1])
         for i, (connection, tensors) in enumerate(zip(connections, streams, strict=True))

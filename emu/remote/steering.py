@@ -158,6 +158,8 @@ def own_connection(port: int) -> socket.socket | None:
     """Duplicate this process's connected TCP socket with `port` at either end, if there is one."""
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - fds vanish while one looks
         try:
+            if not os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                continue
             sock = socket.socket(fileno=os.dup(int(name)))
         except OSError:
             continue

@@ -55,7 +55,7 @@ def data_of(frames: list[Frame], *, from_responder: bool) -> list[tuple[int, int
         ("fifo", {}),
         ("priority", {}),
         ("round_robin", {"quantum": 40_000}),
-        ("write_cycle", {}),
+        ("write_cycle", {"target": 60_000, "target_min": 60_000, "target_max": 60_000}),
         ("two_visit", {}),
     ],
 )
