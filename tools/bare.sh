@@ -16,7 +16,8 @@ Needs root and debootstrap. What is not committed is not in the clone.
   --keep   enter the root as the last command left it, clone included
   --user   as an ordinary user who may use sudo; else as root
 
-Roots are kept under $NETCOSIM_BARE (/tmp/bare): SUITE.pristine and SUITE.
+Roots are kept under $NETCOSIM_BARE (/tmp/bare): SUITE.pristine, which is made when it is not
+there, and SUITE, its copy that the last command ran in.
 TEXT
 }
 

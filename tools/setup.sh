@@ -2,8 +2,9 @@
 #
 #   setup_python   the project's Python environment        (no root where a Python is there)
 #   setup_all      that, and the Debian packages of a run
+#   setup_tests    that, and what only tests need
 #
-# Both are silent when nothing is missing. A venv is believed only with its stamp,
+# They are silent when nothing is missing. A venv is believed only with its stamp,
 # and the stamp is written last: an interrupted set-up is done again.
 
 packages=(
@@ -178,6 +179,20 @@ setup_python() {
     flock 9
     make_environment
   ) 9<"$folder"
+}
+
+# A kernel with netem, to be booted by tests where the machine's own has none. Ubuntu's has it.
+test_packages() {
+  case "$(source /etc/os-release && echo "$ID") $(dpkg --print-architecture)" in
+    "debian amd64") echo user-mode-linux ;;
+  esac
+}
+
+setup_tests() {
+  local more
+  mapfile -t more < <(test_packages)
+  ensure_packages "${packages[@]}" "${more[@]}"
+  setup_python
 }
 
 setup_all() {
