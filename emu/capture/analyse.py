@@ -1,11 +1,11 @@
 """The door of the capture analysis: a file in, what happened on the wire out."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from emu.capture.arrays import Ints
 from emu.capture.connections import Conversation, split_connections
 from emu.capture.control import request_paths
 from emu.capture.direction import read_direction, report_direction
@@ -16,6 +16,7 @@ from emu.capture.streams import NOTHING, HalfStream
 
 DEFAULT_GAP_NS = 2_000_000
 DEFAULT_LAG_NS = 20_000_000
+CLOCK_STEP_NS = 1_000_000
 
 
 def analyse_capture(
@@ -48,9 +49,10 @@ def analyse_capture(
     """
     records = read_records(path)
     segments, odd = read_segments(records, ports)
-    problems = [*records.problems, *_clock_problems(records.time_ns), *odd]
+    records, step = _steadied(records)
+    problems = [*records.problems, *step, *odd]
     connections = []
-    for conversation in split_connections(segments, ports):
+    for conversation in split_connections(records.data, segments, ports):
         report = _connection(records, conversation, gap_ns, lag_ns)
         connections.append(report)
         name = "{}:{} - {}:{}".format(*report.client, *report.server)
@@ -64,11 +66,18 @@ def analyse_capture(
     )
 
 
-def _clock_problems(time_ns: Ints) -> list[str]:
-    backward = np.diff(time_ns)
-    if (backward >= 0).all():
-        return []
-    return [f"time stamps go backwards by up to {-int(backward.min())} ns"]
+def _steadied(records: Records) -> tuple[Records, list[str]]:
+    """Have time never run backwards from one record to the next.
+
+    Packets of the two directions are stamped on different processors, and some microseconds
+    disorder is normal. A clock that was set back is a problem, and its times are left as they
+    are.
+    """
+    latest = np.maximum.accumulate(records.time_ns)
+    backward_ns = int((latest - records.time_ns).max(initial=0))
+    if backward_ns > CLOCK_STEP_NS:
+        return records, [f"time stamps go backwards by up to {backward_ns} ns"]
+    return replace(records, time_ns=latest), []
 
 
 def _connection(

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from emu.capture.arrays import Bytes
+from emu.capture.frames import PREFACE
 from emu.capture.segments import ACK, SYN, Segments
 
 
@@ -13,8 +15,9 @@ from emu.capture.segments import ACK, SYN, Segments
 class Conversation:
     """One TCP connection's segments; the client is the side that opened it.
 
-    `opened` tells whether the client's SYN was captured. Without it the sides were guessed:
-    the server is the side with one of the ports asked for, else the lower port.
+    `opened` tells whether a SYN was captured. Without one the sides were guessed: the client is
+    the side that sent HTTP/2's preface; else the server is the side with one of the ports asked
+    for, else with the lower port.
     """
 
     client: tuple[str, int]
@@ -30,7 +33,7 @@ class Conversation:
 
 
 def split_connections(
-    segments: Segments, ports: Collection[int] | None = None
+    data: Bytes, segments: Segments, ports: Collection[int] | None = None
 ) -> tuple[Conversation, ...]:
     """Sort segments into connections, in the order of their first segments.
 
@@ -45,7 +48,7 @@ def split_connections(
     found = []
     for number in range(pairs.size):
         members = segments.take(np.flatnonzero(numbers == number)) if pairs.size > 1 else segments
-        found += [_conversation(part, ports) for part in _incarnations(members)]
+        found += [_conversation(data, part, ports) for part in _incarnations(members)]
     return tuple(sorted(found, key=_first_record))
 
 
@@ -73,28 +76,31 @@ def _after_data(segments: Segments, place: int) -> bool:
     return bool((segments.length[:place] > 0).any())
 
 
-def _conversation(segments: Segments, ports: Collection[int] | None) -> Conversation:
+def _conversation(data: Bytes, segments: Segments, ports: Collection[int] | None) -> Conversation:
     syns = np.flatnonzero(segments.flags & SYN)
     if syns.size:
         first = int(syns[0])
         asked = not segments.flags[first] & ACK
         client = int((segments.source if asked else segments.destination)[first])
-        opened = bool((segments.flags & (SYN | ACK) == SYN).any())
     else:
-        client, opened = _guess_client(segments, ports), False
+        client = _guess_client(data, segments, ports)
     to_server = segments.source == client
     pair = int(segments.source[0]), int(segments.destination[0])
     server = pair[1] if pair[0] == client else pair[0]
     return Conversation(
         client=segments.endpoints[client],
         server=segments.endpoints[server],
-        opened=opened,
+        opened=bool(syns.size),
         to_server=segments.take(to_server),
         to_client=segments.take(~to_server),
     )
 
 
-def _guess_client(segments: Segments, ports: Collection[int] | None) -> int:
+def _guess_client(data: Bytes, segments: Segments, ports: Collection[int] | None) -> int:
+    for place in np.flatnonzero(segments.length >= len(PREFACE)).tolist():
+        at = int(segments.at[place])
+        if data[at : at + len(PREFACE)].tobytes() == PREFACE:
+            return int(segments.source[place])
     one, other = int(segments.source[0]), int(segments.destination[0])
     one_port, other_port = segments.endpoints[one][1], segments.endpoints[other][1]
     if ports is not None and (one_port in ports) != (other_port in ports):

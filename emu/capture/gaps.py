@@ -115,7 +115,7 @@ class _Sender:
                 self._pending[subject] = None
         elif what == _SEND:
             self._connection -= amount
-            self._credit[subject] -= amount
+            self._credit[subject] = self._credit.get(subject, self._initial) - amount
             self._left[subject] -= amount
             if not self._left[subject]:
                 self._pending.pop(subject, None)

@@ -5,9 +5,7 @@ the memory-mapped file; what is returned are offsets into it. pcapng is rewritte
 into a temporary file first (scapy reads it).
 """
 
-import gzip
 import mmap
-import shutil
 import struct
 import tempfile
 import zlib
@@ -27,6 +25,7 @@ RECORD_HEADER_BYTES = 16
 # tcpdump never writes a longer record; a longer one means that the walk is off the track.
 LONGEST_RECORD_BYTES = 1 << 20
 
+_GZIP_WBITS = 16 + zlib.MAX_WBITS
 GZIP_MAGIC = b"\x1f\x8b"
 # Magic as it lies in the file -> struct's byte order, nanoseconds of one unit of the fraction.
 CLASSIC_MAGICS = {
@@ -66,8 +65,8 @@ def read_records(path: Path) -> Records:
     """
     problems: list[str] = []
     try:
-        with path.open("rb") as file:
-            data = _map(_plain(path, file, problems))
+        with path.open("rb") as file, _plain(path, file, problems) as plain:
+            data = _map(plain)
     except OSError as problem:
         raise CaptureError(f"{path}: can't be read: {problem.strerror or problem}") from None
     return _index(path, data, problems)
@@ -87,12 +86,19 @@ def _plain(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
 
 
 def _gunzip(file: IO[bytes], problems: list[str]) -> IO[bytes]:
-    plain = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its mapping
+    plain = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is mapped
+    packed = zlib.decompressobj(wbits=_GZIP_WBITS)
     try:
-        with gzip.open(file) as packed:
-            shutil.copyfileobj(packed, plain, 1 << 20)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        problems.append(f"the gzip file is damaged or cut off: {problem}")
+        while block := file.read(1 << 15):  # zeros unpack to a thousand times that
+            while block:
+                if packed.eof:  # several gzip files, one after the other
+                    packed = zlib.decompressobj(wbits=_GZIP_WBITS)
+                plain.write(packed.decompress(block))
+                block = packed.unused_data
+        if not packed.eof:
+            problems.append("the gzip file is cut off")
+    except zlib.error as problem:
+        problems.append(f"the gzip file is damaged: {problem}")
     plain.seek(0)
     return plain
 

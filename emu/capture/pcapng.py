@@ -31,11 +31,11 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
         There is no section that could be read.
     """
     expected = _count_packets(file, problems)
-    classic = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its mapping
+    classic = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is mapped
     classic.write(_file_header(1))
     kept = 0
     try:
-        reader = RawPcapNgReader(str(path), file, MAGIC)
+        reader = RawPcapNgReader(file)
         link_type: int | None = None
         for data, meta in reader:
             if link_type is None:
@@ -47,6 +47,7 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
                 kept += 1
     except _DAMAGE as problem:
         if not kept:
+            classic.close()
             raise CaptureError(f"{path}: not a readable pcapng file: {problem}") from None
     if kept != expected:
         problems.append(f"{expected - kept} of {expected} pcapng packet blocks are left out")
@@ -69,7 +70,7 @@ def _count_packets(file: IO[bytes], problems: list[str]) -> int:
             break
         packets += kind in _PACKET_BLOCKS
         at += length
-    file.seek(4)  # scapy expects the magic to be read
+    file.seek(0)
     return packets
 
 

@@ -116,6 +116,7 @@ class Capture:
                     stderr=self._log,
                 )
         except FileNotFoundError:
+            self._log.close()
             raise EnvironmentRefusedError(
                 "tcpdump: not found; install the package tcpdump"
             ) from None
@@ -156,26 +157,30 @@ class Capture:
         """
         if self._counts is not None:
             return self._counts
+        try:
+            self._counts = self._finish()
+        finally:
+            self._kill()
+        return self._counts
+
+    def _finish(self) -> CaptureCounts:
         drained = self._drain()
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            self._kill()
             raise CaptureError(f"{self._name}: does not end") from None
         counts = _last_counts(self._said())
         if self._process.returncode != 0 or counts is None:
             raise CaptureError(
                 f"{self._name}: ended with {self._process.returncode}: {self._words()}"
             )
-        self._log.close()
-        self._counts = CaptureCounts(
+        return CaptureCounts(
             captured=counts[0],
             received=counts[1],
             dropped=counts[2],
             drained=drained or _is_drained(counts),
         )
-        return self._counts
 
     def _drain(self) -> bool:
         """Ask until nothing is left in the kernel's buffer; whether that came about in time."""
@@ -208,7 +213,7 @@ class Capture:
         deadline = time.monotonic() + seconds
         while not done():
             if self._process.poll() is not None:
-                raise CaptureError(f"{self._name}: {self._words() or 'ended at once'}")
+                raise CaptureError(f"{self._name}: {self._words() or 'it died'}")
             if time.monotonic() > deadline:
                 raise CaptureError(f"{self._name}: {else_} within {seconds:g} s: {self._words()}")
             time.sleep(_POLL_S / 4)
@@ -219,12 +224,14 @@ class Capture:
         return os.pread(self._log.fileno(), size, 0)
 
     def _words(self) -> str:
-        """The last line tcpdump wrote."""
-        lines = self._said().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1].removeprefix("tcpdump: ") if lines else ""
+        """What tcpdump complained of, in one line."""
+        lines = self._said().decode("utf-8", "replace").splitlines()
+        words = (line.removeprefix("tcpdump: ").strip() for line in lines)
+        return "; ".join(w for w in words if w and " packet" not in w and "listening on" not in w)
 
     def _kill(self) -> None:
-        self._process.kill()
+        """Leave no process and no open file, whatever came before."""
+        self._process.kill()  # does nothing to one that has ended
         self._process.wait()
         self._log.close()
 

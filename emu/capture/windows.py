@@ -159,7 +159,7 @@ class _Ledger:
             return
         if stream == ALL_STREAMS:
             self._initial += amount
-            self._shrunk |= amount < 0
+            self._shrunk |= amount < 0 and bool(self._accounts)
         elif stream in self._closed:
             return
         else:
