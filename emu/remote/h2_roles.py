@@ -111,7 +111,8 @@ class Requester:
             self._receiver.expect(stream, item["size_bytes"])
             if self._grpc:
                 h2.send_data(stream, h2_headers.prefix(0), end_stream=True)
-        self._wire.flush()
+        # Requests that are due together leave together, when the loop flushes: more small
+        # segments than the congestion window holds would wait behind the answers' queue.
 
     def handle(self, event: events.Event) -> None:
         """Take in responses."""
