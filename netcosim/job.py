@@ -65,9 +65,10 @@ def _cell(
     transport: TransportSpec,
     rng: np.random.Generator,
 ) -> Cell:
-    named = _messages(workload)
-    sizes = [m.size_bytes for m in named]
+    listed = _listed(workload)
+    sizes = scale_sizes([size for _, size, _, _ in listed], workload.total)
     order = load_order(scenario.policy.order)(sizes, rng)
+    named = _messages(listed, sizes, order, workload.spacing)
     servers = load_placement(scenario.policy.placement)(sizes, scenario.cluster.servers)
     return Cell(
         name=f"{workload.name}/{transport.name}",
@@ -81,21 +82,27 @@ def _cell(
     )
 
 
-def _messages(workload: WorkloadSpec) -> list[Message]:
+def _listed(workload: WorkloadSpec) -> list[tuple[str, int, int, int]]:
+    """Name, size before scaling, ready time and priority of every tensor."""
     if workload.set is not None:
-        listed = [(name, size, 0, 0) for name, size in tensor_set(workload.set).tensors]
-    else:
-        listed = [(t.name, t.size, t.ready, t.priority) for t in workload.tensors]
-    sizes = scale_sizes([size for _, size, _, _ in listed], workload.total)
+        return [(name, size, 0, 0) for name, size in tensor_set(workload.set).tensors]
+    return [(t.name, t.size, t.ready, t.priority) for t in workload.tensors]
+
+
+def _messages(
+    listed: list[tuple[str, int, int, int]], sizes: list[int], order: list[int], spacing_ns: int
+) -> list[Message]:
+    """The messages as listed; spacing counts in the order of release."""
+    place = {index: position for position, index in enumerate(order)}
     return [
         Message(
             tensor=name,
             index=index,
-            size_bytes=size,
-            ready_ns=ready + index * workload.spacing,
+            size_bytes=sizes[index],
+            ready_ns=ready + place[index] * spacing_ns,
             priority=priority,
         )
-        for index, ((name, _, ready, priority), size) in enumerate(zip(listed, sizes, strict=True))
+        for index, (name, _, ready, priority) in enumerate(listed)
     ]
 
 
@@ -103,12 +110,8 @@ def _window(workload: WorkloadSpec, transport: TransportSpec) -> int | None:
     window = transport.window
     if window is None or not workload.scale_window:
         return window
-    listed = (
-        tensor_set(workload.set).tensors
-        if workload.set is not None
-        else tuple((t.name, t.size) for t in workload.tensors)
-    )
-    scaled = round(window * scale_factor([size for _, size in listed], workload.total))
+    sizes = [size for _, size, _, _ in _listed(workload)]
+    scaled = round(window * scale_factor(sizes, workload.total))
     if scaled < 1:
-        raise ScenarioError.at("window", window, "falls below one byte when scaled")
+        raise ScenarioError.at("transport.window", window, "falls below one byte when scaled")
     return scaled

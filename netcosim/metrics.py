@@ -1,8 +1,8 @@
 """The figures by which predictions are judged; every report, bench and test uses these.
 
 The error of a burst: *primary* is |predicted end - measured end| over the burst's length, for all
-streams; *secondary* is relative to the stream's own end, for streams that end after the first tenth of
-the burst.
+streams; *secondary* is relative to the stream's own end, for streams that end after the first tenth
+of the burst.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def primary_errors(predicted_ns: Sequence[int], measured_ns: Sequence[int]) -> F
 
 
 def secondary_errors(predicted_ns: Sequence[int], measured_ns: Sequence[int]) -> Floats:
-    """|predicted - measured| over the measured end, for streams that end after a tenth of the burst.
+    """|predicted - measured| over the measured end, for streams that end after the first tenth.
 
     Raises
     ------

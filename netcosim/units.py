@@ -5,7 +5,7 @@ A number without its unit is refused: nobody can tell 100 bit/s from 100 Mbit/s.
 """
 
 import re
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from types import MappingProxyType
 from typing import Final
 
@@ -27,8 +27,10 @@ SIZE: Final[Factors] = MappingProxyType(
 )
 DURATION: Final[Factors] = MappingProxyType({"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9})
 
-_QUANTITY = re.compile(r"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*")
+_QUANTITY = re.compile(r"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII)
 _LARGEST = 2**63 - 1
+_EXACT = Context(prec=60, traps=[Inexact, InvalidOperation, Overflow, Underflow])
+"""Refuses what it can't compute exactly, instead of rounding."""
 
 
 def parse_rate_bps(text: str) -> int:
@@ -82,7 +84,12 @@ def format_duration(duration_ns: int) -> str:
 
 
 def _parse(
-    text: str, factors: Factors, expected: str, *, fold: bool = False, suffixes: tuple[str, ...] = ()
+    text: str,
+    factors: Factors,
+    expected: str,
+    *,
+    fold: bool = False,
+    suffixes: tuple[str, ...] = (),
 ) -> int:
     match = _QUANTITY.fullmatch(text)
     if match is None:
@@ -95,7 +102,11 @@ def _parse(
         raise ValueError(f"has no unit; must be {expected}")
     if unit not in factors:
         raise ValueError(f"unknown unit {unit!r}; allowed: {', '.join(factors)}")
-    return _whole(Decimal(number) * factors[unit])
+    try:
+        value = _EXACT.multiply(_EXACT.create_decimal(number), Decimal(factors[unit]))
+    except ArithmeticError:
+        raise ValueError("is too large or has too many digits") from None
+    return _whole(value)
 
 
 def _whole(value: Decimal) -> int:

@@ -3,7 +3,14 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+)
 
 from netcosim.units import (
     format_duration,
@@ -40,6 +47,19 @@ SizeBytes = Annotated[
 DurationNs = Annotated[
     int, BeforeValidator(_quantity(parse_duration_ns, "5ms")), PlainSerializer(format_duration)
 ]
+# TOML has types: true is no number, "7" and 7.0 are no whole numbers.
+Whole = Annotated[int, Field(strict=True)]
+Fraction = Annotated[float, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, int | str):
+        return value
+    raise ValueError("must be a whole number, true, false or text")
+
+
+OptionValue = Annotated[int | bool | str, BeforeValidator(_option)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
 
 

@@ -8,7 +8,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from netcosim.scenario.fields import DurationNs, Name, RateBps, Record, SizeBytes
+from netcosim.scenario.fields import (
+    DurationNs,
+    Flag,
+    Fraction,
+    Name,
+    OptionValue,
+    RateBps,
+    Record,
+    SizeBytes,
+    Whole,
+)
 
 MIN_RATE_BPS = 1_000_000
 
@@ -27,7 +37,7 @@ class LinkSpec(Record):
     model: Literal["fair", "fifo"] = "fair"
     delay: DurationNs = 0
     jitter: DurationNs = 0
-    loss: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    loss: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
     queue: Annotated[SizeBytes, Field(ge=3028)] | None = None
 
     @property
@@ -49,8 +59,8 @@ class ClusterSpec(Record):
     """The machines and their links: a topology by name, a link for all, exceptions by link name."""
 
     topology: Name = "pair"
-    servers: Annotated[int, Field(ge=1, le=64)] = 1
-    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    servers: Annotated[Whole, Field(ge=1, le=64)] = 1
+    workers: Annotated[Whole, Field(ge=1, le=64)] = 1
     link: LinkSpec
     links: dict[str, LinkSpec] = {}
     switch: Literal["linuxbridge", "openvswitch"] = "linuxbridge"
@@ -63,7 +73,7 @@ class TensorSpec(Record):
     name: Name
     size: Annotated[SizeBytes, Field(ge=1)]
     ready: DurationNs = 0
-    priority: int = 0
+    priority: Whole = 0
 
 
 class WorkloadSpec(Record):
@@ -78,7 +88,7 @@ class WorkloadSpec(Record):
     set: Name | None = None
     tensors: tuple[TensorSpec, ...] = ()
     total: Annotated[SizeBytes, Field(ge=1)] | None = None
-    scale_window: bool = False
+    scale_window: Flag = False
     direction: Direction = "pull"
     spacing: DurationNs = 0
 
@@ -103,14 +113,14 @@ class TransportSpec(Record):
     name: Name
     sender: Name
     receiver: Name
-    flow_control: bool = True
+    flow_control: Flag = True
     window: Annotated[SizeBytes, Field(ge=1, le=2**31 - 1)] | None = None
     connection_window: Annotated[SizeBytes, Field(ge=65535, le=2**31 - 1)] | None = None
     credit: Name | None = None
     frame_size: Annotated[SizeBytes, Field(ge=16384, le=2**24 - 1)] | None = None
     discipline: Name | None = None
-    options: dict[str, int | bool | str] = {}
-    whole_messages: bool = False
+    options: dict[str, OptionValue] = {}
+    whole_messages: Flag = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -131,8 +141,8 @@ class Scenario(Record):
 
     name: Name
     description: str = ""
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    repetitions: Annotated[int, Field(ge=1, le=1000)] = 3
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
+    repetitions: Annotated[Whole, Field(ge=1, le=1000)] = 3
     cluster: ClusterSpec
     policy: PolicySpec = PolicySpec()
     workload: tuple[WorkloadSpec, ...]

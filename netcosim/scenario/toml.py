@@ -33,6 +33,10 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise ScenarioError(f"{source}: not TOML: {problem}") from None
+    except ValueError:  # Python's own bound on reading whole numbers
+        raise ScenarioError(f"{source}: not TOML: a number of thousands of digits") from None
+    except RecursionError:
+        raise ScenarioError(f"{source}: not TOML: nested too deeply") from None
     return build_scenario(data, source)
 
 
@@ -51,22 +55,48 @@ def dump_scenario(scenario: Scenario) -> str:
 
 def _one_line(problem: ValidationError) -> str:
     errors = problem.errors(include_url=False)
-    first = errors[0]
+    # A misspelt key is also a missing one; what the person wrote says more.
+    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = "unknown key"
-    elif first["type"] == "missing":
-        message = "is required"
-    value = first["input"]
-    shown = "" if first["type"] == "missing" or isinstance(value, dict | list | tuple) else (
-        f'"{value}": ' if isinstance(value, str) else f"{value}: "
-    )
+    kind = first["type"]
+    message = _MESSAGES.get(kind) or _brief(first["msg"].removeprefix("Value error, "))
+    value = "" if kind == "missing" else _shown(first["input"])
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where or 'scenario'}: {shown}{_brief(message)}{more}".replace("\n", " ")
+    return _printable(f"{where or 'scenario'}: {value}{message}{more}")
+
+
+_MESSAGES = {
+    "extra_forbidden": "unknown key",
+    "missing": "is required",
+    "string_pattern_mismatch": "must begin with a letter or digit, then letters, digits, _ . + -",
+    "tuple_type": "must be a list; of tables, write [[...]]",
+}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict | list | tuple):
+        return ""
+    text = str(value)
+    text = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+    return f'"{text}": ' if isinstance(value, str) else f"{text}: "
+
+
+_LONGEST_SHOWN = 80
+
+
+def _printable(text: str) -> str:
+    """One line that a terminal shows as it is."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _brief(message: str) -> str:
-    return message.replace("Input should be greater than or equal to", "must be >=").replace(
-        "Input should be", "must be"
-    )
+    for long, short in (
+        ("Input should be", "must be"),
+        ("String should have", "must have"),
+        ("greater than or equal to", ">="),
+        ("less than or equal to", "<="),
+        ("greater than", ">"),
+        ("less than", "<"),
+    ):
+        message = message.replace(long, short)
+    return message

@@ -38,7 +38,7 @@ def tensor_set(name: str) -> TensorSet:
         There is none; the message lists those that exist.
     """
     if name not in set_names():
-        raise ScenarioError.at("set", name, f"unknown; allowed: {', '.join(set_names())}")
+        raise ScenarioError.at("workload.set", name, f"unknown; allowed: {', '.join(set_names())}")
     data = json.loads((resources.files(__name__) / "data" / f"{name}.json").read_text("utf-8"))
     return TensorSet(
         name=name,
@@ -53,7 +53,10 @@ def scale_factor(sizes: Sequence[int], total_bytes: int | None) -> Fraction:
 
 
 def scale_sizes(sizes: Sequence[int], total_bytes: int | None) -> list[int]:
-    """Scale sizes to `total_bytes` in all; none falls below one byte, the largest takes the rest.
+    """Scale sizes to `total_bytes` in all; none falls below one byte.
+
+    Every size is rounded down, and the bytes left over go one by one to those that lost most
+    (largest remainder). What raising tiny tensors to a byte costs, the largest give.
 
     Raises
     ------
@@ -65,7 +68,13 @@ def scale_sizes(sizes: Sequence[int], total_bytes: int | None) -> list[int]:
     if total_bytes < len(sizes):
         raise ScenarioError.at("total", total_bytes, f"must be >= {len(sizes)}, a byte a tensor")
     factor = scale_factor(sizes, total_bytes)
-    scaled = [max(1, round(size * factor)) for size in sizes]
-    largest = max(range(len(scaled)), key=scaled.__getitem__)
-    scaled[largest] += total_bytes - sum(scaled)
+    exact = [size * factor for size in sizes]
+    scaled = [max(1, int(size)) for size in exact]
+    spare = total_bytes - sum(scaled)
+    lost = sorted(range(len(scaled)), key=lambda i: scaled[i] - exact[i])
+    for i in lost[: max(0, spare)]:
+        scaled[i] += 1
+    for i in sorted(range(len(scaled)), key=scaled.__getitem__, reverse=True):
+        spare = min(0, total_bytes - sum(scaled))
+        scaled[i] = max(1, scaled[i] + spare)
     return scaled

@@ -1,0 +1,339 @@
+"""Scenario files: there and back without loss; what is wrong is named in one line."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netcosim.errors import ScenarioError
+from netcosim.job import resolve_cells
+from netcosim.scenario import build_scenario, dump_scenario, parse_scenario, read_scenario
+from netcosim.units import format_duration, format_rate, format_size
+
+GOOD = """\
+name = "x"
+[cluster]
+[cluster.link]
+rate = "100mbit"
+[[workload]]
+name = "w"
+set = "mixed8"
+[[transport]]
+name = "t"
+sender = "h2"
+receiver = "h2"
+"""
+
+# Hypothesis: scenarios as the plain data that a file holds.
+names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,20}", fullmatch=True)
+
+
+def sizes(least=1, most=2**40):
+    return st.integers(least, most).map(format_size)
+
+
+rates = st.integers(10**6, 10**12).map(format_rate)
+durations = st.integers(0, 10**13).map(format_duration)
+
+
+def record(required=None, **optional):
+    return st.fixed_dictionaries(required or {}, optional=optional)
+
+
+links = record(
+    {"rate": rates},
+    model=st.sampled_from(["fair", "fifo"]),
+    delay=durations,
+    jitter=durations,
+    loss=st.floats(0, 1, exclude_max=True),
+    queue=sizes(3028),
+)
+clusters = record(
+    {"link": links},
+    topology=names,
+    servers=st.integers(1, 64),
+    workers=st.integers(1, 64),
+    links=st.dictionaries(names, links, max_size=2),
+    switch=st.sampled_from(["linuxbridge", "openvswitch"]),
+    tcp=record(congestion_control=names, send_buffer=sizes(4096), notsent_lowat=sizes(1024)),
+)
+tensors = st.lists(
+    record({"name": names, "size": sizes()}, ready=durations, priority=st.integers(-9, 9)),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda tensor: tensor["name"],
+)
+more_of_a_workload = {
+    "total": sizes(),
+    "scale_window": st.booleans(),
+    "direction": st.sampled_from(["pull", "pull-back", "push"]),
+    "spacing": durations,
+}
+workloads = st.one_of(
+    record({"name": names, "set": names}, **more_of_a_workload),
+    record({"name": names, "tensors": tensors}, **more_of_a_workload),
+)
+transports = record(
+    {"name": names, "sender": names, "receiver": names},
+    window=sizes(1, 2**31 - 1),
+    connection_window=sizes(65535, 2**31 - 1),
+    credit=names,
+    frame_size=sizes(16384, 2**24 - 1),
+    discipline=names,
+    options=st.dictionaries(names, st.one_of(st.integers(0, 9), st.booleans(), names), max_size=2),
+    whole_messages=st.booleans(),
+)
+scenarios = record(
+    {
+        "name": names,
+        "cluster": clusters,
+        "workload": st.lists(workloads, min_size=1, max_size=3, unique_by=lambda w: w["name"]),
+        "transport": st.lists(transports, min_size=1, max_size=3, unique_by=lambda t: t["name"]),
+    },
+    description=st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
+    seed=st.integers(0, 2**63 - 1),
+    repetitions=st.integers(1, 1000),
+    policy=record(order=names, placement=names),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=scenarios)
+def test_there_and_back(data):
+    scenario = build_scenario(data)
+    text = dump_scenario(scenario)
+    assert parse_scenario(text) == scenario
+    assert dump_scenario(parse_scenario(text)) == text
+
+
+def test_defaults():
+    scenario = parse_scenario(GOOD)
+    assert scenario.cluster.topology == "pair"
+    assert scenario.cluster.link.rate == 100_000_000
+    assert scenario.transport[0].flow_control
+    assert not scenario.cluster.link.needs_netem
+
+
+def instead(old, new):
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+BAD = {
+    "a negative window": (
+        GOOD + 'window = "-1MiB"',
+        'transport[0].window: "-1MiB": must be >= 0',
+    ),
+    "a window of nothing": (GOOD + 'window = "0B"', 'transport[0].window: "0B": must be >= 1'),
+    "a window that HTTP/2 can't say": (
+        GOOD + 'window = "2GiB"',
+        'transport[0].window: "2GiB": must be <= 2147483647',
+    ),
+    "a window without a unit": (
+        GOOD + "window = 65535",
+        'transport[0].window: 65535: must be text with a unit, such as "64KiB"',
+    ),
+    "a window that flow control does not use": (
+        GOOD + 'flow_control = false\nwindow = "1MiB"',
+        "transport[0]: 'window' has no meaning with flow_control = false",
+    ),
+    "an unknown key": (GOOD + "windw = 1", "transport[0].windw: 1: unknown key"),
+    "a misspelt table": (
+        instead("[cluster]\n", "[clutser]\n"),
+        "clutser: unknown key",
+    ),
+    "a misspelt key": (
+        instead("sender", "sendr"),
+        'transport[0].sendr: "h2": unknown key (and 1 more)',
+    ),
+    "a rate without a unit": (
+        instead('"100mbit"', '"100"'),
+        'cluster.link.rate: "100": has no unit; must be a rate such as 100mbit or 1gbit',
+    ),
+    "a rate as a number": (
+        instead('"100mbit"', "100"),
+        'cluster.link.rate: 100: must be text with a unit, such as "100mbit"',
+    ),
+    "a rate too low to emulate": (
+        instead("100mbit", "999kbit"),
+        'cluster.link.rate: "999kbit": must be >= 1000000',
+    ),
+    "a huge rate": (
+        instead("100mbit", "1e99999999999gbit"),
+        'cluster.link.rate: "1e99999999999gbit": is too large or has too many digits',
+    ),
+    "an exception's rate": (
+        GOOD + '[cluster.links.w0]\nrate = "fast"',
+        'cluster.links.w0.rate: "fast": must be a rate such as 100mbit or 1gbit',
+    ),
+    "a negative delay": (
+        instead("rate =", 'delay = "-1ms"\nrate ='),
+        'cluster.link.delay: "-1ms": must be >= 0',
+    ),
+    "a loss of everything": (
+        instead("rate =", "loss = 1.0\nrate ="),
+        "cluster.link.loss: 1.0: must be < 1",
+    ),
+    "a loss that is no number": (
+        instead("rate =", "loss = nan\nrate ="),
+        "cluster.link.loss: nan: must be < 1",
+    ),
+    "an unknown link model": (
+        instead("rate =", 'model = "drop"\nrate ='),
+        "cluster.link.model: \"drop\": must be 'fair' or 'fifo'",
+    ),
+    "too many workers": (
+        instead("[cluster]", "[cluster]\nworkers = 65"),
+        "cluster.workers: 65: must be <= 64",
+    ),
+    "truth as a number": ("seed = true\n" + GOOD, "seed: True: must be a valid integer"),
+    "text as a number": ('seed = "7"\n' + GOOD, 'seed: "7": must be a valid integer'),
+    "a number as truth": (
+        GOOD + "whole_messages = 1",
+        "transport[0].whole_messages: 1: must be a valid boolean",
+    ),
+    "a huge seed": (
+        "seed = 99999999999999999999\n" + GOOD,
+        "seed: 99999999999999999999: must be < 9223372036854775808",
+    ),
+    "thousands of digits": (
+        "seed = " + "9" * 5000 + "\n" + GOOD,
+        "not TOML: a number of thousands of digits",
+    ),
+    "no repetition": ("repetitions = 0\n" + GOOD, "repetitions: 0: must be >= 1"),
+    "an option with a fraction": (
+        GOOD + "options = {quantum = 1.5}",
+        "transport[0].options.quantum: 1.5: must be a whole number, true, false or text",
+    ),
+    "a name outside ASCII": (
+        instead('"x"', '"\u00fc"'),
+        'name: "\u00fc": must begin with a letter or digit, then letters, digits, _ . + -',
+    ),
+    "a name with control characters": (
+        instead('"x"', '"a\\u001b[31m\\n"'),
+        'name: "a [31m ": must begin with a letter or digit, then letters, digits, _ . + -',
+    ),
+    "a long name": (
+        instead('"x"', '"' + "x" * 500 + '"'),
+        f'name: "{"x" * 80}...": must have at most 60 characters',
+    ),
+    "two workloads of one name": (
+        GOOD + '[[workload]]\nname = "w"\nset = "alexnet"',
+        "scenario: names under 'workload' must differ",
+    ),
+    "two transports of one name": (
+        GOOD + '[[transport]]\nname = "t"\nsender = "grpc"\nreceiver = "h2"',
+        "scenario: names under 'transport' must differ",
+    ),
+    "two tensors of one name": (
+        instead('set = "mixed8"', 'tensors = [{name="a", size="1B"}, {name="a", size="2B"}]'),
+        "workload[0]: tensor names must differ",
+    ),
+    "an empty tensor": (
+        instead('set = "mixed8"', 'tensors = [{name="a", size="0B"}]'),
+        'workload[0].tensors[0].size: "0B": must be >= 1',
+    ),
+    "neither set nor tensors": (
+        instead('set = "mixed8"\n', ""),
+        "workload[0]: give either 'set' (a name) or 'tensors' (a list)",
+    ),
+    "both set and tensors": (
+        instead("set =", 'tensors = [{name="a", size="1B"}]\nset ='),
+        "workload[0]: give either 'set' (a name) or 'tensors' (a list)",
+    ),
+    "no transport": (GOOD[: GOOD.index("[[transport]]")], "transport: is required"),
+    "no list of transports": (
+        instead("[[transport]]", "[transport]"),
+        "transport: must be a list; of tables, write [[...]]",
+    ),
+    "an empty list": (
+        "transport = []\n" + GOOD[: GOOD.index("[[transport]]")],
+        "scenario: needs at least one '[[transport]]'",
+    ),
+    "an empty file": ("", "name: is required (and 3 more)"),
+    "not TOML": ("rate: 100mbit", "not TOML: "),
+    "a NUL": ('name = "a\0"', "not TOML: "),
+    "a key twice": ('name = "y"\n' + GOOD, "not TOML: "),
+    "brackets without end": ("x = " + "[" * 100_000, "not TOML: nested too deeply"),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), BAD.values(), ids=BAD.keys())
+def test_what_is_wrong_is_named_in_one_line(text, line):
+    with pytest.raises(ScenarioError) as refused:
+        parse_scenario(text, source="job.toml")
+    said = str(refused.value)
+    assert said.startswith(f"job.toml: {line}")
+    if not line.endswith(": "):
+        assert said == f"job.toml: {line}"
+    assert said.isprintable()
+    assert refused.value.exit_code == 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=60))
+def test_any_text_is_refused_in_one_line(text):
+    """No text of this length is a whole scenario."""
+    with pytest.raises(ScenarioError) as refused:
+        parse_scenario(text)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+class TestFiles:
+    def test_a_good_one(self, tmp_path):
+        path = tmp_path / "job.toml"
+        path.write_text(GOOD)
+        assert read_scenario(path) == parse_scenario(GOOD)
+
+    def test_a_missing_one(self, tmp_path):
+        self.refused(tmp_path / "none.toml", "can't be read: No such file or directory")
+
+    def test_a_directory(self, tmp_path):
+        self.refused(tmp_path, "can't be read: Is a directory")
+
+    def test_a_binary_one(self, tmp_path):
+        path = tmp_path / "trace.parquet"
+        path.write_bytes(b"PAR1\xff\xfe\x00\x80")
+        self.refused(path, "can't be read: is not UTF-8 text")
+
+    def test_a_name_too_long_for_the_system(self, tmp_path):
+        self.refused(tmp_path / ("x" * 300), "can't be read: File name too long")
+
+    @staticmethod
+    def refused(path: Path, reason: str):
+        with pytest.raises(ScenarioError) as refused:
+            read_scenario(path)
+        assert str(refused.value) == f"{path}: {reason}"
+
+
+class TestNamesCheckedWhenResolved:
+    @pytest.mark.parametrize(
+        ("change", "line"),
+        [
+            (
+                ('set = "mixed8"', 'set = "vgg99"'),
+                'workload.set: "vgg99": unknown; allowed: alexnet, googlenet, ',
+            ),
+            (
+                ("[cluster]\n", '[policy]\norder = "fastest"\n[cluster]\n'),
+                'policy.order: "fastest": unknown; allowed: as_listed, random, reverse, ',
+            ),
+            (
+                ("[cluster]\n", '[policy]\nplacement = "all"\n[cluster]\n'),
+                'policy.placement: "all": unknown; allowed: greedy, round_robin',
+            ),
+            (
+                ('set = "mixed8"', 'set = "mixed8"\ntotal = "7B"'),
+                "total: 7: must be >= 8, a byte a tensor",
+            ),
+            (
+                ('set = "mixed8"', 'set = "../policies/x"'),
+                'workload[0].set: "../policies/x": must begin with a letter',
+            ),
+        ],
+    )
+    def test_unknown(self, change, line):
+        with pytest.raises(ScenarioError) as refused:
+            resolve_cells(parse_scenario(instead(*change), source=""))
+        assert str(refused.value).removeprefix(": ").startswith(line)
