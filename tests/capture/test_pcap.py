@@ -1,6 +1,7 @@
 """Capture files of every kind, whole and cut."""
 
 import gzip
+import struct
 
 import pytest
 
@@ -100,8 +101,6 @@ def test_pcapng_reads_the_same(tmp_path, packets, truth):
 
 
 def pcapng_bytes(packets) -> bytes:
-    import struct
-
     def block(kind, body):
         body += bytes(-len(body) % 4)
         length = struct.pack("<I", len(body) + 12)
@@ -165,7 +164,7 @@ def test_other_traffic_is_left_alone(tmp_path, packets, truth):
     udp = bytes(12) + b"\x08\x00" + b"\x45" + bytes(8) + b"\x11" + bytes(30)
     arp = bytes(12) + b"\x08\x06" + bytes(46)
     extra = b"".join(
-        __import__("struct").pack("<4I", 10**9, 0, len(data), len(data)) + data
+        struct.pack("<4I", 10**9, 0, len(data), len(data)) + data
         for data in (udp, arp, b"\x00" * 20)
     )
     path = tmp_path / "a.pcap"
