@@ -13,6 +13,9 @@ from netcosim.scenario import TcpSpec
 SEND_BUFFER_S: Final = 0.005
 # The kernel counts 2260 bytes of memory for a segment of 1448.
 _MEMORY_PER_BYTE: Final = 1.6
+# It wakes a blocked sender when a third of the buffer is free (sk_stream_is_writeable), so two
+# thirds are what surely lies ready or in flight.
+_SURELY_FILLED: Final = 2 / 3
 _LEAST_SEND_BYTES: Final = 64 * 2**10
 # Never the limit: no application here lags by that much.
 _RECEIVE_START_BYTES: Final = 6 * 2**20
@@ -56,8 +59,11 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
 
 
 def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
-    """Memory for a sender at this rate: 5 ms and the configured round trip, at least 64 KiB."""
-    covered_s = SEND_BUFFER_S + round_trip_ns / 1e9
+    """Memory for a sender at this rate, at least 64 KiB.
+
+    5 ms of the rate, and as much more as keeps a whole configured round trip in flight.
+    """
+    covered_s = SEND_BUFFER_S + round_trip_ns / 1e9 / _SURELY_FILLED
     return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s * _MEMORY_PER_BYTE))
 
 
