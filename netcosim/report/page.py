@@ -129,6 +129,8 @@ def _cell_text(name: str, value: Any) -> str:
     if isinstance(value, int | float):
         factor = next((f for suffix, _, f in _UNITS if name.endswith(suffix)), 1)
         return f"{value / factor:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_heading(key)} {_cell_text(key, item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_cell_text(name, item) for item in value)
     return str(value)

@@ -14,6 +14,7 @@ from netcosim.report.page import render_page
 from netcosim.report.panels import panels_png
 from netcosim.report.style import model_colours
 from netcosim.report.timeline import timeline_png
+from netcosim.results.directory import one_line
 from netcosim.results.folder import REPORT, ResultsFolder, cell_file
 from netcosim.results.owner import Owner
 
@@ -65,7 +66,8 @@ def _font_cache_inside(path: Path) -> Iterator[None]:
     if "matplotlib" in sys.modules or name in os.environ:
         yield
         return
-    cache = tempfile.mkdtemp(prefix=".fonts-", suffix=".part", dir=path)
+    with one_line(path):
+        cache = tempfile.mkdtemp(prefix=".fonts-", suffix=".part", dir=path)
     os.environ[name] = cache
     try:
         yield

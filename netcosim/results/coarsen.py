@@ -35,7 +35,7 @@ def resolution_for(rows: Iterable[StreamRow], limit: int) -> int:
         kept += 1 if row.services else 0
         pairs = zip(row.services, row.services[1:], strict=False)
         gaps.extend(later.start_ns - earlier.end_ns for earlier, later in pairs)
-    if kept + len(gaps) <= limit:
+    if not gaps or kept + len(gaps) <= limit:
         return 0
     resolution = _FIRST_NS
     while kept + sum(gap > resolution for gap in gaps) > limit and resolution < max(gaps):

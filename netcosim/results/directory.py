@@ -193,14 +193,13 @@ def make_path(path: Path, owner: Owner | None) -> Directory:
     StorageError
         It can't be created or opened, or is a link.
     """
-    absolute = path.absolute()
     missing = []
-    existing = absolute
+    existing = path
     while not os.path.lexists(existing):
         missing.append(existing.name)
         existing = existing.parent
     if not missing:
-        return Directory.open(absolute, owner)
+        return Directory.open(path, owner)
     # A parent that was there before may well be a link; one that we create may not.
     with one_line(existing, "can't be opened"):
         folder = Directory(os.open(existing, _FOLDER & ~os.O_NOFOLLOW), existing, owner)

@@ -63,7 +63,7 @@ def perfetto_json(
     return json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class _Process:
     """`kind` is 0 for measured, 1 for predicted: the order in which they are shown."""
 
@@ -91,7 +91,11 @@ class _Tracks:
         return self._threads[process, name][0]
 
     def metadata(self) -> Iterator[Event]:
-        for place, key in enumerate(sorted(self._processes)):
+        cells = list(dict.fromkeys(key.cell for key in self._processes))
+        ordered = sorted(
+            self._processes, key=lambda key: (cells.index(key.cell), key.connection, key.kind)
+        )
+        for place, key in enumerate(ordered):
             pid, name = self._processes[key]
             yield _meta("process_name", pid, 0, name=name)
             yield _meta("process_sort_index", pid, 0, sort_index=place)

@@ -1,0 +1,268 @@
+"""The report, from the folder alone: what it says, what it never does, how it looks in numbers."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from synthetic_results import (
+    Case,
+    measured_rows,
+    predicted_rows,
+    run_record,
+    scenario,
+    sizes_like,
+    summary,
+    write_folder,
+)
+
+from netcosim.report import timeline, write_report
+from netcosim.report.data import ReportData
+from netcosim.report.panels import panels_png
+from netcosim.report.timeline import plain, size_text, timeline_png
+from netcosim.results.folder import ResultsFolder
+
+SMALL = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Page(HTMLParser):
+    """Tags, their attributes and the text of a page; complains about tags left open."""
+
+    VOID = ("meta", "img", "link", "br", "hr", "input")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+    def of_class(self, name: str) -> int:
+        return sum(name in (a.get("class") or "").split() for _, a in self.tags)
+
+
+def report(path: Path) -> Page:
+    return Page(write_report(path).read_text("utf-8"))
+
+
+def test_the_page_says_what_was_found(tmp_path: Path) -> None:
+    other = replace(SMALL, workload="alexnet", transport="grpc-on", truth="fifo", invalid=(1,))
+    write_folder(tmp_path / "run", (SMALL, other))
+    page = report(tmp_path / "run")
+    for case, model in ((SMALL, "two_visit"), (other, "fifo")):
+        assert page.text.count(f"h2 with flow control on (window 1MiB) follows {model}:") == 2
+        assert case.cell in page.text
+    assert page.of_class("banner") == 0
+    assert "errors at level PREDICT" in page.text
+    assert "steal 7.3% > 1.0%" in page.text  # the invalid burst and its reason
+    assert "broken by 1 of 4 bursts" in page.text
+    assert "server1 to worker1" in page.text and "93.7" in page.text  # the link as measured
+    images = [a["src"] or "" for tag, a in page.tags if tag == "img"]
+    assert len(images) == 4
+    pictures = sorted((tmp_path / "run" / "pictures").iterdir())
+    assert [p.name for p in pictures] == [
+        "alexnet@grpc-on.panels.png",
+        "alexnet@grpc-on.timeline.png",
+        "mixed8@h2-on.panels.png",
+        "mixed8@h2-on.timeline.png",
+    ]
+    assert all(p.read_bytes().startswith(PNG) for p in pictures)
+
+
+def test_the_best_model_of_each_cell_is_marked_once_a_table(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    page = report(tmp_path / "run")
+    tables = sum(a.get("class") == "errors" for tag, a in page.tags if tag == "table")
+    assert page.of_class("best") == tables == 3
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    page = report(tmp_path / "run")
+    for tag, attributes in page.tags:
+        assert tag not in ("script", "link", "iframe", "object", "embed", "base", "form")
+        for name in ("src", "href"):
+            target = attributes.get(name) or "#"
+            assert target.startswith(("#", "data:image/png;base64,")), target
+        assert not any(name.startswith("on") for name in attributes)
+    text = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert "url(" not in text and "@import" not in text and "http://" not in text
+
+
+def test_an_untrusted_run_says_so_first_and_says_why(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,), trusted=False, reasons=("the link lost 3 packets",))
+    page = report(tmp_path / "run")
+    assert (page.of_class("untrusted"), page.of_class("incomplete")) == (1, 0)
+    assert page.text.index("Do not trust") < page.text.index("What was found")
+    assert page.text.index("the link lost 3 packets") < page.text.index("What was found")
+
+
+def test_an_incomplete_run_shows_what_it_has(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,), complete=False, reasons=("interrupted",))
+    page = report(tmp_path / "run")
+    assert (page.of_class("untrusted"), page.of_class("incomplete")) == (0, 1)
+    assert "follows two_visit" in page.text
+
+
+def test_a_run_interrupted_before_its_first_burst_has_a_page(tmp_path: Path) -> None:
+    ResultsFolder.create(tmp_path / "run", scenario()).close()
+    page = report(tmp_path / "run")
+    assert page.of_class("incomplete") == 1
+    assert "No burst was finished" in page.text
+    assert not (tmp_path / "run" / "pictures").exists()
+
+
+def test_a_run_killed_before_its_summary_shows_what_was_measured(tmp_path: Path) -> None:
+    with ResultsFolder.create(tmp_path / "run", scenario()) as folder:
+        folder.write_trace(measured_rows(SMALL))
+    page = report(tmp_path / "run")
+    assert page.of_class("incomplete") == 1
+    assert "measured, but the run ended before it was judged" in page.text
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 2
+
+
+def test_a_cell_with_no_valid_burst_shows_an_invalid_one_as_such(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (replace(SMALL, invalid=(0, 1)),))
+    page = report(tmp_path / "run")
+    assert "no valid burst, so no model could be judged" in page.text
+    assert page.of_class("errors") == 0
+
+
+def test_a_cell_without_any_row_says_so(tmp_path: Path) -> None:
+    with ResultsFolder.create(tmp_path / "run", scenario()) as folder:
+        made = summary((replace(SMALL, invalid=(0, 1)),))
+        folder.write_summary(made)
+        folder.write_run(run_record())
+    page = report(tmp_path / "run")
+    assert "No burst of this cell was finished" in page.text
+
+
+HOSTILE = '<script>alert("x")</script><img src=x onerror=y>&\'"'
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    with ResultsFolder.create(tmp_path / "run", scenario(description=HOSTILE)) as folder:
+        rows = [replace(r, tensor=HOSTILE, source=HOSTILE) for r in measured_rows(SMALL)]
+        folder.write_trace(rows)
+        folder.write_predictions(predicted_rows(SMALL))
+        made = summary((SMALL,), trusted=False, reasons=(HOSTILE,))
+        cell = made.cells[0].model_copy(update={"verdict": HOSTILE})
+        folder.write_summary(made.model_copy(update={"cells": (cell,)}))
+        record = run_record((SMALL,))
+        links = [{"path": HOSTILE, HOSTILE: {"a": [HOSTILE, 1, None, True]}}]
+        folder.write_run(record.model_copy(update={"links": links, "host": {HOSTILE: HOSTILE}}))
+    page = report(tmp_path / "run")
+    assert {"script"} & {tag for tag, _ in page.tags} == set()
+    assert all((a.get("src") or "data:").startswith("data:") for tag, a in page.tags)
+    assert page.text.count(HOSTILE) >= 5
+
+
+def test_the_same_folder_makes_the_same_bytes(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    first = write_report(tmp_path / "run").read_bytes()
+    assert write_report(tmp_path / "run").read_bytes() == first
+
+
+@pytest.mark.parametrize("streams", [1, 8, 16, 40, 41, 160])
+def test_labels_of_the_timeline_never_overlap(
+    tmp_path: Path, streams: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    real = timeline.style.png
+
+    def keep(figure: Figure) -> bytes:
+        figures.append(figure)
+        return real(figure)
+
+    monkeypatch.setattr(timeline.style, "png", keep)
+    case = Case(sizes=sizes_like(streams, 8_000_000), truth="fifo", bursts=1, connections=1)
+    write_folder(tmp_path / "run", (case,))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        data = ReportData.read(folder)
+    assert timeline_png(data.cells[0], dict.fromkeys(data.models, "red")) is not None
+    axes = figures[0].axes[0]
+    boxes = sorted(
+        (label.get_window_extent() for label in axes.get_yticklabels()), key=lambda box: box.y0
+    )
+    assert len(boxes) == min(streams, -(-streams // -(-streams // timeline.MAX_LABELS)))
+    for lower, upper in itertools.pairwise(boxes):
+        assert lower.y1 <= upper.y0
+    assert all(box.x0 >= 0 for box in boxes)
+
+
+def test_the_shown_burst_is_the_first_valid_one(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (replace(SMALL, bursts=3, invalid=(0,)),))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        cell = ReportData.read(folder).cells[0]
+    assert {row.burst for row in cell.shown_burst()} == {1}
+    assert len(cell.errors("fifo")) == 2
+    assert panels_png(cell, dict.fromkeys(cell.models, "red")) is not None
+
+
+def test_names_can_not_turn_into_formulas_or_missing_glyphs() -> None:
+    assert plain("a$b_{1}$ \u2603\n") == r"a\$b_{1}\$ ??"
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_500_000, "1.5 MB"), (2 * 10**9, "2 GB")],
+)
+def test_sizes_are_short(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+def door(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "netcosim.report", *map(str, arguments)],
+        env={**{k: v for k, v in os.environ.items() if k != "MPLCONFIGDIR"}, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_door_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    write_folder(tmp_path / "run", (SMALL,))
+    done = door(tmp_path / "run", HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path / "home"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{tmp_path}/run/report.html\n"
+    assert list((tmp_path / "home").iterdir()) == []
+    assert list((tmp_path / "run").glob(".*")) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        ((), 2, r"give one results folder: FOLDER"),
+        (("a", "b"), 2, r"give one results folder: FOLDER"),
+        (("/nowhere/at/all",), 6, r"/nowhere/at/all: can't be opened: No such file or directory"),
+        (("/",), 6, r"/: is not a results folder: it has no scenario\.toml"),
+    ],
+)
+def test_the_door_fails_in_one_line(arguments: tuple[str, ...], code: int, line: str) -> None:
+    done = door(*arguments)
+    assert done.returncode == code
+    assert re.fullmatch(f"netcosim\\.report: {line}\n", done.stderr)
+    assert done.stdout == ""

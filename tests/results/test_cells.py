@@ -1,0 +1,223 @@
+"""A cell's summary against figures worked out by hand, and Arrow tables there and back."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic_results import Case, facts, measured_rows, predicted_rows
+
+from netcosim.results.cells import link_stall_ns, model_separations, summarise_cell
+from netcosim.results.coarsen import merge_close, resolution_for
+from netcosim.results.windows import WindowRow, windows_rows, windows_table
+from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
+
+MS = 1_000_000
+
+
+def row(
+    stream: int,
+    spans: list[tuple[int, int]],
+    stalls: list[tuple[int, int]] | None = None,
+    **kw: object,
+) -> StreamRow:
+    """A stream that moves a byte each nanosecond of its spans, given in ms."""
+    services = tuple(
+        Service(start_ns=a * MS, end_ns=b * MS, size_bytes=(b - a) * MS) for a, b in spans
+    )
+    base = StreamRow(
+        world="emu",
+        cell="mixed8/h2-on",
+        burst=0,
+        source="server1",
+        destination="worker1",
+        connection=0,
+        stream=stream,
+        tensor=f"t{stream}",
+        size_bytes=sum(s.size_bytes for s in services),
+        wire_bytes=sum(s.size_bytes for s in services),
+        ready_ns=0,
+        start_ns=services[0].start_ns,
+        wire_end_ns=services[-1].end_ns,
+        services=services,
+        stalls=tuple(Stall(start_ns=a * MS, end_ns=b * MS) for a, b in stalls or []),
+    )
+    return replace(base, **kw)  # type: ignore[arg-type]
+
+
+def claim(measured: StreamRow, model: str, end_ms: int) -> StreamRow:
+    return replace(measured, world="predict", model=model, level="PREDICT", wire_end_ns=end_ms * MS)
+
+
+def test_the_figures_of_two_streams() -> None:
+    truth = [row(1, [(0, 10), (20, 40)], [(10, 20)]), row(3, [(40, 100)])]
+    claims = [
+        claim(truth[0], "fifo", 41),
+        claim(truth[1], "fifo", 100),
+        claim(truth[0], "round_robin", 80),
+        claim(truth[1], "round_robin", 98),
+    ]
+    made = summarise_cell(facts(Case(sizes=(1,))), truth, claims)
+    assert (made.valid_bursts, made.streams, made.burst_bytes) == (1, 2, 90 * MS)
+    assert made.burst_length_ns == 100 * MS
+    assert made.goodput_bps == pytest.approx(0.9 * 8e9)
+    assert (made.stalls, made.link_stall_ns, made.visits) == (1, 10 * MS, 1.5)
+    assert [m.model for m in made.models] == ["fifo", "round_robin"]
+    assert made.models[0].wire.mean == pytest.approx(0.005)
+    assert made.models[0].wire.max == pytest.approx(0.01)
+    assert made.models[1].wire.mean == pytest.approx(0.21)
+    assert made.models[0].delivered is None
+    assert made.separation == pytest.approx((0.39 + 0.02) / 2)
+    assert made.best == "fifo" and made.discriminating
+    assert made.verdict.startswith("h2 with flow control on (window 1MiB) follows fifo")
+
+
+def test_invalid_bursts_and_other_cells_count_for_nothing() -> None:
+    case = Case(sizes=(300_000, 2_000_000, 400_000), bursts=2)
+    clean = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    noisy = [
+        *measured_rows(case),
+        *[replace(r, burst=2, valid=False, wire_end_ns=10**12) for r in measured_rows(case)],
+        *[replace(r, cell="other/cell") for r in measured_rows(case)],
+    ]
+    extra = [replace(r, burst=2, wire_end_ns=1) for r in predicted_rows(case)]
+    assert summarise_cell(facts(case), noisy, [*predicted_rows(case), *extra]) == clean
+
+
+def test_a_cell_without_a_valid_burst_has_an_honest_summary() -> None:
+    case = Case(bursts=1, invalid=(0,), sizes=(10_000,))
+    made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    assert (made.valid_bursts, made.models, made.best) == (0, (), None)
+    assert "no valid burst" in made.verdict
+
+
+def test_only_predict_makes_a_model_the_best() -> None:
+    truth = [row(1, [(0, 100)])]
+    told = replace(claim(truth[0], "fifo", 100), level="ORACLE")
+    made = summarise_cell(
+        facts(Case(sizes=(1,))), truth, [told, claim(truth[0], "round_robin", 97)]
+    )
+    assert [(m.model, m.level) for m in made.models] == [
+        ("round_robin", "PREDICT"),
+        ("fifo", "ORACLE"),
+    ]
+    assert made.best == "round_robin"
+
+
+def test_separations_pair_up_streams_of_the_same_burst() -> None:
+    truth = [row(1, [(0, 100)]), row(1, [(0, 50)], burst=1)]
+    claims = [
+        claim(truth[0], "a", 100),
+        claim(truth[1], "a", 50),
+        claim(truth[0], "b", 90),
+        claim(truth[1], "b", 60),
+    ]
+    assert model_separations(truth, claims) == {frozenset("ab"): pytest.approx((0.1 + 0.2) / 2)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "idle_ms"),
+    [
+        ([row(1, [(0, 10), (20, 30)])], 0),
+        ([row(1, [(0, 10), (20, 30)], [(10, 20)])], 10),
+        ([row(1, [(0, 10), (20, 30)], [(12, 17)])], 5),
+        ([row(1, [(0, 10), (20, 30)], [(10, 20)]), row(3, [(10, 18)])], 2),
+        ([row(1, [(0, 10), (20, 30)], [(10, 20)]), row(3, [(30, 40)], [(5, 25)])], 10),
+    ],
+)
+def test_link_stalls(rows: list[StreamRow], idle_ms: int) -> None:
+    assert link_stall_ns(rows) == idle_ms * MS
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 50_000), st.integers(1, 50_000)), max_size=30)
+
+
+def services(gaps: list[tuple[int, int]]) -> tuple[Service, ...]:
+    made, at = [], 0
+    for gap, length in gaps:
+        made.append(Service(start_ns=at + gap, end_ns=at + gap + length, size_bytes=length))
+        at += gap + length
+    return tuple(made)
+
+
+@given(SPANS, st.integers(0, 60_000))
+def test_merging_keeps_bytes_and_extent_and_leaves_no_small_gap(
+    gaps: list[tuple[int, int]], within_ns: int
+) -> None:
+    before = services(gaps)
+    after = merge_close(before, within_ns)
+    assert sum(s.size_bytes for s in after) == sum(s.size_bytes for s in before)
+    assert [s.start_ns for s in after[:1]] == [s.start_ns for s in before[:1]]
+    assert [s.end_ns for s in after[-1:]] == [s.end_ns for s in before[-1:]]
+    for one, other in itertools.pairwise(after):
+        assert other.start_ns - one.end_ns > within_ns
+
+
+@given(st.lists(SPANS, max_size=4), st.integers(1, 40))
+def test_the_resolution_keeps_to_the_limit(
+    streams: list[list[tuple[int, int]]], limit: int
+) -> None:
+    rows = [replace(row(1, [(0, 1)]), services=services(gaps)) for gaps in streams]
+    resolution = resolution_for(rows, limit)
+    merged = [len(merge_close(r.services, resolution)) for r in rows]
+    assert sum(merged) <= max(limit, sum(1 for r in rows if r.services))
+
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
+ROWS = st.builds(
+    StreamRow,
+    world=st.sampled_from(["emu", "predict", "sim"]),
+    model=TEXT,
+    level=TEXT,
+    cell=TEXT,
+    burst=st.integers(0, 2**31 - 1),
+    valid=st.booleans(),
+    source=TEXT,
+    destination=TEXT,
+    connection=st.integers(0, 2**31 - 1),
+    stream=INT64,
+    tensor=TEXT,
+    size_bytes=INT64,
+    wire_bytes=INT64,
+    requested_ns=st.none() | INT64,
+    ready_ns=INT64,
+    start_ns=INT64,
+    wire_end_ns=INT64,
+    delivered_ns=st.none() | INT64,
+    services=st.lists(
+        st.builds(Service, start_ns=INT64, end_ns=INT64, size_bytes=INT64), max_size=3
+    ).map(tuple),
+    stalls=st.lists(st.builds(Stall, start_ns=INT64, end_ns=INT64), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(ROWS, max_size=5))
+def test_any_trace_survives_arrow(rows: list[StreamRow]) -> None:
+    assert trace_rows(trace_table(rows)) == tuple(rows)
+
+
+@given(
+    st.lists(
+        st.builds(
+            WindowRow,
+            cell=TEXT,
+            burst=st.integers(0, 9),
+            connection=st.integers(0, 9),
+            stream=INT64,
+            time_ns=INT64,
+            credit_bytes=INT64,
+        ),
+        max_size=5,
+    )
+)
+def test_any_windows_survive_arrow(rows: list[WindowRow]) -> None:
+    assert windows_rows(windows_table(rows)) == tuple(rows)
+
+
+def test_one_table_is_not_taken_for_the_other() -> None:
+    with pytest.raises(ValueError, match="is not a netcosim table of windows"):
+        windows_rows(trace_table([]))
+    with pytest.raises(ValueError, match="is not a netcosim trace"):
+        trace_rows(windows_table([]))
