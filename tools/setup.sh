@@ -29,11 +29,9 @@ as_root() {
 
 # Silent unless it fails; then the end of what it said.
 quietly() {
-  local log
-  log=$(mktemp)
-  if "$@" >"$log" 2>&1 </dev/null; then rm -f "$log"; return; fi
-  tail -n 40 "$log" >&2
-  rm -f "$log"
+  local said
+  if said=$("$@" 2>&1 </dev/null); then return; fi
+  tail -n 40 <<<"$said" >&2
   return 1
 }
 
@@ -121,8 +119,11 @@ python_is_ready() {
   stamped dependencies "$(dependencies_key)" && stamped project "$(project_key)"
 }
 
-pip() {  # nothing is left in pip's cache, nobody is asked
-  "$python" -m pip -q --disable-pip-version-check --no-input --no-cache-dir "$@"
+# Nothing is left in pip's cache, nobody is asked; what it unpacks may be more than /tmp holds.
+pip() {
+  rm -rf "$venv/.tmp"
+  mkdir "$venv/.tmp"
+  TMPDIR="$venv/.tmp" "$python" -m pip -q --disable-pip-version-check --no-input --no-cache-dir "$@"
 }
 
 # The stamps go first and the mark stays, so that it can be stopped at any point.
@@ -149,6 +150,7 @@ install_project() {
   rm -f "$venv/.stamp-project"
   quietly pip install --no-deps --no-build-isolation -e "$root" ||
     refuse 3 "the project could not be installed into $venv"
+  rm -rf "$venv/.tmp"
   stamp project "$(project_key)"
 }
 

@@ -62,11 +62,12 @@ class Project:
         return [str(self.root / "dev"), *args]
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         offline = {
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(self.wheels),
             "PIP_CONFIG_FILE": os.devnull,
+            "TMPDIR": str(self.wheels),
         }
         return kept | offline | dict(extra)
 
