@@ -20,7 +20,7 @@ LEVEL = "PREDICT"
 class CellFacts:
     """What is known of a cell besides its rows.
 
-    `capacity_bps` is the TCP goodput that the cell's links delivered before the run;
+    `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
     `invalid_bursts` counts the attempts that may not be scored.
     """
 
@@ -90,7 +90,7 @@ def summarise_cell(
         burst_bytes=sum(row.size_bytes for row in groups[0]) if groups else 0,
         burst_length_ns=round(_mean([_length_ns(rows) for rows in groups])),
         goodput_bps=goodput,
-        utilisation=goodput / facts.capacity_bps,
+        utilisation=goodput / facts.capacity_bps if facts.capacity_bps else 0.0,
         stalls=round(_mean([sum(len(row.stalls) for row in rows) for rows in groups])),
         link_stall_ns=round(_mean([link_stall_ns(rows) for rows in groups])),
         visits=_mean([len(row.services) for row in truth]),

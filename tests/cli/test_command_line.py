@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from synthetic_results import Case, scenario, summary
 
 from netcosim.cli import (
     Options,
@@ -24,6 +23,7 @@ from netcosim.cli import (
 from netcosim.errors import ScenarioError
 from netcosim.results.summary import Summary
 from netcosim.scenario import dump_scenario
+from tests.results.synthetic import Case, scenario, summary
 
 NOTHING = Options(
     scenario=None, out=None, list_names=False, plan=False, seed=None, repetitions=None
@@ -149,14 +149,14 @@ def command(body: str, *, cwd: Path, **variables: str) -> subprocess.CompletedPr
         from netcosim.cli import run_main
         from netcosim.errors import *
         from netcosim.results.folder import ResultsFolder
-        from synthetic_results import scenario
+        from tests.results.synthetic import scenario
         def main(site):
             {body}
             return 0
         sys.exit(run_main(main, "emu.run"))
         """
     ).format(body=textwrap.dedent(body).strip().replace("\n", "\n    "))
-    path = str(Path(__file__).parent.parent)
+    path = str(Path(__file__).parents[2])
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(cwd), **variables},

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from synthetic_results import (
+
+from netcosim.report import timeline, write_report
+from netcosim.report.data import ReportData
+from netcosim.report.panels import panels_png
+from netcosim.report.timeline import plain, size_text, timeline_png
+from netcosim.results.folder import ResultsFolder
+from tests.results.synthetic import (
     Case,
     measured_rows,
     predicted_rows,
@@ -21,12 +27,6 @@ from synthetic_results import (
     summary,
     write_folder,
 )
-
-from netcosim.report import timeline, write_report
-from netcosim.report.data import ReportData
-from netcosim.report.panels import panels_png
-from netcosim.report.timeline import plain, size_text, timeline_png
-from netcosim.results.folder import ResultsFolder
 
 SMALL = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2)
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_results import Case, facts, measured_rows, predicted_rows
 
 from netcosim.results.cells import link_stall_ns, model_separations, summarise_cell
 from netcosim.results.coarsen import merge_close, resolution_for
 from netcosim.results.windows import WindowRow, windows_rows, windows_table
 from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
+from tests.results.synthetic import Case, facts, measured_rows, predicted_rows
 
 MS = 1_000_000
 

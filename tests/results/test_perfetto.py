@@ -5,11 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from synthetic_results import Case, measured_rows, predicted_rows, window_rows
 
 from netcosim.results.perfetto import perfetto_json
 from netcosim.results.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow
+from tests.results.synthetic import Case, measured_rows, predicted_rows, window_rows
 
 CASE = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2, connections=2, invalid=(1,))
 OTHER = Case(workload="alexnet", transport="grpc-on", sizes=(900_000, 20_000), bursts=1)

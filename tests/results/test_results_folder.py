@@ -6,7 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from synthetic_results import (
+
+from netcosim.errors import StorageError
+from netcosim.results.folder import ResultsFolder, capture_name, default_path
+from tests.results.synthetic import (
     Case,
     measured_rows,
     predicted_rows,
@@ -16,9 +19,6 @@ from synthetic_results import (
     window_rows,
     write_folder,
 )
-
-from netcosim.errors import StorageError
-from netcosim.results.folder import ResultsFolder, capture_name, default_path
 
 SMALL = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2, invalid=(1,))
 

@@ -7,20 +7,20 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from synthetic_results import scenario
 
 from netcosim.errors import EnvironmentRefusedError, StorageError
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.owner import Owner, calling_user
+from tests.results.synthetic import scenario
 
 CALLER = Owner(uid=54321, gid=54322)
-TESTS = Path(__file__).parent.parent
+CHECKOUT = Path(__file__).parents[2]
 
 
 def python(code: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(TESTS), **variables},
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -32,7 +32,7 @@ WRITE_ALL = """
     from pathlib import Path
     from netcosim.report import write_report
     from netcosim.results.owner import calling_user
-    from synthetic_results import Case, write_folder
+    from tests.results.synthetic import Case, write_folder
     path = Path(sys.argv[1])
     owner = calling_user(os.environ, os.geteuid())
     write_folder(path, (Case(sizes=(500_000, 300_000), bursts=1),), owner=owner)
@@ -145,7 +145,7 @@ def test_an_unwritable_folder_is_one_line(tmp_path: Path) -> None:
         from pathlib import Path
         from netcosim.errors import StorageError
         from netcosim.results.folder import ResultsFolder
-        from synthetic_results import scenario
+        from tests.results.synthetic import scenario
         made = scenario()
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
         # By descriptor, for parents of the test's folder may be closed to others.
@@ -160,7 +160,7 @@ def test_an_unwritable_folder_is_one_line(tmp_path: Path) -> None:
     try:
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code), "", str(place)],
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
             pass_fds=[place],
             capture_output=True,
             text=True,
@@ -182,7 +182,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(tmp_path: Path) -> Non
         from pathlib import Path
         from netcosim.errors import StorageError
         from netcosim.results.folder import ResultsFolder
-        from synthetic_results import scenario
+        from tests.results.synthetic import scenario
         path = Path(sys.argv[1]) / "run"
         with ResultsFolder.create(path, scenario()) as folder:
             folder.write("run.json", b"small")
@@ -206,7 +206,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(tmp_path: Path) -> Non
             *("unshare", "-m", "--propagation", "private", "sh", "-ec", script, "sh"),
             *(str(tmp_path), sys.executable, textwrap.dedent(inside)),
         ],
-        env={**os.environ, "PYTHONPATH": str(TESTS), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -227,7 +227,7 @@ def test_kill_leaves_nothing_outside_and_no_half_file_inside(tmp_path: Path) -> 
         import os, signal, sys
         from pathlib import Path
         from netcosim.results.folder import ResultsFolder
-        from synthetic_results import scenario
+        from tests.results.synthetic import scenario
         with ResultsFolder.create(Path(sys.argv[1]), scenario()) as folder:
             folder.write("run.json", b"{}")
             with folder.writing("trace.parquet") as file:

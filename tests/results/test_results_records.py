@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from synthetic_results import Case, run_record, summary
 
 from netcosim.results.columns import TRACE_COLUMNS, WINDOW_COLUMNS, trace_columns, window_columns
 from netcosim.results.records import dump_json, from_json, schema_json, to_json
@@ -19,6 +18,7 @@ from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, ModelResult, Summary
 from netcosim.results.windows import SCHEMA as WINDOW_SCHEMA
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
+from tests.results.synthetic import Case, run_record, summary
 
 SMALL = Case(sizes=(300_000, 2_000_000, 400_000), bursts=1)
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
