@@ -85,10 +85,16 @@ def _commit() -> str:
     safe = ["-c", f"safe.directory={root}"]
     head = subprocess.run(
         ["git", *safe, "rev-parse", "--short=12", "HEAD"],
-        cwd=root, capture_output=True, text=True, check=False,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     changed = subprocess.run(
         ["git", *safe, "status", "--porcelain", "--", "*.py"],
-        cwd=root, capture_output=True, text=True, check=False,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     return (head or "unknown") + ("+changes" if changed else "")

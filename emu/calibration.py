@@ -48,6 +48,7 @@ def path_of(measured: Measured, planned: PlannedConnection) -> PathMeasured:
 
     Not every pair is measured, but paths that cover every link are.
     """
+
     def likeness(path: PathMeasured) -> int:
         return 2 * (path.worker == planned.worker) + (path.server == planned.server)
 

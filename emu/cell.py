@@ -153,6 +153,7 @@ class CellRunner:
         return Facts(
             steal=facts.steal,
             throttled_ns=facts.throttled_ns,
+            segments=sum(s.size_bytes for c in done.planned for s in c.messages) // 1448,
             retransmissions=facts.retransmissions,
             drops=facts.drops,
             capture_drops=sum(count.dropped for count in done.counts.values()),

@@ -21,6 +21,9 @@ FIRST_PORT: Final = 50051
 LEAD_NS: Final = 100_000_000
 """How far ahead a burst's start is set, so that both ends are armed by then."""
 
+IMMEDIATE_BELOW_BPS: Final = 200_000_000
+"""Up to here tcpdump takes each packet as it comes, and so stops without waiting for the rest."""
+
 _PATIENCE: Final = 5.0
 
 
@@ -94,6 +97,7 @@ def _captures(
     with contextlib.ExitStack() as stack:
         for host in sorted({c.destination for c in planned}):
             path = scratch / f"{host}.pcap"
+            rate_bps = max(link.link.rate for link in live.spec.links)
             ports = [port_of(c) for c in planned if c.destination == host]
             capture = stack.enter_context(
                 Capture(
@@ -101,6 +105,7 @@ def _captures(
                     interface=live.interface(host),
                     ports=ports,
                     popen=functools.partial(live.popen, host),
+                    immediate=rate_bps <= IMMEDIATE_BELOW_BPS,
                 )
             )
             outcome.captures[host] = path
@@ -155,9 +160,7 @@ def _burst(
     before = live.counters()
     clock = ProcessorClock.read()
     start_ns = time.time_ns() + LEAD_NS
-    logs = run_burst(
-        connections, burst, streams, start_ns, timeout_s=30.0 + _PATIENCE * expected_s
-    )
+    logs = run_burst(connections, burst, streams, start_ns, timeout_s=30.0 + _PATIENCE * expected_s)
     spent = ProcessorClock.read().since(clock)
     after = live.counters()
     for connection_logs, log in zip(outcome.logs, logs, strict=True):

@@ -66,9 +66,27 @@ class BurstSeen:
 
     @property
     def largest_gap_ns(self) -> int:
-        """Longest idle time that no missing credit explains."""
+        """Longest idle time with a message handed over and unfinished that no credit explains."""
         gaps = gaps_between(self.carried.data.unexplained_gaps, self.first_ns, self.last_ns)
-        return max((gap.end_ns - gap.start_ns for gap in gaps), default=0)
+        pending = [
+            (log.handed_ns, _half(self, self.streams[log.index]).last_data_ns or self.last_ns)
+            for log in self.log.streams
+        ]
+        return max((longest_within(pending, gap.start_ns, gap.end_ns) for gap in gaps), default=0)
+
+
+def longest_within(spans: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> int:
+    """The longest part of [start_ns, end_ns] that the union of the spans covers without a break."""
+    longest = 0
+    covered_from = covered_to = start_ns
+    for begin, end in sorted(spans):
+        if end <= covered_to or begin >= end_ns:
+            continue
+        if begin > covered_to:
+            covered_from = begin
+        covered_to = min(end, end_ns)
+        longest = max(longest, covered_to - max(covered_from, start_ns))
+    return longest
 
 
 def find_connection(report: CaptureReport, port: int) -> ConnectionReport:

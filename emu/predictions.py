@@ -43,9 +43,7 @@ class KnownBurst:
     messages: tuple[HandOver, ...]
 
 
-def predict_round(
-    cell: Cell, link: LinkModel, bursts: Sequence[KnownBurst]
-) -> list[StreamRow]:
+def predict_round(cell: Cell, link: LinkModel, bursts: Sequence[KnownBurst]) -> list[StreamRow]:
     """Predict the bursts of one connection in their order, with every candidate discipline.
 
     The state of a connection (write target, connection credit) carries over from burst to burst.

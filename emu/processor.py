@@ -30,9 +30,7 @@ class ProcessorClock:
         """Read the kernel's counters."""
         first = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
         ticks = [int(word) for word in first.split()[1:]]
-        return cls(
-            total=sum(ticks[:_ACCOUNTED]), steal=ticks[_STEAL], throttled_ns=_throttled_ns()
-        )
+        return cls(total=sum(ticks[:_ACCOUNTED]), steal=ticks[_STEAL], throttled_ns=_throttled_ns())
 
     def since(self, earlier: "ProcessorClock") -> ProcessorShare:
         """What happened since an earlier reading."""

@@ -1,4 +1,4 @@
-"""The door: ``python -m emu.run``. Options, privileges and exit codes; `emu.session` does the work."""
+"""The door, ``python -m emu.run``: options, privileges, exit codes; the rest is `emu.session`."""
 
 import os
 import sys

@@ -127,7 +127,8 @@ class Session:
     def _cell_facts(self, outcome: CellOutcome) -> CellFacts:
         cell = outcome.cell
         rates = [
-            link["rate_bps"] for key, link in self.models.items()
+            link["rate_bps"]
+            for key, link in self.models.items()
             if key.startswith(f"{cell.name} connection ")
         ]
         sources = {c.source for c in self.plan.connections(cell)}

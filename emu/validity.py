@@ -18,10 +18,13 @@ class Bounds:
     steal : share of all processor time taken by the hypervisor
     gap_ns : one idle time of the link that no missing credit explains
     late_ns : how late a timed wait of an endpoint ended
+    resent : retransmissions per sent segment on a link without loss; they are spurious there (an
+        acknowledgement came late), and this many lengthen a burst by no more than this share
     attempts : tries for each wanted burst
     """
 
     steal: float = 0.01
+    resent: float = 0.0005
     gap_ns: int = 5_000_000
     late_ns: int = 5_000_000
     attempts: int = 3
@@ -36,6 +39,7 @@ class Facts:
 
     steal: float
     throttled_ns: int
+    segments: int
     retransmissions: int
     drops: int
     capture_drops: int
@@ -67,8 +71,11 @@ def judge(
         )
     if facts.late_ns > bounds.late_ns:
         reasons.append(f"a wait ended {facts.late_ns / 1e6:.1f} ms late")
-    if not lossy and facts.retransmissions > 0:
-        reasons.append(f"{facts.retransmissions} retransmissions on a link without loss")
+    if not lossy and facts.retransmissions > bounds.resent * facts.segments:
+        reasons.append(
+            f"{facts.retransmissions} of {facts.segments} segments were sent again on a link"
+            " without loss"
+        )
     if not lossy and facts.drops > 0:
         reasons.append(f"{facts.drops} packets dropped on a link without loss")
     return Validity(

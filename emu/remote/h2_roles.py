@@ -103,9 +103,13 @@ class Requester:
             end_stream=self._sender is None and not self._grpc,
         )
         if self._sender is not None:
-            log.mark(index, "handed_ns", time.time_ns())
             self._sender.hand_over(
-                stream, size, item["priority"], end_stream=True, finished=_nothing
+                stream,
+                size,
+                item["priority"],
+                end_stream=True,
+                handed=partial(log.mark, index, "handed_ns"),
+                finished=_nothing,
             )
         else:
             self._receiver.expect(stream, item["size_bytes"])
@@ -206,12 +210,12 @@ class Responder:
         item = log.by_index[index]
         size: int = item["size_bytes"]
         self._wire.h2.send_headers(stream, h2_headers.response(size, grpc=self._grpc))
-        log.mark(index, "handed_ns", time.time_ns())
         self._sender.hand_over(
             stream,
             size,
             item["priority"],
             end_stream=not self._grpc,
+            handed=partial(log.mark, index, "handed_ns"),
             finished=lambda: self._sent(stream),
         )
 

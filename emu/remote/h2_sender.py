@@ -37,6 +37,7 @@ class Sender:
         self._machine: Machine | None = None
         self._outgoing: dict[int, Outgoing] = {}
         self._decided: tuple[int, int] | None = None
+        self._fresh: list[tuple[int, int, int, Callable[[int], None]]] = []
         self.sample: Callable[[int], None] = lambda _: None
 
     def start(self) -> None:
@@ -65,19 +66,21 @@ class Sender:
         priority: int,
         *,
         end_stream: bool,
+        handed: Callable[[int], None],
         finished: Callable[[], None],
     ) -> None:
-        """Take a message from the application; `finished` is called when the kernel has it all.
+        """Take a message from the application.
 
-        What may be sent is sent at once, before the next message is handed over.
+        Messages that come in one turn of the loop reach the discipline at one time, before its
+        next decision: `handed` is called with that time. `finished` is called when the kernel
+        has all of the message.
         """
         head = prefix(size_bytes) if self._grpc else b""
         total = size_bytes + len(head)
         self._outgoing[stream] = Outgoing(
             left_bytes=total, head=head, end_stream=end_stream, finished=finished
         )
-        self.machine.enqueue(stream, total, time.time_ns(), priority=priority)
-        self.pump()
+        self._fresh.append((stream, total, priority, handed))
 
     @property
     def machine(self) -> Machine:
@@ -102,21 +105,33 @@ class Sender:
             self._machine.forget_credit()
 
     def pump(self) -> float | None:
-        """Send while there is room; seconds to wait for more room, None if nothing may be sent."""
+        """Send one frame if there is room.
+
+        Returns seconds until the next try, so that what has come meanwhile (requests, credit)
+        is known to the next decision; None if nothing may be sent.
+        """
         self._wire.flush()
-        while True:
-            if self._wire.stuck:
-                return None
-            self._account()
-            if not self._outgoing:
-                return None
-            if not self._wire.has_room(self.frame_bytes):
-                return POLL_S
-            stream, size = self.machine.next(self.frame_bytes, time.time_ns())
-            if stream == BLOCKED:
-                return None
-            self._decided = (stream, size)
-            self._send(stream, size)
+        if self._wire.stuck:
+            return None
+        self._account()
+        self._hand_over_fresh()
+        if not self._outgoing:
+            return None
+        if not self._wire.has_room(self.frame_bytes):
+            return POLL_S
+        stream, size = self.machine.next(self.frame_bytes, time.time_ns())
+        if stream == BLOCKED:
+            return None
+        self._decided = (stream, size)
+        self._send(stream, size)
+        return None if self._wire.stuck else 0.0
+
+    def _hand_over_fresh(self) -> None:
+        now_ns = time.time_ns()
+        for stream, total, priority, handed in self._fresh:
+            self.machine.enqueue(stream, total, now_ns, priority=priority)
+            handed(now_ns)
+        self._fresh.clear()
 
     def _send(self, stream: int, size: int) -> None:
         message = self._outgoing[stream]
