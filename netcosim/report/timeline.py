@@ -69,7 +69,7 @@ def _draw(axes: "Axes", cell: CellData, rows: Sequence[StreamRow], colours: dict
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.005 * end_ns / 1e6, 1.01 * end_ns / 1e6)
     axes.set_xlabel("time since the burst's first request, ms")
-    _legend(axes, cell, predicted_shown=bool(predicted), colours=colours)
+    _legend(axes, rows, cell.best if predicted else None, colours)
 
 
 def _bars(
@@ -126,17 +126,18 @@ def _label(row: StreamRow, *, several: bool) -> str:
 
 
 def _legend(
-    axes: "Axes", cell: CellData, *, predicted_shown: bool, colours: dict[str, str]
+    axes: "Axes", rows: Sequence[StreamRow], model: str | None, colours: dict[str, str]
 ) -> None:
+    """Name what is drawn; `model` is the one whose prediction is, if any is."""
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor=style.MEASURED, label="measured")]
-    if predicted_shown and cell.best is not None:
-        label = plain(f"predicted by {cell.best}")
-        handles.append(Patch(facecolor=colours[cell.best], label=label))
-    handles.append(
-        Patch(facecolor="#f4f5f6", edgecolor=style.STALL, hatch="////", label="no credit")
-    )
+    if model is not None:
+        handles.append(Patch(facecolor=colours[model], label=plain(f"predicted by {model}")))
+    if any(row.stalls for row in rows):
+        handles.append(
+            Patch(facecolor="#f4f5f6", edgecolor=style.STALL, hatch="////", label="no credit")
+        )
     marks = axes.get_lines()
     axes.legend(
         handles=[*handles, *marks],
