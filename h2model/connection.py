@@ -250,9 +250,10 @@ class _Run:
     def _transmit(self, stream: int, size: int, now: float) -> None:
         link = self._link
         if self._blocked_at >= 0:
-            idle_from = max(self._blocked_at, self._link_free)
-            if now > idle_from:
-                self._stalls.append((round(idle_from + link.delay_ns), round(now + link.delay_ns)))
+            idle_from = round(max(self._blocked_at, self._link_free) + link.delay_ns)
+            idle_to = round(now + link.delay_ns)
+            if idle_to > idle_from:
+                self._stalls.append((idle_from, idle_to))
             self._blocked_at = -1.0
         start = max(now, self._link_free)
         wire_bytes = size + FRAME_HEADER_BYTES
