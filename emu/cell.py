@@ -32,6 +32,7 @@ from netcosim.trace import StreamRow
 
 PACKETS_OF_A_GAP = 20
 _LEAST_GAP_NS = 2_000_000
+_LEAST_LAG_NS = 20_000_000
 _FRAME_BITS = 1514 * 8
 
 
@@ -129,8 +130,11 @@ class CellRunner:
     def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
         rate_bps = min(link.link.rate for link in self.plan.net.links)
         packet_ns = math.ceil(_FRAME_BITS * 1e9 / rate_bps) * max(1, len(done.planned))
+        gap_ns = max(_LEAST_GAP_NS, PACKETS_OF_A_GAP * packet_ns)
+        # What is past the scheduler can take twice its time on an idle link to be on the wire.
+        lag_ns = max(_LEAST_LAG_NS, round(16e9 * (self.tcp.send_buffer or 0) / rate_bps))
         reports = {
-            host: analyse_capture(path, gap_ns=max(_LEAST_GAP_NS, PACKETS_OF_A_GAP * packet_ns))
+            host: analyse_capture(path, gap_ns=gap_ns, lag_ns=lag_ns)
             for host, path in done.captures.items()
             if path.exists()
         }

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from emu.capture import CaptureReport, ConnectionReport, DirectionReport, StreamReport
 from emu.capture.report import gaps_between
 from emu.capture.streams import HalfStream
@@ -223,13 +225,22 @@ def _row(
         start_ns=half.first_data_ns - zero_ns,
         wire_end_ns=half.last_data_ns - zero_ns,
         delivered_ns=log.delivered_ns - zero_ns,
-        services=tuple(
-            Service(start_ns=start - zero_ns, end_ns=end - zero_ns, size_bytes=size)
-            for start, end, size in zip(
-                half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), strict=True
-            )
-        ),
+        services=_services(seen, stream.stream, half, zero_ns),
         stalls=_stalls(seen, stream.stream, zero_ns),
+        credit_stops=half.credit_stops,
+    )
+
+
+def _services(
+    seen: BurstSeen, stream: int, half: HalfStream, zero_ns: int
+) -> tuple[Service, ...]:
+    positions = np.flatnonzero(seen.carried.data.intervals.stream == stream).tolist()
+    columns = (half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), positions)
+    return tuple(
+        Service(
+            start_ns=start - zero_ns, end_ns=end - zero_ns, size_bytes=size, position=position
+        )
+        for start, end, size, position in zip(*columns, strict=True)
     )
 
 

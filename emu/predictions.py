@@ -14,7 +14,7 @@ from h2model.candidates import (
     receiver_model,
     speaks_grpc,
 )
-from h2model.connection import Connection, Interval, LinkModel, Schedule, StreamPlan
+from h2model.connection import Connection, LinkModel, Schedule, StreamPlan
 from netcosim.job import Cell
 from netcosim.trace import Service, Stall, StreamRow
 
@@ -74,9 +74,13 @@ def _plans(burst: KnownBurst, prefix: int) -> list[StreamPlan]:
 def _rows(
     cell: Cell, model: str, burst: KnownBurst, prefix: int, schedule: Schedule
 ) -> list[StreamRow]:
-    services: Mapping[int, list[Interval]] = {m.stream: [] for m in burst.messages}
-    for interval in schedule.intervals:
-        services[interval.stream].append(interval)
+    services: Mapping[int, list[Service]] = {m.stream: [] for m in burst.messages}
+    for position, i in enumerate(schedule.intervals):
+        services[i.stream].append(
+            Service(
+                start_ns=i.start_ns, end_ns=i.end_ns, size_bytes=i.size_bytes, position=position
+            )
+        )
     return [
         StreamRow(
             world="predict",
@@ -94,10 +98,7 @@ def _rows(
             ready_ns=m.ready_ns,
             start_ns=services[m.stream][0].start_ns,
             wire_end_ns=schedule.end_ns[m.stream],
-            services=tuple(
-                Service(start_ns=i.start_ns, end_ns=i.end_ns, size_bytes=i.size_bytes)
-                for i in services[m.stream]
-            ),
+            services=tuple(services[m.stream]),
             stalls=tuple(
                 Stall(start_ns=a, end_ns=b)
                 for a, b in schedule.stalls

@@ -20,11 +20,16 @@ World = Literal["emu", "predict", "sim"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A stream's uninterrupted time on the wire, and the payload bytes it moved."""
+    """A stream's uninterrupted time on the wire, and the payload bytes it moved.
+
+    `position` is its place in the connection's order of service: streams that share a packet
+    share its time.
+    """
 
     start_ns: int
     end_ns: int
     size_bytes: int
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +63,8 @@ class StreamRow:
     wire_end_ns : last DATA byte at the receiver
     delivered_ns : the whole message is in the receiving application; None if unknown
     services : service intervals in order
-    stalls : times without credit, in order
+    stalls : times without credit in which the link idled, in order
+    credit_stops : visits that ended because the stream's credit did, with data left
     """
 
     world: World
@@ -81,9 +87,17 @@ class StreamRow:
     delivered_ns: int | None = None
     services: tuple[Service, ...] = ()
     stalls: tuple[Stall, ...] = ()
+    credit_stops: int = 0
 
 
-_SERVICE = pa.struct([("start_ns", pa.int64()), ("end_ns", pa.int64()), ("size_bytes", pa.int64())])
+_SERVICE = pa.struct(
+    [
+        ("start_ns", pa.int64()),
+        ("end_ns", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("position", pa.int32()),
+    ]
+)
 _STALL = pa.struct([("start_ns", pa.int64()), ("end_ns", pa.int64())])
 
 SCHEMA: Final = pa.schema(
@@ -108,6 +122,7 @@ SCHEMA: Final = pa.schema(
         pa.field("delivered_ns", pa.int64()),
         pa.field("services", pa.list_(_SERVICE), nullable=False),
         pa.field("stalls", pa.list_(_STALL), nullable=False),
+        pa.field("credit_stops", pa.int32(), nullable=False),
     ],
     metadata={"format": "netcosim-trace", "version": "1"},
 )
@@ -187,9 +202,15 @@ def bursts(rows: Iterable[StreamRow]) -> dict[tuple[str, int], list[StreamRow]]:
 
 
 def service_order(rows: Sequence[StreamRow]) -> tuple[tuple[int, int], ...]:
-    """The (connection, stream) of every service interval of one burst, by start time."""
-    starts = [(s.start_ns, r.connection, r.stream) for r in rows for s in r.services]
-    return tuple((connection, stream) for _, connection, stream in sorted(starts))
+    """The (connection, stream) served one after the other in one burst.
+
+    A stream that is interrupted by nothing but idle time counts once.
+    """
+    starts = sorted(
+        (s.start_ns, r.connection, s.position, r.stream) for r in rows for s in r.services
+    )
+    served = [(connection, stream) for _, connection, _, stream in starts]
+    return tuple(one for one, _ in itertools.groupby(served))
 
 
 def _array(values: list[Any], kind: Any) -> Any:

@@ -91,7 +91,7 @@ def summarise_cell(
         burst_length_ns=round(_mean([_length_ns(rows) for rows in groups])),
         goodput_bps=goodput,
         utilisation=goodput / facts.capacity_bps if facts.capacity_bps else 0.0,
-        stalls=round(_mean([sum(len(row.stalls) for row in rows) for rows in groups])),
+        stalls=round(_mean([sum(row.credit_stops for row in rows) for rows in groups])),
         link_stall_ns=round(_mean([link_stall_ns(rows) for rows in groups])),
         visits=_mean([len(row.services) for row in truth]),
         models=models,

@@ -31,8 +31,10 @@ TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
         "start_ns": "first DATA byte at the receiver",
         "wire_end_ns": "last DATA byte at the receiver",
         "delivered_ns": "the whole message is in the receiving application; null if unknown",
-        "services": "service intervals in order: from when to when, and DATA bytes moved",
-        "stalls": "times in which the stream had data left and no credit, in order",
+        "services": "service intervals in order: from when to when, DATA bytes moved, and the"
+        " place in the connection's order of service",
+        "stalls": "times without credit, with data left, in which the link idled, in order",
+        "credit_stops": "visits that ended because the stream's credit did; 0 in predictions",
     }
 )
 

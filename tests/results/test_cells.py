@@ -42,6 +42,7 @@ def row(
         wire_end_ns=services[-1].end_ns,
         services=services,
         stalls=tuple(Stall(start_ns=a * MS, end_ns=b * MS) for a, b in stalls or []),
+        credit_stops=len(stalls or []),
     )
     return replace(base, **kw)  # type: ignore[arg-type]
 
