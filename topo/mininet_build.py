@@ -9,6 +9,7 @@ around the shells of its nodes, since a shell that was killed would be waited fo
 import contextlib
 import logging
 import os
+import select
 import signal
 import warnings
 from dataclasses import dataclass
@@ -35,21 +36,17 @@ class _WatchedShell:
 
     name: str
     shell: Any
-    pollOut: Any  # noqa: N815 - Mininet's name
+    stdout: Any
 
     def read(self, size: int = 1024) -> str:
-        self._wait()
+        """Read from the shell; everything Mininet waits for comes through here."""
+        poll = select.poll()
+        poll.register(self.stdout, select.POLLIN)
+        while not poll.poll(_SHELL_POLL_MS):
+            if self.shell.poll() is not None:
+                raise NetworkError(f"{self.name}: its Mininet shell died")
         text: str = super().read(size)  # type: ignore[misc] # mixed into a Mininet node
         return text
-
-    def waitReadable(self, timeoutms: int | None = None) -> Any:  # noqa: N802 - Mininet's name
-        self._wait()
-        return super().waitReadable(timeoutms)  # type: ignore[misc] # mixed into a Mininet node
-
-    def _wait(self) -> None:
-        while not self.pollOut.poll(_SHELL_POLL_MS):
-            if self.shell.poll() is not None:
-                raise NetworkError(f"{self.name}: its shell died while the network was built")
 
 
 class _Host(_WatchedShell, Host):  # type: ignore[misc] # Mininet has no types

@@ -52,7 +52,9 @@ def test_every_worker_reaches_every_server_over_both_their_links(
 
 
 @given(
-    topology=st.sampled_from(["star", "racks"]), servers=st.integers(1, 5), workers=st.integers(1, 5)
+    topology=st.sampled_from(["star", "racks"]),
+    servers=st.integers(1, 5),
+    workers=st.integers(1, 5),
 )
 def test_a_link_parts_the_hosts_in_two(topology: str, servers: int, workers: int) -> None:
     spec = build_spec(cluster(topology, servers, workers))

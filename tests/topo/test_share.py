@@ -60,7 +60,6 @@ def test_every_flow_has_a_full_link_where_nobody_has_more(
     assert all(total <= rate[name] for name, (total, _) in load.items())
     for flow, path in flows.items():
         assert any(
-            load[link.name][0] >= rate[link.name] - slack
-            and shares[flow] >= load[link.name][1] - 1
+            load[link.name][0] >= rate[link.name] - slack and shares[flow] >= load[link.name][1] - 1
             for link in path
         ), flow

@@ -1,0 +1,139 @@
+"""From samples to figures, and from figures to a verdict, without a network."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emu.network.measure import (
+    Measured,
+    PathMeasured,
+    ShareMeasured,
+    bytes_between,
+    expected_goodput_bps,
+    jain_index,
+    steady_goodput_bps,
+)
+from emu.network.tcp import choose_sysctls
+from emu.network.verify import verify
+from netcosim.errors import NetworkError
+from netcosim.scenario import TcpSpec
+
+PATH = PathMeasured(
+    server="s0",
+    worker="w0",
+    links=("s0", "w0"),
+    rate_bps=100_000_000,
+    loss=0.0,
+    expected_bps=95_640_686,
+    down_bps=95_600_000,
+    up_bps=95_500_000,
+    both_down_bps=60_000_000,
+    both_up_bps=60_000_000,
+    round_trip_min_ns=20_000,
+    round_trip_median_ns=25_000,
+    queued_bytes=63_712,
+    queued_max_bytes=63_712,
+    congestion_control="cubic",
+)
+SHARE = ShareMeasured(
+    server="s0",
+    fair=True,
+    loss=0.0,
+    bytes_by_worker={"w0": 10, "w1": 10},
+    expected_bps={"w0": 47_820_343, "w1": 47_820_343},
+    total_bps=95_600_000,
+    jain=1.0,
+)
+
+
+def measured(path: PathMeasured = PATH, share: ShareMeasured = SHARE) -> Measured:
+    return Measured(paths=(path,), shares=(share,), steal=0.25, idle=0.5)
+
+
+def test_what_is_delivered_passes() -> None:
+    verify(measured(), TcpSpec())
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (
+            measured(replace(PATH, down_bps=92_000_000)),
+            "s0 to w0 over s0, w0: goodput 92 Mbit/s, 95.64 expected of 100mbit",
+        ),
+        (measured(replace(PATH, up_bps=97_000_000)), "w0 to s0 over s0, w0: goodput 97 Mbit/s"),
+        (measured(replace(PATH, congestion_control="bbr")), "use bbr, asked for cubic"),
+        (measured(share=replace(SHARE, jain=0.9)), "Jain index 0.900, at least 0.98"),
+        (measured(share=replace(SHARE, total_bps=50_000_000)), "s0 to all workers: goodput 50"),
+    ],
+)
+def test_what_is_not_delivered_is_refused_with_what_was_measured(bad: Measured, said: str) -> None:
+    with pytest.raises(NetworkError) as caught:
+        verify(bad, TcpSpec())
+    assert said in str(caught.value)
+    assert "(processors idle 50%, stolen 25%)" in str(caught.value)
+
+
+def test_a_lossy_path_is_not_judged_by_its_goodput() -> None:
+    lossy = replace(PATH, loss=0.01, down_bps=10_000_000, up_bps=10_000_000)
+    verify(measured(lossy, replace(SHARE, loss=0.01, total_bps=1, jain=0.5)), TcpSpec())
+
+
+def test_an_unfair_share_of_a_fifo_is_no_failure() -> None:
+    verify(measured(share=replace(SHARE, fair=False, jain=0.6)), TcpSpec())
+
+
+@given(
+    rate=st.integers(10**6, 10**10),
+    start=st.integers(0, 10**15),
+    slow=st.floats(0.0, 0.9),
+)
+def test_goodput_leaves_out_the_start(rate: int, start: int, slow: float) -> None:
+    samples, total = [], 0.0
+    for i in range(400):
+        total += rate / 8 * 0.002 * (slow if i < 100 else 1)
+        samples.append((start + i * 2_000_000, round(total)))
+    assert steady_goodput_bps(samples) == pytest.approx(rate, rel=1e-3)
+
+
+def test_goodput_of_nothing_is_nothing() -> None:
+    assert steady_goodput_bps([]) == 0
+    assert steady_goodput_bps([(1, 1), (2, 2)]) == 0
+
+
+def test_bytes_between_interpolates() -> None:
+    samples = [(0, 0), (100, 1000), (200, 1000), (300, 4000)]
+    assert bytes_between(samples, 50, 250) == 2000
+    assert bytes_between(samples, -10, 1000) == 4000
+
+
+@given(st.integers(1, 50), st.integers(1, 10**12))
+def test_jain_is_one_for_equals_and_one_nth_for_a_monopoly(count: int, share: int) -> None:
+    assert jain_index([share] * count) == pytest.approx(1.0)
+    assert jain_index([share] + [0] * (count - 1)) == pytest.approx(1 / count)
+
+
+def test_a_full_frame_carries_1448_bytes() -> None:
+    assert expected_goodput_bps(1_514_000) == 1_448_000
+
+
+def test_buffers_follow_rate_and_round_trip() -> None:
+    slow = choose_sysctls(TcpSpec(), 10**6, 0)
+    assert slow["net/ipv4/tcp_wmem"] == "4096 65536 65536"
+    fast = choose_sysctls(TcpSpec(), 10**9, 0)
+    assert fast["net/ipv4/tcp_wmem"] == "4096 1000000 1000000"
+    far = choose_sysctls(TcpSpec(), 10**9, 20_000_000)
+    assert far["net/ipv4/tcp_wmem"] == "4096 7000000 7000000"
+    assert "net/ipv4/tcp_notsent_lowat" not in slow
+
+
+def test_what_was_asked_for_is_fixed() -> None:
+    wish = TcpSpec.model_validate(
+        {"send_buffer": "128KiB", "receive_buffer": "1MiB", "notsent_lowat": "64KiB"}
+    )
+    chosen = choose_sysctls(wish, 10**9, 0)
+    assert chosen["net/ipv4/tcp_wmem"] == "4096 131072 131072"
+    assert chosen["net/ipv4/tcp_rmem"] == "4096 1048576 1048576"
+    assert chosen["net/ipv4/tcp_notsent_lowat"] == "65536"
