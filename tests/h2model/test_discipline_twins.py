@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.disciplines import names
+from h2model.disciplines.write_cycle import TARGET
 from h2model.machine import Machine
 from tests.h2model.discipline_twins import TWINS
 from tests.h2model.machine_driver import Driver, operations, setups
@@ -27,6 +28,8 @@ def test_twin_decides_the_same(name, data, steps):
         machine.play(step)
         twin.play(step)
         assert machine.log == twin.log
+        if name == "write_cycle":
+            assert machine.machine.state.shared[TARGET] == twin.machine.target
     machine.drain()
     twin.drain()
     assert machine.log == twin.log
