@@ -195,9 +195,7 @@ class TestCells:
     def test_a_window_scaled_away_is_refused(self):
         sizes = [{"name": "a", "size": "1GB"}]
         scenario = job(tensors=sizes, total="100B", scale_window=True)
-        with pytest.raises(
-            ScenarioError, match=r"transport\.window: 1000000: falls below one"
-        ):
+        with pytest.raises(ScenarioError, match=r"transport\.window: 1000000: falls below one"):
             resolve_cells(scenario)
 
     def test_random_orders_are_the_same_for_every_transport_and_differ_by_seed(self):
