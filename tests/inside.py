@@ -27,7 +27,7 @@ def command(target: str, **arguments: Any) -> list[str]:
 def inside(target: str, *, timeout_s: float = 120, **arguments: Any) -> Any:
     """Call ``module:function`` in namespaces; its result, or AssertionError with what it said."""
     done = subprocess.run(
-        command(target, **arguments),
+        ["setpriv", "--pdeathsig", "KILL", *command(target, **arguments)],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
