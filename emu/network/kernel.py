@@ -5,7 +5,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from emu.network import commands
+from emu.network import commands, openvswitch
 from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.units import format_duration
@@ -59,6 +59,8 @@ def check_kernel(spec: NetSpec, tcp: TcpSpec) -> Kernel:
     for switch in spec.switches:
         feature = "bridge" if switch.kind == "linuxbridge" else "openvswitch"
         _need(kernel, feature, f"switch {switch.name}")
+    if openvswitch.is_wanted(spec):
+        openvswitch.check_tools()
     _need(kernel, f"congestion control {tcp.congestion_control}", "cluster.tcp.congestion_control")
     return kernel
 

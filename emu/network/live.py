@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from emu.network import commands, kernel, readback
+from emu import isolate
+from emu.network import commands, kernel, openvswitch, readback
 from emu.network.bringup import PORT_GROUP, Applied, Place, bring_up
 from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.scenario import TcpSpec
@@ -166,11 +167,14 @@ def open_network(
     wishes = tcp or TcpSpec()
     log("asking the kernel what it can do")
     kernel.check_kernel(spec, wishes)
-    live = LiveNetwork(spec, bring_up(spec, wishes, log))
-    try:
+    with contextlib.ExitStack() as stack:
+        if openvswitch.is_wanted(spec):
+            bridges = tuple(switch.name for switch in spec.switches)
+            folder = isolate.scratch_dir() / "openvswitch"
+            stack.enter_context(openvswitch.daemons(folder, bridges))
+        live = LiveNetwork(spec, bring_up(spec, wishes, log))
+        stack.callback(live.close)
         yield live
-    finally:
-        live.close()
 
 
 def _in_first_namespace() -> bool:
