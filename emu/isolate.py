@@ -55,6 +55,8 @@ def ensure_isolated(command: Sequence[str]) -> None:
     script = namespace_init.__file__
     sys.stdout.flush()
     sys.stderr.flush()
+    # Signals wait until somebody is ready for them: _orderly_interruption.
+    signal.pthread_sigmask(signal.SIG_BLOCK, namespace_init.RELAYED)
     os.execv(  # noqa: S606 - no shell wanted
         sys.executable,
         [sys.executable, "-I", "-S", script, str(_PROJECT), str(SCRATCH), *command],
@@ -81,9 +83,10 @@ def scratch_dir() -> Path:
 
 
 def _orderly_interruption() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in namespace_init.RELAYED:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, namespace_init.RELAYED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

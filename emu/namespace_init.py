@@ -38,7 +38,7 @@ _CLONE_NEWPID, _CLONE_NEWNET = 0x20000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 1 << 18
 _PR_SET_PDEATHSIG = 1
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLED = 128 + signal.SIGKILL
 _SCRATCH_SHARE = 0.75
 
@@ -46,7 +46,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(argv: Sequence[str]) -> NoReturn:
-    """Make the namespaces, run the command in them, and exit as it does."""
+    """Make the namespaces, run the command in them, and exit as it does.
+
+    `RELAYED` signals are blocked when it begins, and when the command does: until somebody is ready
+    for them, they wait.
+    """
     root, scratch, *command = argv
     watched = _watch_ancestors(root)
     before = " ".join(str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in ("net", "pid"))
@@ -78,6 +82,7 @@ def _init(watched: list[int], scratch: str, command: list[str], before: str) -> 
     wake = _take_signals()
     child = os.fork()
     if child == 0:
+        signal.pthread_sigmask(signal.SIG_BLOCK, RELAYED)  # the command unblocks them when it can
         _exec(command, {**os.environ, ISOLATED: before, "TMPDIR": scratch})
     os._exit(_supervise(child, wake, watched))
 
@@ -98,7 +103,7 @@ def _supervise(child: int, wake: int, watched: Sequence[int]) -> int:
             if fd != wake:
                 return _KILLED
             for number in os.read(wake, 512):
-                if number in _RELAYED:
+                if number in RELAYED:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(child, number)
 
@@ -121,9 +126,10 @@ def _take_signals() -> int:
     read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _noted)
-    for number in _RELAYED:
+    for number in RELAYED:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _noted)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, RELAYED)
     return read
 
 

@@ -1,0 +1,132 @@
+"""What ``emu.run`` does: options, privileges, exit codes; the rest is `emu.session`."""
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from emu import isolate
+from emu.network.kernel import check_kernel
+from emu.plan import Plan, describe, make_plan
+from emu.progress import Progress
+from emu.session import Session
+from h2model import credit, disciplines
+from netcosim.cli import (
+    CrashSite,
+    Options,
+    builtin_scenarios,
+    choose_scenario,
+    make_parser,
+    print_summary,
+    read_options,
+    run_main,
+)
+from netcosim.errors import InterruptedRunError, UntrustedResultError
+from netcosim.policies import order_names, placement_names
+from netcosim.report.write import write_report
+from netcosim.results.folder import ResultsFolder, default_path
+from netcosim.results.owner import calling_user
+from netcosim.results.summary import Summary
+from netcosim.tensors import set_names, tensor_set
+from netcosim.units import format_size
+from topo.catalogue import topologies
+
+PROG: Final = "emu.run"
+DEFAULT: Final = "default"
+CAPTURE_SHARE: Final = 0.02
+"""Packed captures are about this share of the bytes sent: payloads are zeros."""
+
+_OTHER_FILES_BYTES: Final = 50_000_000
+_NICENESS: Final = -15
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a scenario on a real network; return the exit code."""
+    given = list(arguments)
+    return run_main(lambda site: _main(given, site), PROG)
+
+
+def _main(arguments: list[str], site: CrashSite) -> int:
+    parser = make_parser(PROG, "Run a scenario's streams over a real network, and judge models.")
+    options = read_options(parser, arguments)
+    builtin = builtin_scenarios(resources.files("emu") / "scenarios")
+    if options.list_names:
+        print_names(Console(), sorted(builtin))
+        return 0
+    plan = make_plan(choose_scenario(options, builtin, DEFAULT))
+    if options.plan:
+        Console(highlight=False).print("\n".join(describe(plan)), markup=False)
+        return 0
+    isolate.ensure_isolated([sys.executable, "-m", "emu.run", *arguments])
+    # Other programs of this machine must not take the processor from a burst.
+    os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+    check_kernel(plan.net, plan.scenario.cluster.tcp)
+    return _run(plan, options, site, arguments)
+
+
+def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]) -> int:
+    started = datetime.now(UTC)
+    owner = calling_user(os.environ, os.geteuid())
+    path = options.out or default_path(plan.scenario.name, started)
+    console = Console(stderr=True, highlight=False)
+    with ResultsFolder.create(path, plan.scenario, owner) as folder:
+        site.folder = path
+        folder.check_space(_needed_bytes(plan))
+        session = Session(
+            plan=plan,
+            folder=folder,
+            scratch=isolate.scratch_dir(),
+            progress=Progress(console),
+            command=("emu.run", *arguments),
+            started=started,
+        )
+        summary = session.run()
+    with console.status("drawing the report"):
+        page = write_report(path, owner)
+    print_summary(summary, Console())
+    Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+    return _verdict(session.failure, summary, path)
+
+
+def _verdict(failure: BaseException | None, summary: Summary, path: Path) -> int:
+    """0 for a run that is complete and can be trusted; else raise what says why not."""
+    if isinstance(failure, KeyboardInterrupt):
+        raise InterruptedRunError(f"interrupted; what was finished is in {path}")
+    if failure is not None:
+        raise failure
+    if not summary.trusted:
+        raise UntrustedResultError(f"these figures can't be trusted: {summary.reasons[0]}")
+    return 0
+
+
+def _needed_bytes(plan: Plan) -> int:
+    sent = sum(
+        m.size_bytes for cell in plan.cells for c in plan.connections(cell) for m in c.messages
+    )
+    return _OTHER_FILES_BYTES + round(CAPTURE_SHARE * sent * plan.scenario.repetitions)
+
+
+def print_names(console: Console, scenarios: Sequence[str]) -> None:
+    """Everything that a scenario can name."""
+    console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
+    for name, text in topologies().items():
+        console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
+    for name in set_names():
+        tensors = tensor_set(name)
+        console.print(
+            f"[bold]tensor set[/bold]   {name}: {len(tensors.tensors)} tensors,"
+            f" {format_size(tensors.total_bytes)}; {tensors.source}",
+            highlight=False,
+        )
+    for title, names in (
+        ("disciplines", disciplines.names()),
+        ("credit rules", credit.names()),
+        ("orders", order_names()),
+        ("placements", placement_names()),
+    ):
+        console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)
