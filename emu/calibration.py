@@ -19,13 +19,14 @@ def link_model(
     planned: PlannedConnection,
     connections: Sequence[PlannedConnection],
     tcp: TcpSpec,
+    bucket_bytes: int,
 ) -> LinkModel:
     """The path of one connection as a model sees it.
 
     The rate is the measured one-way goodput, divided by the connections that leave or reach the
     busier of its hosts: the equal share 1/n of Li et al., section 3.1. What is past the scheduler
     is the configured bound for our own sender, which keeps to it, and what a plain TCP sender was
-    seen to have past it for all others.
+    seen to have past it for all others. `bucket_bytes` is the configured token bucket.
     """
     path = path_of(measured, planned)
     rate = path.down_bps if planned.direction == "pull" else path.up_bps
@@ -40,6 +41,7 @@ def link_model(
         delay_ns=one_way_ns,
         credit_latency_ns=one_way_ns + HANDLING_NS,
         past_bytes=tcp.send_buffer if ours and tcp.send_buffer else path.queued_bytes,
+        bucket_bytes=bucket_bytes,
     )
 
 

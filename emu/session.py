@@ -74,7 +74,16 @@ class Session:
 
     def _cells(self, live: LiveNetwork, measured: Measured, tcp: TcpSpec) -> None:
         def link_of(cell: Cell, planned: PlannedConnection) -> LinkModel:
-            link = link_model(measured, cell, planned, self.plan.connections(cell), tcp)
+            path = path_between(self.plan.net, planned.source, planned.destination)
+            slowest = min(path, key=lambda link: link.link.rate)
+            link = link_model(
+                measured,
+                cell,
+                planned,
+                self.plan.connections(cell),
+                tcp,
+                bucket_bytes=live.bucket_bytes(slowest.name),
+            )
             self.models[f"{cell.name} connection {planned.index}"] = asdict(link)
             return link
 

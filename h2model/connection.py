@@ -15,7 +15,11 @@ from h2model.machine import BLOCKED, Machine
 
 FRAME_HEADER_BYTES = 9
 UNLIMITED_BYTES = 2**31 - 1
+
 """A window of this size, the largest there is, stands for one that never binds."""
+
+LINE_BPS = 1e10
+"""How fast a virtual link passes what its bucket allows; nothing depends on it closely."""
 
 _NEVER_BINDS = 2**62
 
@@ -55,13 +59,15 @@ class LinkModel:
     `rate_bps` is TCP goodput (frame headers included, TCP/IP headers not). `delay_ns` is one way;
     `credit_latency_ns` runs from a frame's last byte at the receiver to its credit at the sender.
     `past_bytes` is how much may be past the scheduler: in the sender's kernel, in queues and
-    on the wire, not yet acknowledged.
+    on the wire, not yet acknowledged. `bucket_bytes` is what the link's token bucket lets pass at
+    line speed after a pause.
     """
 
     rate_bps: float
     delay_ns: int = 0
     credit_latency_ns: int = 0
     past_bytes: int = 65536
+    bucket_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +182,8 @@ class _Run:
         self._events: list[tuple[float, int, int, int, int]] = []
         self._count = 0
         self._link_free = 0.0
+        # When a link without a bucket would be free: the bucket is ahead of it by its bytes.
+        self._link_due = 0.0
         # Frames past the scheduler: acknowledged evenly from when to when, and their sizes.
         self._in_flight: deque[tuple[float, float, int]] = deque()
         self._past = 0
@@ -257,7 +265,9 @@ class _Run:
             self._blocked_at = -1.0
         start = max(now, self._link_free)
         wire_bytes = size + FRAME_HEADER_BYTES
-        self._link_free = start + wire_bytes * 8e9 / link.rate_bps
+        self._link_due = max(now, self._link_due) + wire_bytes * 8e9 / link.rate_bps
+        ahead_ns = link.bucket_bytes * 8e9 / link.rate_bps
+        self._link_free = max(start + wire_bytes * 8e9 / LINE_BPS, self._link_due - ahead_ns)
         arrival = self._link_free + link.delay_ns
         self._in_flight.append((start + 2 * link.delay_ns, arrival + link.delay_ns, wire_bytes))
         self._past += wire_bytes
