@@ -260,6 +260,34 @@ class TestWriteCycleTarget:
         write(7, full)
         assert m.state.shared[TARGET] == 196608
 
+    @pytest.mark.parametrize(("wire_bytes", "target"), [(700, 1500), (699, 1000)])
+    def test_evidence_begins_at_seven_tenths_headers_included(self, wire_bytes, target):
+        m = Machine(
+            "write_cycle",
+            options={"target": 1000},
+            initial_window=2**40,
+            connection_window=2**40,
+        )
+        for stream in (1, 3):
+            m.enqueue(stream, wire_bytes - HEADER, 0)
+            m.sent(*m.next(2**20, 0), 0)
+        assert m.state.shared[TARGET] == target
+
+    def test_a_write_that_a_cancel_ended_is_no_evidence(self):
+        m = Machine(
+            "write_cycle",
+            options={"target": 1000},
+            initial_window=2**40,
+            connection_window=2**40,
+        )
+        for stream in (1, 5, 9):
+            m.enqueue(stream, 900, 0)
+            m.sent(*m.next(100, 0), 0)
+            m.cancel(stream, 0)
+            m.enqueue(stream + 2, 50, 0)
+            m.sent(*m.next(100, 0), 0)
+        assert m.state.shared[TARGET] == 1000
+
     def test_a_write_holds_the_target_with_its_frame_headers(self):
         m = Machine("write_cycle", initial_window=2**40, connection_window=2**40)
         m.enqueue(1, 10**6, 0)
