@@ -55,10 +55,14 @@ class CaptureCounts:
 def command(
     interface: str, ports: Sequence[int], buffer_kib: int, *, immediate: bool = False
 ) -> list[str]:
-    """Build tcpdump's command line: whole packets, nanoseconds, no names, to standard output."""
+    """Build tcpdump's command line: whole packets, nanoseconds, no names, to standard output.
+
+    It may give up root once it listens, as Debian's does; telling it not to (``-Z root``) crashes
+    tcpdump 4.99.4 of Ubuntu 24.04 when it writes to a file (Launchpad bug 2071891).
+    """
     argv = [
         "tcpdump", "-i", interface, "-n", "-s", "0", "-B", str(buffer_kib),
-        "--time-stamp-precision=nano", "-Z", "root", "-w", "-",
+        "--time-stamp-precision=nano", "-w", "-",
     ]  # fmt: skip
     if immediate:
         argv.append("--immediate-mode")
