@@ -15,7 +15,6 @@ from h2model.machine import BLOCKED, Machine
 
 FRAME_HEADER_BYTES = 9
 UNLIMITED_BYTES = 2**31 - 1
-
 """A window of this size, the largest there is, stands for one that never binds."""
 
 LINE_BPS = 1e10

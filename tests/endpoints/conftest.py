@@ -150,11 +150,13 @@ def after(seconds: float, action: Callable[[], None]) -> Iterator[None]:
 def capture(net: Net, tmp_path: Path) -> Iterator[Callable[[], list[Frame]]]:
     """Both directions of the connection as HTTP/2 frames, seen in the worker's namespace."""
     file = tmp_path / "wire.pcap"
-    tcpdump = net.popen(
-        "w",
-        ["tcpdump", "-i", "wv", "-U", "--immediate-mode", "-Z", "root", "-w", str(file), "tcp"],
-        stderr=subprocess.PIPE,
-    )
+    with file.open("wb") as out:
+        tcpdump = net.popen(
+            "w",
+            ["tcpdump", "-i", "wv", "-U", "--immediate-mode", "-w", "-", "tcp"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+        )
     assert tcpdump.stderr is not None
     assert b"listening" in tcpdump.stderr.readline()
 

@@ -7,6 +7,7 @@ with code 5 when a part of it dies, 130 when it is interrupted.
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from emu import isolate
 
@@ -31,9 +32,12 @@ def run() -> int:
     try:
         with open_network(build_spec(wish)) as live:
             ping = ["ping", "-n", "-i", "0.2", live.address("s0")]
-            capture = ["tcpdump", "-Z", "root", "-i", live.interface("w0"), "-w", dump]
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            children = [live.popen("w0", argv, **quiet) for argv in (ping, capture)]
+            capture = ["tcpdump", "-i", live.interface("w0"), "-w", "-"]
+            with Path(dump).open("wb") as file:
+                children = [
+                    live.popen("w0", argv, stdout=file, stderr=subprocess.DEVNULL)
+                    for argv in (ping, capture)
+                ]
             print("ready", flush=True)
             while all(child.poll() is None for child in children):
                 live.check_alive()
