@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from emu.network.tc import HtbClass, Netem, Shape
 
-# tc keeps times in ticks of 64 ns and prints rates with four digits.
+# tc prints rates with four digits or more, and times in whole microseconds, rounded down.
 _RELATIVE: Final = 1e-3
-_TICK_NS: Final = 100
+_PRINTED_NS: Final = 1100
 _UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _CLASS = re.compile(r"^class htb (\S+) .*?\brate (\d+)([KMGT]?)bit ceil (\d+)([KMGT]?)bit")
 
@@ -92,7 +92,7 @@ def _netem_mismatch(asked: Netem, found: Json | None) -> str | None:
     times = options.get("delay", {})
     for name, want in (("delay", asked.delay_ns), ("jitter", asked.jitter_ns)):
         got = round(times.get(name, 0) * 1e9)
-        if abs(got - want) > max(_TICK_NS, _RELATIVE * want):
+        if abs(got - want) > max(_PRINTED_NS, _RELATIVE * want):
             return f"{name} is {got} ns, asked for {want}"
     loss = options.get("loss-random", {}).get("loss", 0.0)
     if abs(loss - asked.loss) > max(1e-7, _RELATIVE * asked.loss):

@@ -15,7 +15,7 @@ from emu.network.measure import (
     jain_index,
     steady_goodput_bps,
 )
-from emu.network.tcp import choose_sysctls
+from emu.network.tcp import bunch_segments, choose_sysctls
 from emu.network.verify import verify
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
@@ -123,10 +123,15 @@ def test_buffers_follow_rate_and_round_trip() -> None:
     slow = choose_sysctls(TcpSpec(), 10**6, 0)
     assert slow["net/ipv4/tcp_wmem"] == "4096 65536 65536"
     fast = choose_sysctls(TcpSpec(), 10**9, 0)
-    assert fast["net/ipv4/tcp_wmem"] == "4096 1000000 1000000"
+    assert fast["net/ipv4/tcp_wmem"] == "4096 718750 718750"
     far = choose_sysctls(TcpSpec(), 10**9, 20_000_000)
-    assert far["net/ipv4/tcp_wmem"] == "4096 7000000 7000000"
+    assert far["net/ipv4/tcp_wmem"] == "4096 5031250 5031250"
     assert "net/ipv4/tcp_notsent_lowat" not in slow
+
+
+def test_segments_come_one_by_one_unless_the_link_is_fast() -> None:
+    assert [bunch_segments(rate * 10**6) for rate in (1, 100, 200, 500, 1000)] == [1, 1, 1, 4, 8]
+    assert bunch_segments(10**9, loss=0.01) == 1
 
 
 def test_what_was_asked_for_is_fixed() -> None:

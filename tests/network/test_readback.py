@@ -52,7 +52,7 @@ NETEM = {
     "refcnt": 3,
     "options": {
         "limit": 1000000,
-        "delay": {"delay": 0.005, "jitter": 0.00025, "correlation": 0},
+        "delay": {"delay": 0.005, "jitter": 0.000249, "correlation": 0},  # rounded down
         "loss-random": {"loss": 0.01, "correlation": 0},
         "ecn": False,
         "gap": 0,
