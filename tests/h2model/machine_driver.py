@@ -13,7 +13,7 @@ STREAMS = (1, 3, 5, 7, 9)
 # Options small enough for the small messages drawn here, where a discipline has any.
 SMALL = {
     "processor_sharing": {"grain": st.integers(1, 40)},
-    "round_robin": {"quantum": st.integers(1, 60)},
+    "round_robin": {"quantum": st.integers(1, 12) | st.integers(1, 60)},
     "two_visit": {"requeue_at_completion": st.integers(0, 1)},
     "write_cycle": {
         "target": st.integers(20, 300),
@@ -29,6 +29,7 @@ SMALL = {
 _stream = st.sampled_from(STREAMS)
 _operation = st.one_of(
     st.tuples(st.just("enqueue"), _stream, st.integers(1, 200), st.integers(-2, 2)),
+    st.tuples(st.just("next"), st.integers(1, 8)),
     st.tuples(st.just("next"), st.integers(1, 100)),
     st.tuples(st.just("next"), st.just(10_000)),
     st.tuples(st.just("sent"), st.booleans()),

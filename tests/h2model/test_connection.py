@@ -165,6 +165,30 @@ def test_a_stall_starts_when_something_was_blocked_not_when_the_link_fell_silent
     assert schedule.end_ns == {1: first + 3_000_000 + 1009 * 1000}
 
 
+def test_a_stall_lasts_although_more_arrives_that_may_not_be_sent():
+    plans = [
+        StreamPlan(stream=1, size_bytes=2000),
+        StreamPlan(stream=3, size_bytes=1000, ready_ns=2_000_000),
+    ]
+    schedule = predict(
+        plans,
+        SenderModel(discipline="fifo"),
+        LinkModel(rate_bps=8e6, credit_latency_ns=3_000_000),
+        ReceiverModel(window_bytes=9000, connection_window_bytes=1000, credit="half"),
+    )
+    first = 1009 * 1000
+    assert schedule.stalls[0] == (first, first + 3_000_000)
+
+
+def test_the_receiver_s_account_forgets_finished_streams():
+    receiver = ReceiverModel(window_bytes=1000, credit="half")
+    connection = Connection(SenderModel(discipline="fifo"), receiver, LinkModel(rate_bps=1e9))
+    for stream in range(1, 41, 2):
+        connection.burst([StreamPlan(stream=stream, size_bytes=3000)])
+    account = connection._account
+    assert account._received == account._granted == {}
+
+
 def test_silence_with_nothing_to_send_is_no_stall():
     plans = [
         StreamPlan(stream=1, size_bytes=1000),

@@ -120,6 +120,34 @@ def test_data_handed_over_while_the_last_of_it_is_in_the_kernel_waits_at_the_tai
     assert m.next(100, 0) == (1, 5)
 
 
+def test_a_new_message_on_a_stream_has_a_first_visit_of_its_own():
+    m = machine("two_visit", window=50)
+    m.enqueue(1, 60, 0)
+    m.enqueue(3, 10, 0)
+    assert [m.next(100, 0), m.next(100, 0)] == [(1, 50), (3, 10)]
+    m.credit(1, 30, 0)
+    assert m.next(100, 0) == (1, 10)
+    m.enqueue(1, 40, 0)  # what was decided is not yet with the kernel
+    m.enqueue(5, 10, 0)
+    assert m.next(100, 0) == (1, 20)
+    m.credit(1, 100, 0)
+    assert m.next(100, 0) == (5, 10)
+    assert m.next(100, 0) == (1, 20)
+
+
+def test_credit_that_leaves_a_window_below_zero_does_not_take_a_place_in_the_list():
+    m = machine("round_robin", window=10)
+    m.enqueue(1, 50, 0)
+    assert m.next(100, 0) == (1, 10)
+    m.credit(1, -20, 0)
+    assert m.next(100, 0) == (BLOCKED, 0)
+    m.credit(1, 15, 0)
+    m.enqueue(3, 5, 0)
+    m.credit(1, 10, 0)
+    assert m.next(100, 0) == (3, 5)
+    assert m.next(100, 0) == (1, 5)
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

@@ -276,16 +276,17 @@ class TestWriteCycleTarget:
     def test_a_write_that_a_cancel_ended_is_no_evidence(self):
         m = Machine(
             "write_cycle",
-            options={"target": 1000},
+            options={"target": 1000, "target_min": 100},
             initial_window=2**40,
             connection_window=2**40,
         )
+        later = 2 * 10**9
         for stream in (1, 5, 9):
             m.enqueue(stream, 900, 0)
             m.sent(*m.next(100, 0), 0)
             m.cancel(stream, 0)
-            m.enqueue(stream + 2, 50, 0)
-            m.sent(*m.next(100, 0), 0)
+            m.enqueue(stream + 2, 50, later)
+            m.sent(*m.next(100, later), later)
         assert m.state.shared[TARGET] == 1000
 
     def test_a_write_holds_the_target_with_its_frame_headers(self):
