@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,11 +36,6 @@ def figures(payload_bytes: int = 320_000_000, rounds: int = 3) -> list[Figure]:
             note = f"{path.stat().st_size / 1e6:.0f} MB, best of {rounds}"
             found.append(at_least(f"analysis, {name}", best, "MB/s", TARGET_MB_PER_S, note))
     return found
-
-
-def measure() -> list[dict[str, object]]:
-    """Give the figures as plain records: name, value, unit, target, met, note."""
-    return [asdict(figure) for figure in figures()]
 
 
 def _rate(path: Path, payload_bytes: int) -> float:

@@ -27,7 +27,7 @@ def main() -> int:
         for part in (_main_job, _utilisation, _twin, _network):
             print(f"{part.__name__.strip('_')} ...", flush=True)
             figures += part(Path(folder), notes)
-    figures += [Figure(**f) if isinstance(f, dict) else f for f in capture.measure()]
+    figures += capture.figures()
     return record("emu", figures, notes)
 
 

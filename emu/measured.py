@@ -231,15 +231,11 @@ def _row(
     )
 
 
-def _services(
-    seen: BurstSeen, stream: int, half: HalfStream, zero_ns: int
-) -> tuple[Service, ...]:
+def _services(seen: BurstSeen, stream: int, half: HalfStream, zero_ns: int) -> tuple[Service, ...]:
     positions = np.flatnonzero(seen.carried.data.intervals.stream == stream).tolist()
     columns = (half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), positions)
     return tuple(
-        Service(
-            start_ns=start - zero_ns, end_ns=end - zero_ns, size_bytes=size, position=position
-        )
+        Service(start_ns=start - zero_ns, end_ns=end - zero_ns, size_bytes=size, position=position)
         for start, end, size, position in zip(*columns, strict=True)
     )
 

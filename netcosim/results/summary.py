@@ -57,7 +57,9 @@ class CellSummary(_Record):
     burst_length_ns: int = Field(description="mean over valid bursts, zero to last wire end")
     goodput_bps: float = Field(description="DATA bytes of a burst over its time on the wire")
     utilisation: float = Field(description="share of the capacity measured before the run")
-    stalls: int = Field(description="visits that ended because the stream's credit did, mean a burst")
+    stalls: int = Field(
+        description="visits that ended because the stream's credit did, mean a burst"
+    )
     link_stall_ns: int = Field(description="time the link idled for lack of credit, mean a burst")
     visits: float = Field(description="service intervals a stream, mean")
     models: tuple[ModelResult, ...] = Field(description="best first")
