@@ -38,8 +38,9 @@ quietly() {
 # --- Debian packages -----------------------------------------------------------------------
 
 missing_packages() {
-  local installed name
-  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+  local installed name status=0
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null) || status=$?
+  ((status <= 1)) || refuse 3 "dpkg-query ended with $status"  # 1: it does not know one of them
   for name in "$@"; do
     [[ $'\n'$installed$'\n' == *$'\n'"installed $name"$'\n'* ]] || echo "$name"
   done
@@ -52,10 +53,11 @@ apt() {
 }
 
 ensure_packages() {
-  local missing
+  local listed missing
   command -v dpkg-query >/dev/null || refuse 3 "needs Debian 12 or 13, or Ubuntu 24.04: no dpkg here"
-  mapfile -t missing < <(missing_packages "$@")
-  ((${#missing[@]})) || return 0
+  listed=$(missing_packages "$@") || exit
+  [[ -n $listed ]] || return 0
+  mapfile -t missing <<<"$listed"
   as_root true || refuse 3 "packages are missing, and sudo does not let you install them: ${missing[*]}"
   note "installing packages: ${missing[*]}"
   quietly apt update || refuse 3 "apt-get update failed"
@@ -183,8 +185,10 @@ setup_python() {
   ) 9<"$folder"
 }
 
-# A kernel with netem, to be booted by tests where the machine's own has none. Ubuntu's has it.
+# sudo, which runs are started through; a kernel with netem, to be booted where the machine's own
+# has none. Ubuntu's has it.
 test_packages() {
+  echo sudo
   case "$(source /etc/os-release && echo "$ID") $(dpkg --print-architecture)" in
     "debian amd64") echo user-mode-linux ;;
   esac
