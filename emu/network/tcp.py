@@ -10,7 +10,7 @@ from netcosim.scenario import TcpSpec
 
 # A sender keeps about this much of its rate in the kernel: enough for a process that is late
 # by a few ms, little enough that what is past the scheduler stays small.
-SEND_BUFFER_S: Final = 0.005
+SEND_BUFFER_S: Final = 0.010
 # TCP hands segments to the queues in bunches, which leave at line speed. As many as the rate
 # brings in 0.1 ms: one up to 240 Mbit/s, eight at 1 Gbit/s, where one at a time would take a core.
 BUNCH_S: Final = 0.0001
@@ -65,7 +65,7 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
 def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
     """Memory for a sender at this rate, at least 64 KiB.
 
-    5 ms of the rate, and as much more as keeps a whole configured round trip in flight.
+    10 ms of the rate, and as much more as keeps a whole configured round trip in flight.
     """
     covered_s = SEND_BUFFER_S + round_trip_ns / 1e9 / _SURELY_FILLED
     memory = _MEMORY_PER_BYTE[bunch_segments(rate_bps) == 1]

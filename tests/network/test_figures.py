@@ -123,9 +123,9 @@ def test_buffers_follow_rate_and_round_trip() -> None:
     slow = choose_sysctls(TcpSpec(), 10**6, 0)
     assert slow["net/ipv4/tcp_wmem"] == "4096 65536 65536"
     fast = choose_sysctls(TcpSpec(), 10**9, 0)
-    assert fast["net/ipv4/tcp_wmem"] == "4096 718750 718750"
+    assert fast["net/ipv4/tcp_wmem"] == "4096 1437500 1437500"
     far = choose_sysctls(TcpSpec(), 10**9, 20_000_000)
-    assert far["net/ipv4/tcp_wmem"] == "4096 5031250 5031250"
+    assert far["net/ipv4/tcp_wmem"] == "4096 5750000 5750000"
     assert "net/ipv4/tcp_notsent_lowat" not in slow
 
 
