@@ -200,3 +200,12 @@ def wait_for(what: str, look: Callable[[], T], seconds: float = 60) -> T:
         assert time.monotonic() < deadline, f"{what} did not come in {seconds} s"
         time.sleep(0.01)
     return found
+
+
+def wait_for_line(run: Run, text: str) -> None:
+    """Read what the run tells of its progress up to this."""
+    assert run.process.stderr is not None
+    for line in run.process.stderr:
+        if text in line.decode():
+            return
+    raise AssertionError(f"the run ended before it said: {text}")

@@ -1,7 +1,7 @@
 """kill -9 of one process of a run, whichever and whenever: nothing is left, the next run works.
 
-The run is started as a person starts it, ``sudo ./dev run``. The seed is in the trials' names; KILL_SEED
-in the environment repeats one.
+The run is started as a person starts it, ``sudo ./dev run``. The seed is in the names of trials;
+KILL_SEED in the environment repeats one.
 """
 
 import os

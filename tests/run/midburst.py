@@ -1,0 +1,37 @@
+"""Finding the moment in which a run of the scenario ``slow`` is in the midst of a large burst."""
+
+from pathlib import Path
+
+from tests.run.running import Run, wait_for
+
+MORE_THAN_SMALL = 500_000
+ENDPOINT = "h2_endpoint.py"
+
+
+def processes(run: Run, word: str) -> list[int]:
+    """Members with this word in their command line, but for those that carry the run."""
+    found = run.members().items()
+    return sorted(pid for pid, line in found if word in line and "emu.run" not in line)
+
+
+def wait_for_large_burst(run: Run) -> list[int]:
+    """Both endpoints, when more has passed them than the small cell ever sends."""
+    first: dict[int, int] = {}
+
+    def look() -> list[int]:
+        ends = processes(run, ENDPOINT)
+        for pid in ends:
+            first.setdefault(pid, _received(pid))
+        moved = [_received(pid) - first[pid] > MORE_THAN_SMALL for pid in ends]
+        return ends if len(ends) == 2 and any(moved) else []
+
+    return wait_for("a large burst", look)
+
+
+def _received(pid: int) -> int:
+    """Bytes that arrived at the interfaces of a process's host."""
+    try:
+        lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
+    except OSError:
+        return 0
+    return sum(int(line.split(":")[1].split()[0]) for line in lines)
