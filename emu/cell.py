@@ -1,7 +1,8 @@
 """One cell: rounds of bursts until enough are valid, then rows and predictions."""
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,15 +15,15 @@ from emu.measured import (
     find_connection,
     known_burst,
     measured_rows,
-    see_bursts,
+    see_burst,
     window_rows,
 )
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
-from emu.predictions import predict_round
+from emu.predictions import KnownBurst, predict_round
 from emu.validity import BOUNDS, Facts, judge
 from h2model.connection import LinkModel
-from netcosim.errors import NetcosimError
+from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import Validity
@@ -97,35 +98,49 @@ class CellRunner:
             on_burst=lambda burst: self.on_burst(cell, burst),
         )
         outcome.failure = done.failure
-        try:
-            self._digest(outcome, done, attempt)
-        except NetcosimError as problem:
-            # A capture that a failed round left is of no use; the failure itself is the news.
-            outcome.failure = outcome.failure or problem
-        finally:
-            self._store(outcome, done, attempt)
+        for step in (self._digest, self._store):
+            try:
+                step(outcome, done, attempt)
+            except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001 - kept, raised later
+                # What ended the round is the news, not the capture that it left.
+                outcome.failure = outcome.failure or problem
 
     def _digest(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
-        cell = outcome.cell
         carried = self._carried(outcome, done)
-        seen = [see_bursts(each) for each in carried]
+        known: list[list[KnownBurst]] = [[] for _ in carried]
         for burst in sorted(done.facts):
-            together = [each[burst] for each in seen]
-            zero_ns = common_zero(together)
-            verdict = judge(
-                self._facts(done, together, burst),
-                cell=cell.name,
-                burst=burst,
-                attempt=attempt,
-                lossy=any(link.link.model == "fifo" for link in self.plan.net.links),
-            )
-            outcome.validity.append(verdict)
-            for each in together:
-                outcome.measured += measured_rows(cell, each, zero_ns, valid=verdict.valid)
-                outcome.windows += window_rows(cell, each, zero_ns)
-        for connection, bursts in zip(carried, seen, strict=True):
-            known = [known_burst(bursts[b], _zero(seen, b)) for b in sorted(done.facts)]
-            outcome.predicted += predict_round(cell, self.links(cell, connection.planned), known)
+            try:
+                together = [see_burst(each, burst) for each in carried]
+                zero_ns = self._measured(outcome, done, attempt, together)
+            except CaptureError:
+                if done.failure is None:
+                    raise
+                break  # the capture ended before the burst did
+            for bursts, each in zip(known, together, strict=True):
+                bursts.append(known_burst(each, zero_ns))
+        for connection, bursts in zip(carried, known, strict=True):
+            link = self.links(outcome.cell, connection.planned)
+            outcome.predicted += predict_round(outcome.cell, link, bursts)
+
+    def _measured(
+        self, outcome: CellOutcome, done: Round, attempt: int, together: Sequence[BurstSeen]
+    ) -> int:
+        """Judge one burst and add its rows; its zero on the machine's clock."""
+        cell, burst = outcome.cell, together[0].burst
+        zero_ns = common_zero(together)
+        verdict = judge(
+            self._facts(done, together, burst),
+            cell=cell.name,
+            burst=burst,
+            attempt=attempt,
+            lossy=any(link.link.model == "fifo" for link in self.plan.net.links),
+        )
+        rows = [measured_rows(cell, each, zero_ns, valid=verdict.valid) for each in together]
+        windows = [window_rows(cell, each, zero_ns) for each in together]
+        outcome.validity.append(verdict)
+        outcome.measured += itertools.chain.from_iterable(rows)
+        outcome.windows += itertools.chain.from_iterable(windows)
+        return zero_ns
 
     def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
         rate_bps = min(link.link.rate for link in self.plan.net.links)
@@ -177,7 +192,3 @@ class CellRunner:
             for index in connections:
                 outcome.captures[f"{cell} connection {index}"] = name
             path.unlink()
-
-
-def _zero(seen: Sequence[Mapping[int, BurstSeen]], burst: int) -> int:
-    return common_zero([each[burst] for each in seen])

@@ -65,16 +65,18 @@ def run_round(
 ) -> Round:
     """Run the bursts of these numbers on fresh connections.
 
-    An endpoint that dies and Ctrl-C end the round; `Round.failure` says so.
+    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so.
     """
     outcome = Round(planned=planned, logs=[{} for _ in planned])
     try:
-        with _captures(live, planned, scratch, outcome):
+        with _captures(live, planned, scratch, outcome) as captures:
             connections = _connections(live, cell, planned, tcp)
             open_connections(connections)
             try:
                 for burst in bursts:
                     _burst(live, connections, burst, expected_s, outcome)
+                    for capture in captures:
+                        capture.check_alive()
                     on_burst(burst)
             finally:
                 for connection in connections:
@@ -92,8 +94,9 @@ def port_of(planned: PlannedConnection) -> int:
 @contextlib.contextmanager
 def _captures(
     live: LiveNetwork, planned: Sequence[PlannedConnection], scratch: Path, outcome: Round
-) -> Iterator[None]:
+) -> Iterator[list[Capture]]:
     """Capture at every host that receives data, all its connections in one file."""
+    running = []
     with contextlib.ExitStack() as stack:
         for host in sorted({c.destination for c in planned}):
             path = scratch / f"{host}.pcap"
@@ -108,9 +111,10 @@ def _captures(
                     immediate=rate_bps <= IMMEDIATE_BELOW_BPS,
                 )
             )
+            running.append(capture)
             outcome.captures[host] = path
             stack.callback(functools.partial(_note_counts, outcome, host, capture))
-        yield
+        yield running
 
 
 def _note_counts(outcome: Round, host: str, capture: Capture) -> None:

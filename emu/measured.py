@@ -106,30 +106,27 @@ def find_connection(report: CaptureReport, port: int) -> ConnectionReport:
     return found[0]
 
 
-def see_bursts(carried: Carried) -> dict[int, BurstSeen]:
-    """The bursts of a connection that were logged to their end and captured whole, by number.
+def see_burst(carried: Carried, burst: int) -> BurstSeen:
+    """One burst of a connection that was logged to its end and captured whole.
 
     Raises
     ------
     CaptureError
         A tensor that the application received is not in the capture.
     """
-    streams: dict[int, dict[int, StreamReport]] = {}
+    found: dict[int, StreamReport] = {}
     for stream in carried.report.streams:
         match = _PATH.fullmatch(stream.path or "")
-        if match is not None:
-            streams.setdefault(int(match[1]), {})[int(match[2])] = stream
-    seen = {}
-    for burst, log in carried.logs.items():
-        found = streams.get(burst, {})
-        for message in log.streams:
-            if message.index not in found:
-                raise CaptureError(
-                    f"connection {log.connection}, burst {burst}: tensor {message.index}"
-                    " was received but not captured"
-                )
-        seen[burst] = BurstSeen(carried=carried, burst=burst, streams=found)
-    return seen
+        if match is not None and int(match[1]) == burst:
+            found[int(match[2])] = stream
+    log = carried.logs[burst]
+    for message in log.streams:
+        if message.index not in found:
+            raise CaptureError(
+                f"connection {log.connection}, burst {burst}: tensor {message.index}"
+                " was received but not captured"
+            )
+    return BurstSeen(carried=carried, burst=burst, streams=found)
 
 
 def known_burst(seen: BurstSeen, zero_ns: int) -> KnownBurst:

@@ -149,6 +149,20 @@ class Capture:
         """The tcpdump process."""
         return self._process
 
+    def check_alive(self) -> None:
+        """See that it still captures.
+
+        Raises
+        ------
+        CaptureError
+            tcpdump has died; the message has its own words, or how it ended.
+        """
+        code = self._process.poll()
+        if code is None:
+            return
+        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"died with code {code}"
+        raise CaptureError(f"{self._name}: {self._words() or how}")
+
     def stop(self) -> CaptureCounts:
         """Wait until the kernel's buffer is empty, end tcpdump, tell what it counted.
 
@@ -216,8 +230,7 @@ class Capture:
     def _await(self, done: Callable[[], object], seconds: float, else_: str) -> None:
         deadline = time.monotonic() + seconds
         while not done():
-            if self._process.poll() is not None:
-                raise CaptureError(f"{self._name}: {self._words() or 'it died'}")
+            self.check_alive()
             if time.monotonic() > deadline:
                 raise CaptureError(f"{self._name}: {else_} within {seconds:g} s: {self._words()}")
             time.sleep(_POLL_S / 4)

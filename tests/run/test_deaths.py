@@ -1,0 +1,100 @@
+"""A process inside the run dies in mid-burst: one line names it, and what was measured is kept."""
+
+import os
+import signal
+
+import pytest
+
+from tests.run.midburst import processes, wait_for_large_burst
+from tests.run.running import WORK, Done, finish, results, running, scenario, wait_for_line
+from tests.run.world import World
+
+pytestmark = pytest.mark.root
+SLOW = ("--scenario", scenario("slow"), "--out", "out")
+
+
+def assert_kept(world: World, done: Done, code: int, line: str, cells: list[str]) -> None:
+    assert "Traceback" not in done.err + done.out
+    assert (done.code, done.last) == (code, f"emu.run: {line}")
+    with results(world) as folder:
+        summary = folder.read_summary()
+        assert summary is not None
+        assert (summary.complete, summary.trusted) == (False, False)
+        assert summary.reasons[0] == f"ended early: {line}"
+        assert [cell.cell for cell in summary.cells] == cells
+        assert {row.cell for row in folder.read_trace()} == set(cells)
+    assert line in world.at(f"{WORK}/out/report.html").read_text()
+    assert world.changes(below=f"{WORK}/out") == set()
+
+
+@pytest.mark.parametrize(
+    ("which", "name"),
+    [(0, "h2 responder in s0"), (1, "h2 requester in w0")],
+    ids=["sender", "receiver"],
+)
+def test_an_endpoint(world: World, which: int, name: str) -> None:
+    with running(world, *SLOW) as run:
+        ends = wait_for_large_burst(run)
+        os.kill(ends[which], signal.SIGKILL)  # the responder is started first
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert_kept(world, done, 5, f"{name}: killed by SIGKILL", ["small/h2"])
+
+
+def test_an_endpoint_after_a_burst_of_its_cell(world: World) -> None:
+    with running(world, *SLOW) as run:
+        wait_for_line(run, "large/h2: burst 0 done")
+        os.kill(processes(run, "h2_endpoint.py")[0], signal.SIGKILL)
+        done = finish(run)
+    line = "h2 responder in s0: killed by SIGKILL"
+    assert_kept(world, done, 5, line, ["small/h2", "large/h2"])
+
+
+def test_tcpdump(world: World) -> None:
+    with running(world, *SLOW) as run:
+        wait_for_large_burst(run)
+        (tcpdump,) = processes(run, "tcpdump")
+        os.kill(tcpdump, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert_kept(world, done, 7, "tcpdump on w0-eth0: killed by SIGKILL", ["small/h2"])
+
+
+def test_tcpdump_after_a_burst_of_its_cell(world: World) -> None:
+    with running(world, *SLOW) as run:
+        wait_for_line(run, "large/h2: burst 0 done")
+        wait_for_large_burst(run)
+        (tcpdump,) = processes(run, "tcpdump")
+        os.kill(tcpdump, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    line = "tcpdump on w0-eth0: killed by SIGKILL"
+    assert_kept(world, done, 7, line, ["small/h2", "large/h2"])
+    with results(world) as folder:
+        assert {r.burst for r in folder.read_trace() if r.cell == "large/h2"} == {0}
+
+
+@pytest.mark.parametrize("host", ["s0", "w0"])
+def test_the_shell_that_holds_a_host(world: World, host: str) -> None:
+    with running(world, *SLOW) as run:
+        wait_for_large_burst(run)
+        (shell,) = processes(run, f"mininet:{host}")
+        os.kill(shell, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert_kept(world, done, 4, f"{host}: its Mininet shell died", ["small/h2"])
+
+
+def test_the_run_itself(world: World) -> None:
+    """Nobody is left to say anything; what was written before is whole."""
+    with running(world, *SLOW) as run:
+        wait_for_large_burst(run)
+        inner = max(pid for pid, line in run.members().items() if "-m emu.run" in line)
+        os.kill(inner, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert done.code == 128 + signal.SIGKILL
+    with results(world) as folder:
+        assert folder.read_scenario().name == "slow"
+        assert folder.read_summary() is None
+    assert world.changes(below=f"{WORK}/out") == set()
