@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from emu.endpoints.pairing import send_limit_bytes
 from emu.network.measure import Measured, PathMeasured
 from emu.plan import PlannedConnection
 from h2model.connection import LinkModel
@@ -35,12 +36,12 @@ def link_model(
         sum(c.destination == planned.destination for c in connections),
     )
     one_way_ns = path.round_trip_median_ns // 2
-    ours = cell.transport.sender == "h2" and tcp.send_buffer is not None
+    limit = send_limit_bytes(cell.transport, tcp) if cell.transport.sender == "h2" else None
     return LinkModel(
         rate_bps=rate / sharing,
         delay_ns=one_way_ns,
         credit_latency_ns=one_way_ns + HANDLING_NS,
-        past_bytes=tcp.send_buffer if ours and tcp.send_buffer else path.queued_bytes,
+        past_bytes=limit or path.queued_bytes,
         bucket_bytes=bucket_bytes,
     )
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import emu.remote
 from emu.endpoints.transports import load
+from h2model.candidates import DEFAULT_FRAME_BYTES
+from h2model.connection import FRAME_HEADER_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Direction, TcpSpec, TransportSpec
 
@@ -77,7 +79,7 @@ def pair(
             "mode": direction,
             "address": answers.address,
             "port": port,
-            "tcp": _tcp(tcp),
+            "tcp": _tcp(spec, tcp),
         }
         return _end(spec, place, config, sends=sends)
 
@@ -143,10 +145,24 @@ def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bo
     )
 
 
-def _tcp(tcp: TcpSpec) -> dict[str, Any]:
+def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
+    """What our own sender keeps past its scheduler at most: the send buffer, to a half frame.
+
+    Room for a frame then comes half a frame's time after a whole one was acknowledged, and so
+    never at the moment at which the credit that this frame gave arrives: what is decided does not
+    depend on which of the two is first.
+    """
+    if tcp.send_buffer is None:
+        return None
+    frame = (spec.frame_size or DEFAULT_FRAME_BYTES) + FRAME_HEADER_BYTES
+    return max(1, tcp.send_buffer // frame) * frame + frame // 2
+
+
+def _tcp(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
+    ours = spec.sender == "h2"
     return {
         "congestion_control": tcp.congestion_control,
-        "send_buffer_bytes": tcp.send_buffer,
+        "send_buffer_bytes": send_limit_bytes(spec, tcp) if ours else tcp.send_buffer,
         "receive_buffer_bytes": tcp.receive_buffer,
         "notsent_lowat_bytes": tcp.notsent_lowat,
     }

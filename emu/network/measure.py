@@ -4,6 +4,7 @@ Goodput is taken at the receiver over a steady window, start-up excluded. HTB co
 1514 bytes of which TCP with timestamps carries 1448: 0.9564 of the rate is the most there is.
 """
 
+import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +21,9 @@ from topo.share import max_min_bps
 from topo.spec import NetLink
 
 PAYLOAD_BYTES: Final = 1448
-_ONE_PATH_S: Final = 0.8
+_ONE_PATH_S: Final = 0.5
+_AGREEMENT: Final = 0.001
+_MOST_READINGS: Final = 6
 _LEAST_S: Final = 0.25
 _LEAST_FRAMES: Final = 100
 _ROUND_TRIPS_S: Final = 0.1
@@ -153,7 +156,9 @@ def _measure_path(
     seconds = _duration_s(path, count)
     with asking(live, server, worker) as ask:
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
-        down, up, both = (ask({"do": do, "seconds": seconds}) for do in ("down", "up", "both"))
+        down, down_bps = _steady(ask, "down", seconds)
+        _, up_bps = _steady(ask, "up", seconds)
+        both = ask({"do": "both", "seconds": seconds})
     queued = down["sender"]["queued_bytes"] or [0]
     return PathMeasured(
         server=server,
@@ -162,8 +167,8 @@ def _measure_path(
         rate_bps=rate,
         loss=_loss(path),
         expected_bps=expected_goodput_bps(rate),
-        down_bps=steady_goodput_bps(down["samples"]),
-        up_bps=steady_goodput_bps(up["samples"]),
+        down_bps=down_bps,
+        up_bps=up_bps,
         both_down_bps=steady_goodput_bps(both["down"]["samples"]),
         both_up_bps=steady_goodput_bps(both["up"]["samples"]),
         round_trip_min_ns=min(trips),
@@ -172,6 +177,23 @@ def _measure_path(
         queued_max_bytes=max(queued),
         congestion_control=down["sender"]["congestion_control"],
     )
+
+
+def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json, int]:
+    """Read one way's goodput until two readings agree; the higher of those, and its answer.
+
+    A processor taken away for a moment lowers a reading and never raises it, so where no two
+    agree the highest stands.
+    """
+    readings: list[tuple[int, Json]] = []
+    while len(readings) < _MOST_READINGS:
+        answer = ask({"do": way, "seconds": seconds})
+        readings.append((steady_goodput_bps(answer["samples"]), answer))
+        readings.sort(key=lambda reading: -reading[0])
+        for (high, found), (low, _) in itertools.pairwise(readings):
+            if high - low <= _AGREEMENT * high:
+                return found, high
+    return readings[0][1], readings[0][0]
 
 
 def _measure_share(live: LiveNetwork, server: str, log: Callable[[str], None]) -> ShareMeasured:
