@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ from netcosim.cli import (
     read_options,
     run_main,
 )
-from netcosim.errors import InterruptedRunError, UntrustedResultError
+from netcosim.errors import InterruptedRunError, ScenarioError, UntrustedResultError
 from netcosim.policies import order_names, placement_names
 from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder, default_path
@@ -58,7 +59,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(Console(), sorted(builtin))
         return 0
-    plan = make_plan(choose_scenario(options, builtin, DEFAULT))
+    plan = _plan(options, builtin)
     if options.plan:
         Console(highlight=False).print("\n".join(describe(plan)), markup=False)
         return 0
@@ -67,6 +68,15 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     check_kernel(plan.net, plan.scenario.cluster.tcp)
     return _run(plan, options, site, arguments)
+
+
+def _plan(options: Options, builtin: Mapping[str, Traversable]) -> Plan:
+    """The plan of the scenario asked for; what does not go together is told with its file."""
+    scenario = choose_scenario(options, builtin, DEFAULT)
+    try:
+        return make_plan(scenario)
+    except ScenarioError as problem:
+        raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
 
 
 def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]) -> int:

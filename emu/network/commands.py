@@ -16,6 +16,7 @@ _TIMEOUT_S: Final = 30
 _TOOLS: Final = {
     "tc": "iproute2",
     "ip": "iproute2",
+    "tcpdump": "tcpdump",
     "ethtool": "ethtool",
     "mnexec": "mininet",
     "ifconfig": "net-tools",

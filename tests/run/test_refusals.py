@@ -1,0 +1,137 @@
+"""What is refused is refused with one line, its exit code, and before anything is touched."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from emu.network.kernel import probe_kernel
+from tests.run.running import DIRECT, WORK, run_to_end, scenario
+from tests.run.world import ROOT, World
+
+pytestmark = pytest.mark.root
+NOBODY = (
+    *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+    # Python may be installed below root's home.
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
+)
+TINY = Path(scenario("tiny")).read_text()
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "message"),
+    [
+        ("repetitions", "repetition", "repetition: 1: unknown key"),
+        ('"64KiB"', '"-64KiB"', 'transport[0].window: "-64KiB": must be >= 0'),
+        ('"100mbit"', '"100"', 'cluster.link.rate: "100": has no unit; must be a rate such as'),
+        ('"100mbit"', "100", 'cluster.link.rate: 100: must be text with a unit, such as "100mbit"'),
+        ("two_visit", "three", 'transport[h2].discipline: unknown discipline "three"; allowed: '),
+        ('sender = "grpc"', 'sender = "quic"', 'transport[grpc].sender: "quic": must be one of '),
+        ('"pair"', '"ring"', 'cluster.topology: "ring": unknown topology; allowed: pair, '),
+        ("[cluster]", "[cluster", "not TOML: "),
+    ],
+)
+def test_a_wrong_scenario(world: World, was: str, becomes: str, message: str) -> None:
+    assert was in TINY
+    world.at(f"{WORK}/wrong.toml").write_text(TINY.replace(was, becomes, 1))
+    done = run_to_end(world, "--scenario", "wrong.toml", "--out", "out")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert done.err.startswith(f"emu.run: wrong.toml: {message}")
+    assert world.changes() == {f"{WORK}/wrong.toml"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--scenari", "x"), "unrecognized arguments: --scenari x (see --help)"),
+        (("--scenario", "gone.toml"), "gone.toml: can't be read: No such file or directory"),
+        (("--scenario", "nobody"), '--scenario: "nobody": must be a file or one of: default'),
+        (("--repetitions", "0"), "command line: repetitions: 0: must be >= 1"),
+    ],
+)
+def test_a_wrong_option(world: World, arguments: tuple[str, ...], message: str) -> None:
+    done = run_to_end(world, *arguments)
+    assert (done.code, done.out, done.err) == (2, "", f"emu.run: {message}\n")
+    assert world.changes() == set()
+
+
+def test_without_root(world: World) -> None:
+    done = run_to_end(world, "--scenario", scenario("tiny"), command=(*NOBODY, *DIRECT))
+    line = "emu.run: the emulation needs root: start it with sudo\n"
+    assert (done.code, done.out, done.err) == (3, "", line)
+    assert world.changes() == set()
+
+
+@pytest.mark.parametrize("option", ["--plan", "--list", "--help"])
+def test_what_touches_nothing_needs_no_root(world: World, option: str) -> None:
+    done = run_to_end(world, "--scenario", scenario("tiny"), option, command=(*NOBODY, *DIRECT))
+    assert (done.code, done.err) == (0, "")
+    assert {"--plan": "three/grpc", "--list": "mixed8", "--help": "exit codes"}[option] in done.out
+    assert world.changes() == set()
+
+
+def test_dev_without_root_or_sudo(world: World) -> None:
+    path = path_without(world, "sudo")
+    world.shell(f"{ROOT}/dev setup")
+    world.forget_changes()
+    dev = ("env", f"PATH={path}", *NOBODY, str(ROOT / "dev"), "run")
+    done = run_to_end(world, "--scenario", scenario("tiny"), command=dev)
+    line = "dev: needs root, and there is no sudo; run it as root\n"
+    assert (done.code, done.out, done.err) == (3, "", line)
+    assert world.changes() == set()
+
+
+@pytest.mark.parametrize(
+    ("tool", "package"),
+    [("tcpdump", "tcpdump"), ("tc", "iproute2"), ("mnexec", "mininet"), ("brctl", "bridge-utils")],
+)
+def test_a_missing_tool(world: World, tool: str, package: str) -> None:
+    command = ("env", f"PATH={path_without(world, tool)}", *DIRECT)
+    done = run_to_end(world, "--scenario", scenario("tiny"), command=command)
+    line = f"emu.run: {tool} is missing: install the package {package}\n"
+    assert (done.code, done.out, done.err) == (3, "", line)
+    assert world.changes(below="/home/u/bin") == set()
+
+
+def path_without(world: World, missing: str) -> str:
+    """A folder with everything that can be called, but for one program."""
+    folder = world.at("/home/u/bin")
+    folder.mkdir()
+    folders = [Path(name) for name in (*os.get_exec_path(), "/usr/sbin", "/sbin")]
+    for place in folders:
+        for program in place.iterdir() if place.is_dir() else ():
+            link = folder / program.name
+            if program.name != missing and not link.is_symlink():
+                link.symlink_to(program)
+    world.forget_changes()
+    return "/home/u/bin"
+
+
+def test_delay_where_the_kernel_has_no_netem(world: World) -> None:
+    """Refused with the reason; a kernel that has netem runs it."""
+    text = TINY.replace('rate = "100mbit"', 'rate = "100mbit"\ndelay = "5ms"')
+    world.at(f"{WORK}/long.toml").write_text(text)
+    done = run_to_end(world, "--scenario", "long.toml", "--out", "out")
+    if probe_kernel().has("netem"):
+        assert done.code in (0, 1), done.err
+        return
+    assert (done.code, done.out, len(done.err.splitlines())) == (3, "", 1)
+    wish = "link link (delay 5ms, jitter 0ns, loss 0)"
+    assert done.err.startswith(f"emu.run: {wish} needs netem, which this kernel lacks: tc qdisc ")
+    assert world.changes() == {f"{WORK}/long.toml"}
+
+
+def test_a_container_that_forbids_namespaces(world: World) -> None:
+    drop = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
+    done = run_to_end(world, "--scenario", scenario("tiny"), command=(*drop, *DIRECT))
+    assert (done.code, done.out) == (3, "")
+    assert done.err == (
+        "emu.run: private namespaces: Operation not permitted;"
+        " the emulation can't be kept apart from the host\n"
+    )
+    assert world.changes() == set()
+
+
+def test_the_interpreter_is_the_one_of_the_suite() -> None:
+    assert DIRECT[2] == sys.executable
