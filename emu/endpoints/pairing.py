@@ -146,7 +146,7 @@ def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bo
 
 
 def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
-    """What our own sender keeps past its scheduler at most: the send buffer, to a half frame.
+    """What our own sender keeps past its scheduler at most: the send buffer, down to a half frame.
 
     Room for a frame then comes half a frame's time after a whole one was acknowledged, and so
     never at the moment at which the credit that this frame gave arrives: what is decided does not
@@ -155,7 +155,8 @@ def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
     if tcp.send_buffer is None:
         return None
     frame = (spec.frame_size or DEFAULT_FRAME_BYTES) + FRAME_HEADER_BYTES
-    return max(1, tcp.send_buffer // frame) * frame + frame // 2
+    whole_frames = (tcp.send_buffer - frame // 2) // frame
+    return whole_frames * frame + frame // 2 if whole_frames > 0 else tcp.send_buffer
 
 
 def _tcp(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
