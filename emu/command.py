@@ -1,5 +1,6 @@
 """What ``emu.run`` does: options, privileges, exit codes; the rest is `emu.session`."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -64,8 +65,13 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         Console(highlight=False).print("\n".join(describe(plan)), markup=False)
         return 0
     isolate.ensure_isolated([sys.executable, "-m", "emu.run", *arguments])
-    # Other programs of this machine must not take the processor from a burst.
-    os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+    site.spare = isolate.lasting_dir()
+    # matplotlib's cache of fonts would be root's, and left in the results folder by a kill -9.
+    os.environ["MPLCONFIGDIR"] = str(isolate.scratch_dir())
+    # Other programs of this machine must not take the processor from a burst. In a container that
+    # forbids it, the bounds of a valid burst will tell.
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     check_kernel(plan.net, plan.scenario.cluster.tcp)
     return _run(plan, options, site, arguments)
 

@@ -9,6 +9,7 @@ tmpfs that only its own mount namespace sees.
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ SCRATCH: Final = Path("/proc/driver")
 # One Ctrl-C reaches us from the terminal and again through the processes above.
 _SAME_INTERRUPTION_S: Final = 0.5
 
+_OUTSIDE: Final = "NETCOSIM_TMPDIR"
 _PROJECT: Final = Path(__file__).resolve().parent.parent
 _last_interruption = float("-inf")
 
@@ -53,6 +55,7 @@ def ensure_isolated(command: Sequence[str]) -> None:
     if os.geteuid() != 0:
         raise EnvironmentRefusedError("the emulation needs root: start it with sudo")
     script = namespace_init.__file__
+    os.environ[_OUTSIDE] = tempfile.gettempdir()
     sys.stdout.flush()
     sys.stderr.flush()
     # Signals wait until somebody is ready for them: _orderly_interruption.
@@ -80,6 +83,11 @@ def scratch_dir() -> Path:
     if os.environ.get(namespace_init.ISOLATED) is None:
         raise EnvironmentRefusedError("scratch space exists only inside the run's own namespaces")
     return SCRATCH
+
+
+def lasting_dir() -> Path:
+    """The folder for temporary files that was in use outside; it outlives the run."""
+    return Path(os.environ.get(_OUTSIDE) or tempfile.gettempdir())
 
 
 def _orderly_interruption() -> None:

@@ -22,9 +22,13 @@ TRACEBACK: Final = "traceback.txt"
 
 @dataclass(slots=True)
 class CrashSite:
-    """Where a traceback goes; a command sets `folder` once it has a results folder."""
+    """Where a traceback goes; a command sets `folder` once it has a results folder.
+
+    Before that it is a file in `spare`, by default the folder for temporary files.
+    """
 
     folder: Path | None = None
+    spare: Path | None = None
 
 
 def guarded(main: Callable[[CrashSite], int], prog: str) -> int:
@@ -42,7 +46,7 @@ def guarded(main: Callable[[CrashSite], int], prog: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOBODY_READS
     except Exception as problem:  # noqa: BLE001  # the last line of defence
-        where = _keep_traceback(problem, prog, site.folder)
+        where = _keep_traceback(problem, prog, site)
         what = f"{type(problem).__name__}: {problem}"
         return _end(prog, f"this is a bug: {what} (see {where})", NetcosimError.exit_code)
     return code
@@ -59,17 +63,17 @@ def _end(prog: str, message: str, code: int) -> int:
     return code
 
 
-def _keep_traceback(problem: Exception, prog: str, folder: Path | None) -> Path:
+def _keep_traceback(problem: Exception, prog: str, site: CrashSite) -> Path:
     text = "".join(traceback.format_exception(problem))
     owner = calling_user(os.environ, os.geteuid())
-    if folder is not None:
+    if site.folder is not None:
         try:
-            with ResultsFolder.open(folder, owner) as results:
+            with ResultsFolder.open(site.folder, owner) as results:
                 results.write(TRACEBACK, text.encode(errors="replace"))
-            return folder / TRACEBACK
+            return site.folder / TRACEBACK
         except StorageError:
             pass  # a temporary file still may do
-    descriptor, name = tempfile.mkstemp(prefix=f"{prog}-", suffix=f"-{TRACEBACK}")
+    descriptor, name = tempfile.mkstemp(f"-{TRACEBACK}", f"{prog}-", site.spare)
     with os.fdopen(descriptor, "w", errors="replace") as file:
         file.write(text)
         if owner is not None:

@@ -81,6 +81,11 @@ class Run:
             else:
                 self.namespaces[name] = held
 
+    def seen_namespaces(self) -> set[str]:
+        """The private namespaces that members are in, or were."""
+        self.members()
+        return set(self.namespaces)
+
     def wait_gone(self, seconds: float = 30) -> dict[int, str]:
         """Members that are still there when the time is up."""
         deadline = time.monotonic() + seconds

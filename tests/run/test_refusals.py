@@ -1,7 +1,7 @@
 """What is refused is refused with one line, its exit code, and before anything is touched."""
 
 import os
-import sys
+import re
 from pathlib import Path
 
 import pytest
@@ -133,5 +133,26 @@ def test_a_container_that_forbids_namespaces(world: World) -> None:
     assert world.changes() == set()
 
 
-def test_the_interpreter_is_the_one_of_the_suite() -> None:
-    assert DIRECT[2] == sys.executable
+def test_a_container_that_forbids_a_higher_priority_is_good_enough(world: World) -> None:
+    drop = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
+    arguments = ("--scenario", scenario("tiny"), "--out", "out")
+    done = run_to_end(world, *arguments, command=(*drop, *DIRECT))
+    assert done.code in (0, 1), done.err
+
+
+def test_a_bug_before_there_is_a_results_folder_leaves_its_traceback(world: World) -> None:
+    path = path_without(world, "tc")
+    program = world.at(f"{path}/tc")
+    program.write_text("no program")
+    program.chmod(0o755)
+    command = ("env", f"PATH={path}", "TMPDIR=/var/tmp", *DIRECT)
+    done = run_to_end(world, "--scenario", scenario("tiny"), command=command)
+    assert (done.code, done.out) == (70, "")
+    told = re.fullmatch(
+        r"emu\.run: this is a bug: OSError: \[Errno 8\] Exec format error: 'tc'"
+        r" \(see (/var/tmp/emu\.run-\w+-traceback\.txt)\)\n",
+        done.err,
+    )
+    assert told, done.err
+    assert "Exec format error" in world.at(told[1]).read_text()
+    assert world.changes(below=path) == {told[1]}
