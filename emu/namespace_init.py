@@ -35,7 +35,7 @@ ISOLATED = "NETCOSIM_ISOLATED"
 
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _CLONE_NEWPID, _CLONE_NEWNET = 0x20000000, 0x40000000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 1 << 18
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 1 << 18
 _PR_SET_PDEATHSIG = 1
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -73,7 +73,7 @@ def _init(watched: list[int], scratch: str, command: list[str], before: str) -> 
         os._exit(_KILLED)
     try:
         _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-        _mount("sysfs", "/sys", "sysfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+        _mount_sysfs()
         size_kib = int(_available_kib() * _SCRATCH_SHARE)
         _mount("netcosim", scratch, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size_kib}k,mode=0755")
         _loopback_up()
@@ -224,6 +224,20 @@ def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> N
     if done != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"mount: {os.strerror(number)}", target)
+
+
+def _mount_sysfs() -> None:
+    """Show the interfaces of the new network namespace; the cgroups stay those of the host.
+
+    They tell whether the run was throttled.
+    """
+    cgroups = None
+    with contextlib.suppress(OSError):
+        cgroups = os.open("/sys/fs/cgroup", os.O_PATH | os.O_DIRECTORY)
+    _mount("sysfs", "/sys", "sysfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    if cgroups is not None:
+        _mount(f"/proc/self/fd/{cgroups}", "/sys/fs/cgroup", "", _MS_BIND | _MS_REC)
+        os.close(cgroups)
 
 
 def _available_kib() -> int:

@@ -26,11 +26,15 @@ class ProcessorClock:
     throttled_ns: int
 
     @classmethod
-    def read(cls) -> Self:
+    def read(cls, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> Self:
         """Read the kernel's counters."""
-        first = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
+        first = (proc / "stat").read_text(encoding="ascii").splitlines()[0]
         ticks = [int(word) for word in first.split()[1:]]
-        return cls(total=sum(ticks[:_ACCOUNTED]), steal=ticks[_STEAL], throttled_ns=_throttled_ns())
+        return cls(
+            total=sum(ticks[:_ACCOUNTED]),
+            steal=ticks[_STEAL],
+            throttled_ns=_throttled_ns(proc, cgroups),
+        )
 
     def since(self, earlier: "ProcessorClock") -> ProcessorShare:
         """What happened since an earlier reading."""
@@ -41,19 +45,23 @@ class ProcessorClock:
         )
 
 
-def _throttled_ns() -> int:
-    """Throttling of the cgroup this process is in; 0 where nothing is accounted."""
-    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+def _throttled_ns(proc: Path, cgroups: Path) -> int:
+    """Throttling of the cgroup this process is in; 0 where nothing is accounted.
+
+    Where a container shows its own cgroup as the top one, the path is not to be found below it.
+    """
+    for line in (proc / "self" / "cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            stat, key, unit = Path("/sys/fs/cgroup", path.lstrip("/")), "throttled_usec", 1000
+            top, key, unit = cgroups, "throttled_usec", 1000
         elif "cpu" in controllers.split(","):
-            stat, key, unit = Path("/sys/fs/cgroup/cpu", path.lstrip("/")), "throttled_time", 1
+            top, key, unit = cgroups / "cpu", "throttled_time", 1
         else:
             continue
-        found = _field(stat / "cpu.stat", key)
-        if found is not None:
-            return found * unit
+        for folder in (top / path.lstrip("/"), top):
+            found = _field(folder / "cpu.stat", key)
+            if found is not None:
+                return found * unit
     return 0
 
 
