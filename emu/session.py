@@ -81,6 +81,7 @@ class Session:
                 cell,
                 planned,
                 self.plan.connections(cell),
+                self.plan.net,
                 tcp,
                 bucket_bytes=live.bucket_bytes(slowest.name),
             )
@@ -140,8 +141,6 @@ class Session:
             for key, link in self.models.items()
             if key.startswith(f"{cell.name} connection ")
         ]
-        sources = {c.source for c in self.plan.connections(cell)}
-        share = sum(rates) if len(sources) == 1 or len(rates) == 1 else max(rates, default=0.0)
         return CellFacts(
             workload=cell.workload.name,
             transport=cell.transport.name,
@@ -151,7 +150,7 @@ class Session:
             flow_control=cell.transport.flow_control,
             window_bytes=cell.window_bytes,
             configured_discipline=cell.transport.discipline,
-            capacity_bps=share,
+            capacity_bps=sum(rates),
             invalid_bursts=sum(not v.valid for v in outcome.validity),
         )
 
