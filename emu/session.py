@@ -166,6 +166,7 @@ class Session:
             versions=versions(),
             network=self.network,
             links=[] if self.measured is None else [asdict(p) for p in self.measured.paths],
+            shares=[] if self.measured is None else [asdict(s) for s in self.measured.shares],
             models=self.models,
             predictions_sha256=predictions_sha256,
             bounds={key: float(value) for key, value in asdict(BOUNDS).items()},

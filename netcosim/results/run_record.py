@@ -45,6 +45,9 @@ class RunRecord(_Record):
     versions: dict[str, str] = Field(description="of the project and the libraries that matter")
     network: dict[str, Any] = Field(description="what was set and read back of the network")
     links: list[dict[str, Any]] = Field(description="what each path delivered before the run")
+    shares: list[dict[str, Any]] = Field(
+        description="how the workers shared each server's links when all pulled at once"
+    )
     models: dict[str, Any] = Field(description="parameters given to the models, by cell")
     predictions_sha256: str | None = Field(description="of predictions.parquet")
     bounds: dict[str, float] = Field(description="the bounds of a valid burst")

@@ -174,6 +174,7 @@ def run_record(cases: tuple[Case, ...] = (), predictions_sha256: str | None = No
         host={"kernel": "6.1.0", "processors": 2},
         versions={"netcosim": "0.1.0", "grpcio": "1.85.1"},
         network={"congestion_control": "cubic"},
+        shares=[],
         links=[
             {
                 "path": "server1 to worker1",
