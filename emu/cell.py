@@ -133,7 +133,7 @@ class CellRunner:
             cell=cell.name,
             burst=burst,
             attempt=attempt,
-            lossy=any(link.link.model == "fifo" for link in self.plan.net.links),
+            lossy=self.plan.lossy,
         )
         rows = [measured_rows(cell, each, zero_ns, valid=verdict.valid) for each in together]
         windows = [window_rows(cell, each, zero_ns) for each in together]

@@ -77,6 +77,12 @@ class Plan:
         return max((bits / rates[name] for name, bits in load_bits.items()), default=0.0)
 
     @property
+    def lossy(self) -> bool:
+        """Whether some link drops or reorders packets because it was asked to."""
+        links = [each.link for each in self.net.links]
+        return any(link.model == "fifo" or link.loss or link.jitter for link in links)
+
+    @property
     def expected_s(self) -> float:
         """Rough wall time of the whole run."""
         bursts = sum(self.burst_seconds(cell) + 0.3 for cell in self.cells)

@@ -54,8 +54,8 @@ def judge(
 ) -> Validity:
     """Hold a burst's facts against the bounds.
 
-    `lossy` is set for links whose bounded queue drops by design: there, drops and retransmissions
-    are part of what is measured.
+    `lossy` is set for links that drop or reorder by design, in a bounded queue or because loss or
+    jitter was asked for: there, drops and retransmissions are part of what is measured.
     """
     reasons = list(facts.problems)
     if facts.steal > bounds.steal:

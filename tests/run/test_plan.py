@@ -1,0 +1,208 @@
+"""What a scenario comes to: connections, load, shares; and the link that the models are given."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emu.calibration import HANDLING_NS, fair_share, link_model, path_of
+from emu.network.measure import Measured, PathMeasured
+from emu.plan import GOODPUT_SHARE, Plan, describe, make_plan
+from emu.session import resolved_tcp
+from netcosim.errors import ScenarioError
+from netcosim.scenario import TcpSpec, build_scenario
+
+H2 = {
+    "name": "h2",
+    "sender": "h2",
+    "receiver": "h2",
+    "discipline": "fifo",
+    "flow_control": False,
+}
+GRPC = {"name": "grpc", "sender": "grpc", "receiver": "grpc"}
+
+
+def plan(
+    *,
+    direction: str = "pull",
+    sizes: Sequence[str] = ("600kB", "300kB", "100kB"),
+    transports: Sequence[Mapping[str, Any]] = (H2,),
+    **cluster: Any,
+) -> Plan:
+    tensors = [{"name": f"t{i}", "size": size} for i, size in enumerate(sizes)]
+    return make_plan(
+        build_scenario(
+            {
+                "name": "planned",
+                "cluster": {"link": {"rate": "100mbit"}, **cluster},
+                "workload": [{"name": "w", "tensors": tensors, "direction": direction}],
+                "transport": list(transports),
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("direction", "ends"),
+    [("pull", ("s0", "w0")), ("pull-back", ("w0", "s0")), ("push", ("w0", "s0"))],
+)
+def test_who_sends(direction: str, ends: tuple[str, str]) -> None:
+    made = plan(direction=direction)
+    (connection,) = made.connections(made.cells[0])
+    assert (connection.source, connection.destination) == ends
+    assert (connection.server, connection.worker) == ("s0", "w0")
+
+
+def test_every_worker_meets_every_server_that_holds_a_tensor() -> None:
+    made = plan(topology="star", servers=4, workers=2)  # three tensors: one server holds none
+    connections = made.connections(made.cells[0])
+    assert [c.index for c in connections] == list(range(6))
+    assert len({(c.server, c.worker) for c in connections}) == 6
+    for worker in ("w0", "w1"):
+        messages = [m.tensor for c in connections if c.worker == worker for m in c.messages]
+        assert sorted(messages) == ["t0", "t1", "t2"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "bits"),
+    [
+        ({}, 8e6),
+        ({"topology": "star", "workers": 3}, 24e6),  # all of it crosses the server's link
+        ({"topology": "star", "servers": 2}, 8e6),  # all of it crosses the worker's link
+        ({"topology": "racks", "servers": 2, "workers": 3}, 24e6),  # ... and the uplink
+    ],
+)
+def test_a_burst_takes_as_long_as_its_busiest_link(cluster: dict[str, Any], bits: float) -> None:
+    made = plan(**cluster)
+    assert made.burst_seconds(made.cells[0]) == pytest.approx(bits / (100e6 * GOODPUT_SHARE))
+    assert made.expected_s > made.burst_seconds(made.cells[0])
+
+
+def test_the_slow_link_of_unequal_workers_counts() -> None:
+    made = plan(topology="star", workers=2, links={"w1": {"rate": "10mbit"}})
+    assert made.burst_seconds(made.cells[0]) == pytest.approx(8e6 / (10e6 * GOODPUT_SHARE))
+
+
+@pytest.mark.parametrize("direction", ["pull", "pull-back", "push"])
+@pytest.mark.parametrize(
+    ("cluster", "shares"),
+    [
+        ({}, {1.0}),
+        ({"topology": "star", "workers": 4}, {0.25}),
+        ({"topology": "star", "servers": 2, "workers": 3}, {1 / 3}),
+        ({"topology": "star", "servers": 3, "workers": 2}, {1 / 3}),
+        ({"topology": "racks", "servers": 2, "workers": 2}, {0.25}),  # four cross the uplink
+        # The slow worker fills its own link; the fast one gets what is left of the server's.
+        (
+            {"topology": "star", "workers": 2, "links": {"w1": {"rate": "20mbit"}}},
+            {0.8, 1.0},
+        ),
+    ],
+)
+def test_shares_are_max_min_fair(
+    cluster: dict[str, Any], shares: set[float], direction: str
+) -> None:
+    made = plan(direction=direction, **cluster)
+    connections = made.connections(made.cells[0])
+    found = {round(fair_share(made.net, c, connections), 6) for c in connections}
+    assert found == {round(share, 6) for share in shares}
+
+
+def measured(*pairs: tuple[str, str]) -> Measured:
+    paths = [
+        PathMeasured(
+            server=server,
+            worker=worker,
+            links=(),
+            rate_bps=100_000_000,
+            loss=0.0,
+            expected_bps=95_640_686,
+            down_bps=95_000_000 + i,
+            up_bps=94_000_000 + i,
+            both_down_bps=93_000_000,
+            both_up_bps=93_000_000,
+            round_trip_min_ns=20_000,
+            round_trip_median_ns=60_000,
+            queued_bytes=70_000,
+            queued_max_bytes=90_000,
+            congestion_control="cubic",
+        )
+        for i, (server, worker) in enumerate(pairs)
+    ]
+    return Measured(paths=tuple(paths), shares=(), steal=0.0, idle=1.0)
+
+
+@pytest.mark.parametrize(
+    ("direction", "rate_bps"), [("pull", 95e6), ("pull-back", 94e6), ("push", 94e6)]
+)
+def test_the_models_link_is_the_measured_one_of_the_datas_direction(
+    direction: str, rate_bps: float
+) -> None:
+    made = plan(direction=direction, transports=[GRPC, H2])
+    for cell, past_bytes in zip(made.cells, (70_000, None), strict=True):
+        connections = made.connections(cell)
+        tcp = TcpSpec.model_construct(send_buffer=100_000)
+        link = link_model(
+            measured(("s0", "w0")), cell, connections[0], connections, made.net, tcp, 25_000
+        )
+        assert link.rate_bps == rate_bps
+        assert (link.delay_ns, link.credit_latency_ns) == (30_000, 30_000 + HANDLING_NS)
+        assert link.bucket_bytes == 25_000
+        if past_bytes is None:  # our own sender keeps to its bound, whatever TCP would take
+            assert 0 < link.past_bytes <= 100_000
+        else:
+            assert link.past_bytes == past_bytes
+
+
+def test_a_pair_that_was_not_measured_takes_the_path_of_its_worker_or_else_its_server() -> None:
+    made = plan(topology="star", servers=2, workers=2)
+    known = measured(("s0", "w0"), ("s1", "w1"))
+    found = {
+        (c.server, c.worker): (path_of(known, c).server, path_of(known, c).worker)
+        for c in made.connections(made.cells[0])
+    }
+    assert found == {
+        ("s0", "w0"): ("s0", "w0"),
+        ("s1", "w0"): ("s0", "w0"),
+        ("s0", "w1"): ("s1", "w1"),
+        ("s1", "w1"): ("s1", "w1"),
+    }
+
+
+def test_a_send_buffer_that_was_given_is_kept() -> None:
+    made = plan(tcp={"send_buffer": "77kB"})
+    assert resolved_tcp(made).send_buffer == 77_000
+    chosen = resolved_tcp(plan()).send_buffer
+    assert chosen is not None
+    assert chosen > 0
+
+
+def test_the_description_names_everything() -> None:
+    text = "\n".join(describe(plan(topology="star", workers=2, transports=[H2, GRPC])))
+    for word in ("planned", "star", "2 worker(s)", "w/h2", "w/grpc", "100mbit", "fair", "1MB"):
+        assert word in text
+    assert text.splitlines()[-1].startswith("takes about ")
+
+
+@pytest.mark.parametrize(
+    ("transport", "message"),
+    [
+        ({**H2, "discipline": "lifo"}, 'transport[h2].discipline: unknown discipline "lifo"'),
+        ({**GRPC, "credit": "half"}, 'transport[grpc].credit: "half": grpc sender and grpc'),
+        ({**GRPC, "sender": "quic"}, 'transport[grpc].sender: "quic": must be one of grpc, h2'),
+    ],
+)
+def test_names_and_settings_are_checked(transport: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        plan(transports=[transport])
+    assert str(raised.value).startswith(message)
+
+
+def test_the_scenarios_of_these_tests_can_be_planned() -> None:
+    from netcosim.scenario import read_scenario
+
+    for path in (Path(__file__).parent / "scenarios").glob("*.toml"):
+        made = make_plan(read_scenario(path))
+        slow = path.stem == "slow"
+        assert all(made.burst_seconds(cell) < (3 if slow else 0.5) for cell in made.cells)
