@@ -13,10 +13,7 @@ from typing import Final
 from rich.console import Console
 
 from emu import isolate
-from emu.network.kernel import check_kernel
 from emu.plan import Plan, describe, make_plan
-from emu.progress import Progress
-from emu.session import Session
 from h2model import credit, disciplines
 from netcosim.cli import (
     CrashSite,
@@ -30,7 +27,6 @@ from netcosim.cli import (
 )
 from netcosim.errors import InterruptedRunError, ScenarioError, UntrustedResultError
 from netcosim.policies import order_names, placement_names
-from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
 from netcosim.results.summary import Summary
@@ -65,6 +61,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         Console(highlight=False).print("\n".join(describe(plan)), markup=False)
         return 0
     isolate.ensure_isolated([sys.executable, "-m", "emu.run", *arguments])
+    from emu.network.kernel import check_kernel  # only here: planning is quick without it
+
     site.spare = isolate.lasting_dir()
     # matplotlib's cache of fonts would be root's, and left in the results folder by a kill -9.
     os.environ["MPLCONFIGDIR"] = str(isolate.scratch_dir())
@@ -86,6 +84,10 @@ def _plan(options: Options, builtin: Mapping[str, Traversable]) -> Plan:
 
 
 def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]) -> int:
+    from emu.progress import Progress
+    from emu.session import Session
+    from netcosim.report.write import write_report
+
     started = datetime.now(UTC)
     owner = calling_user(os.environ, os.geteuid())
     path = options.out or default_path(plan.scenario.name, started)
