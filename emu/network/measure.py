@@ -57,6 +57,7 @@ class PathMeasured:
     queued_bytes: int
     queued_max_bytes: int
     congestion_control: str
+    jitter_ns: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +75,7 @@ class ShareMeasured:
     expected_bps: dict[str, int]
     total_bps: int
     jain: float
+    jitter_ns: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,6 +178,7 @@ def _measure_path(
         queued_bytes=round(statistics.median(queued)),
         queued_max_bytes=max(queued),
         congestion_control=down["sender"]["congestion_control"],
+        jitter_ns=_jitter_ns(path),
     )
 
 
@@ -221,6 +224,7 @@ def _measure_share(live: LiveNetwork, server: str, log: Callable[[str], None]) -
         expected_bps=expected,
         total_bps=round(sum(shares.values()) * 8e9 / (end - begin)),
         jain=jain_index([shares[w] / expected[w] for w in workers]),
+        jitter_ns=max(_jitter_ns(path) for path in paths.values()),
     )
 
 
@@ -236,6 +240,10 @@ def _loss(path: Sequence[NetLink]) -> float:
     for link in path:
         kept *= 1 - link.link.loss
     return 1 - kept
+
+
+def _jitter_ns(path: Sequence[NetLink]) -> int:
+    return max(link.link.jitter for link in path)
 
 
 def _bytes_at(samples: Samples, time_ns: int) -> float:

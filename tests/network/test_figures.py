@@ -1,6 +1,7 @@
 """From samples to figures, and from figures to a verdict, without a network."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,9 +77,10 @@ def test_what_is_not_delivered_is_refused_with_what_was_measured(bad: Measured, 
     assert "(processors idle 50%, stolen 25%)" in str(caught.value)
 
 
-def test_a_lossy_path_is_not_judged_by_its_goodput() -> None:
-    lossy = replace(PATH, loss=0.01, down_bps=10_000_000, up_bps=10_000_000)
-    verify(measured(lossy, replace(SHARE, loss=0.01, total_bps=1, jain=0.5)), TcpSpec())
+@pytest.mark.parametrize("asked", [{"loss": 0.01}, {"jitter_ns": 1_000_000}])
+def test_a_path_with_loss_or_jitter_is_not_judged_by_its_goodput(asked: dict[str, Any]) -> None:
+    unsteady = replace(PATH, down_bps=10_000_000, up_bps=10_000_000, **asked)
+    verify(measured(unsteady, replace(SHARE, total_bps=1, jain=0.5, **asked)), TcpSpec())
 
 
 def test_an_unfair_share_of_a_fifo_is_no_failure() -> None:
