@@ -43,7 +43,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def arguments(folder: str) -> tuple[str, ...]:
-    return ("--scenario", scenario("tiny"), "--out", f"out/{folder}")
+    return ("--scenario", scenario("one"), "--out", f"out/{folder}")
 
 
 @pytest.mark.parametrize("trial", range(TRIALS), ids=lambda n: f"{n}-of-seed-{SEED}")

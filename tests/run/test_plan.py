@@ -11,7 +11,7 @@ from emu.network.measure import Measured, PathMeasured
 from emu.plan import GOODPUT_SHARE, Plan, describe, make_plan
 from emu.session import resolved_tcp
 from netcosim.errors import ScenarioError
-from netcosim.scenario import TcpSpec, build_scenario
+from netcosim.scenario import TcpSpec, build_scenario, read_scenario
 
 H2 = {
     "name": "h2",
@@ -200,8 +200,6 @@ def test_names_and_settings_are_checked(transport: dict[str, Any], message: str)
 
 
 def test_the_scenarios_of_these_tests_can_be_planned() -> None:
-    from netcosim.scenario import read_scenario
-
     for path in (Path(__file__).parent / "scenarios").glob("*.toml"):
         made = make_plan(read_scenario(path))
         slow = path.stem == "slow"

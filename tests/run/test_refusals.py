@@ -135,7 +135,7 @@ def test_a_container_that_forbids_namespaces(world: World) -> None:
 
 def test_a_container_that_forbids_a_higher_priority_is_good_enough(world: World) -> None:
     drop = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
-    arguments = ("--scenario", scenario("tiny"), "--out", "out")
+    arguments = ("--scenario", scenario("one"), "--out", "out")
     done = run_to_end(world, *arguments, command=(*drop, *DIRECT))
     assert done.code in (0, 1), done.err
 

@@ -2,20 +2,18 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from netcosim.trace import bursts, service_order
 from tests.run.midburst import wait_for_large_burst
-from tests.run.running import WORK, Run, finish, results, run_to_end, running, scenario, wait_for
+from tests.run.ownership import CALLER, assert_owned
+from tests.run.running import WORK, Run, finish, results, running, scenario, wait_for
 from tests.run.surroundings import Surroundings, bystanders
 from tests.run.world import World
 
 pytestmark = pytest.mark.root
-_CALLER = (12345, 23456)
-CALLER = {"SUDO_UID": "12345", "SUDO_GID": "23456"}
 
 
 def test_two_at_once(world: World) -> None:
@@ -49,7 +47,7 @@ def test_two_at_once(world: World) -> None:
 
 
 def test_the_same_folder_goes_to_one_of_two(world: World) -> None:
-    arguments = ("--scenario", scenario("tiny"), "--out", "out")
+    arguments = ("--scenario", scenario("one"), "--out", "out")
     with running(world, *arguments) as one, running(world, *arguments) as two:
         done = [finish(run) for run in (one, two)]
     loser, winner = sorted(done, key=lambda each: each.code, reverse=True)
@@ -77,38 +75,16 @@ def listening_outside(run: Run) -> set[str]:
     return listening & held
 
 
-def assert_owned(root: Path) -> None:
-    for path in [root, *root.rglob("*")]:
-        if _owner(path) != _CALLER:
-            time.sleep(0.05)  # it may have been made a moment ago
-            assert _owner(path) == _CALLER, path
-
-
-def _owner(path: Path) -> tuple[int, int]:
-    try:
-        found = path.lstat()
-    except FileNotFoundError:  # renamed meanwhile
-        return _CALLER
-    return found.st_uid, found.st_gid
-
-
 def test_results_belong_to_who_called_sudo(world: World) -> None:
-    arguments = ("--scenario", scenario("tiny"), "--out", "new/parent/out")
-    folder = world.at(f"{WORK}/new")
-    with running(world, *arguments, environ=CALLER) as run:
-        wait_for("the folder", (folder / "parent/out/schemas").exists)
-        while run.process.poll() is None:  # at every moment, for a kill -9 may come
+    """At every moment, for a kill -9 may come; by default they are below the current folder."""
+    folder = world.at(f"{WORK}/results")
+    with running(world, "--scenario", scenario("one"), environ=CALLER) as run:
+        wait_for("the folder", lambda: list(folder.glob("one-*/schemas")))
+        while run.process.poll() is None:
             assert_owned(folder)
         assert finish(run).code in (0, 1)
     assert_owned(folder)
-
-
-def test_also_after_an_interruption(world: World) -> None:
-    with running(world, "--scenario", scenario("slow"), "--out", "out", environ=CALLER) as run:
-        wait_for_large_burst(run)
-        os.kill(run.process.pid, signal.SIGINT)
-        assert finish(run).code == 130
-    assert_owned(world.at(f"{WORK}/out"))
+    assert world.changes(below=f"{WORK}/results") == set()
 
 
 def test_also_after_kill_9(world: World) -> None:
@@ -119,12 +95,3 @@ def test_also_after_kill_9(world: World) -> None:
         finish(run)
         assert run.wait_gone() == {}
     assert {path.stat().st_uid for path in world.at(f"{WORK}/out").rglob("*")} == {12345}
-
-
-def test_the_default_folder_is_below_the_current_one(world: World) -> None:
-    done = run_to_end(world, "--scenario", scenario("tiny"), environ=CALLER)
-    assert done.code in (0, 1)
-    (folder,) = world.at(f"{WORK}/results").iterdir()
-    assert folder.name.startswith("tiny-")
-    assert_owned(world.at(f"{WORK}/results"))
-    assert world.changes(below=f"{WORK}/results") == set()
