@@ -135,3 +135,17 @@ def test_a_python_that_is_gone_makes_it_anew(project: Project) -> None:
     done = project.dev("setup")
     assert (done.returncode, MAKING in done.stderr) == (0, True)
     assert project.pebble() == "1.0"
+
+
+def test_a_killed_dpkg_query_is_no_list_of_missing_packages(
+    project: Project, tmp_path: Path
+) -> None:
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    shim = shims / "dpkg-query"
+    shim.write_text("#!/bin/sh\nkill -9 $$\n")
+    shim.chmod(0o755)
+    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "dev: dpkg-query ended with 137\n"
+    assert not project.venv.exists()
