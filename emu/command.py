@@ -64,8 +64,6 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     from emu.network.kernel import check_kernel  # only here: planning is quick without it
 
     site.spare = isolate.lasting_dir()
-    # matplotlib's cache of fonts would be root's, and left in the results folder by a kill -9.
-    os.environ["MPLCONFIGDIR"] = str(isolate.scratch_dir())
     # Other programs of this machine must not take the processor from a burst. In a container that
     # forbids it, the bounds of a valid burst will tell.
     with contextlib.suppress(PermissionError):

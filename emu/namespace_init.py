@@ -41,6 +41,8 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLED = 128 + signal.SIGKILL
 _SCRATCH_SHARE = 0.75
+# Where programs keep temporary files, and libraries what they found out: scapy, matplotlib.
+_FOLDERS = ("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -83,7 +85,7 @@ def _init(watched: list[int], scratch: str, command: list[str], before: str) -> 
     child = os.fork()
     if child == 0:
         signal.pthread_sigmask(signal.SIG_BLOCK, RELAYED)  # the command unblocks them when it can
-        _exec(command, {**os.environ, ISOLATED: before, "TMPDIR": scratch})
+        _exec(command, {**os.environ, ISOLATED: before} | dict.fromkeys(_FOLDERS, scratch))
     os._exit(_supervise(child, wake, watched))
 
 

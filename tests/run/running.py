@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from netcosim.results.folder import ResultsFolder
 from tests.run.terminal import Terminal
-from tests.run.world import ROOT, World
+from tests.run.world import HOME, ROOT, World
 
 T = TypeVar("T")
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -30,7 +30,7 @@ def scenario(name: str) -> str:
 
 def through_sudo(mark: str) -> tuple[str, ...]:
     """As a person types it, with the variables of this suite carried across sudo."""
-    carried = [f"NETCOSIM_TEST_MARK={mark}"]
+    carried = [f"NETCOSIM_TEST_MARK={mark}", f"HOME={HOME}"]
     carried += [f"{key}={os.environ[key]}" for key in ("NETCOSIM_VENV",) if key in os.environ]
     return ("sudo", *carried, str(ROOT / "dev"), "run")
 

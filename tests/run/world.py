@@ -14,6 +14,8 @@ from typing import IO
 
 HOLDER = Path(__file__).parent / "overlay.py"
 ROOT = Path(__file__).parents[2]
+HOME = "/home/u"
+"""An empty one: a cache that is there already would hide who makes it."""
 
 
 class World:
@@ -54,7 +56,7 @@ class World:
         enter = ["nsenter", f"--mount=/proc/{self._holder.pid}/ns/mnt", f"--wd={self.at(cwd)}"]
         return subprocess.Popen(
             [*enter, "--", *argv],
-            env={**os.environ, **(environ or {})},
+            env={**os.environ, "HOME": HOME, **(environ or {})},
             **how,  # type: ignore[call-overload]
         )
 
