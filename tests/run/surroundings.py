@@ -4,7 +4,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.run.world import World
@@ -20,17 +20,37 @@ class Surroundings:
 
     interfaces: frozenset[str]
     settings: dict[str, str]
-    cgroups: frozenset[str]
     mounts: tuple[str, ...]
+    cgroups: frozenset[Path] = field(compare=False)
 
     @classmethod
     def of(cls, world: World) -> "Surroundings":
         return cls(
             interfaces=frozenset(path.name for path in Path("/sys/class/net").iterdir()),
             settings=_settings(),
-            cgroups=frozenset(str(path) for path in _CGROUPS.glob("**/") if path.is_dir()),
             mounts=tuple(world.mounts()),
+            cgroups=_cgroups(),
         )
+
+    def assert_unchanged(self, world: World) -> None:
+        """All is as it was, but for cgroups that others made: nobody is in one that a run left."""
+        assert Surroundings.of(world) == self
+        deadline = time.monotonic() + 2
+        while empty := {path for path in _cgroups() - self.cgroups if not _has_processes(path)}:
+            assert time.monotonic() < deadline, empty
+            time.sleep(0.1)
+
+
+def _cgroups() -> frozenset[Path]:
+    return frozenset(path for path in _CGROUPS.glob("**/") if path.is_dir())
+
+
+def _has_processes(cgroup: Path) -> bool:
+    """Whether somebody is in it or below it; also if it is gone by now."""
+    try:
+        return any((path / "cgroup.procs").read_text() for path in cgroup.glob("**/"))
+    except OSError:
+        return True
 
 
 def _settings() -> dict[str, str]:

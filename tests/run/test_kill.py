@@ -56,7 +56,7 @@ def test_kill_9_leaves_nothing(shared: World, life_s: float, trial: int) -> None
             delay_s *= 0.8  # that run was over already
         print(f"seed {SEED}, trial {trial}: after {delay_s:.2f} of {life_s:.1f} s: {victim}")
         assert [other.poll() for other in others] == [None] * len(others)
-    assert Surroundings.of(shared) == before
+    before.assert_unchanged(shared)
     assert shared.changes(below=f"{WORK}/out") == set()
 
 

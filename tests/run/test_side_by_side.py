@@ -28,7 +28,7 @@ def test_two_at_once(world: World) -> None:
         assert len(one.seen_namespaces()) > 5
         assert one.seen_namespaces() & two.seen_namespaces() == set()
         assert listening_outside(one) == listening_outside(two) == set()
-        assert Surroundings.of(world) == before
+        before.assert_unchanged(world)
         done = [finish(run) for run in (one, two)]
         assert [other.poll() for other in others] == [None] * len(others)
     for each, folder in zip(done, ("one", "two"), strict=True):
@@ -41,7 +41,7 @@ def test_two_at_once(world: World) -> None:
             model = [r for r in predicted if (r.cell, r.burst) == where and r.model == "fifo"]
             assert service_order(rows) == service_order(model)
             assert all(row.wire_bytes == row.size_bytes for row in rows)
-    assert Surroundings.of(world) == before
+    before.assert_unchanged(world)
     outside = world.changes(below=f"{WORK}/one") & world.changes(below=f"{WORK}/two")
     assert outside == set()
 
