@@ -16,6 +16,7 @@ from emu.network.live import LiveNetwork
 from emu.network.probing import ask_at_once, asking, serving
 from emu.network.tc import FRAME_BYTES
 from netcosim.errors import NetworkError
+from netcosim.metrics import jain_index
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetLink
@@ -143,12 +144,6 @@ def bytes_between(samples: Samples, begin_ns: int, end_ns: int) -> int:
     return round(_bytes_at(samples, end_ns) - _bytes_at(samples, begin_ns))
 
 
-def jain_index(shares: Sequence[float]) -> float:
-    """Jain's fairness index: 1 when all are equal, 1/n when one has everything."""
-    squares = sum(x * x for x in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
-
-
 def _measure_path(
     live: LiveNetwork, server: str, worker: str, count: int, log: Callable[[str], None]
 ) -> PathMeasured:
@@ -223,9 +218,16 @@ def _measure_share(live: LiveNetwork, server: str, log: Callable[[str], None]) -
         bytes_by_worker=shares,
         expected_bps=expected,
         total_bps=round(sum(shares.values()) * 8e9 / (end - begin)),
-        jain=jain_index([shares[w] / expected[w] for w in workers]),
+        jain=jain_index([shares[w] / expected[w] for w in workers])
+        if any(shares.values())
+        else 0.0,
         jitter_ns=max(_jitter_ns(path) for path in paths.values()),
     )
+
+
+def _fairness(parts: Sequence[float]) -> float:
+    """Jain's index; 0 where nobody got anything."""
+    return jain_index(parts) if any(parts) else 0.0
 
 
 def _duration_s(path: Sequence[NetLink], count: int) -> float:

@@ -17,11 +17,6 @@ Ranked = Sequence[ModelScore] | Sequence[ModelResult]
 Separations = Mapping[frozenset[str], float]
 
 
-def sentence(transport: str, workload: str, ranked: Ranked, spread: float) -> str:
-    """`verdict` for one workload on one transport."""
-    return verdict(f"{transport} with {workload}", ranked, spread)
-
-
 def verdict(
     subject: str,
     ranked: Ranked,

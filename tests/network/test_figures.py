@@ -13,7 +13,6 @@ from emu.network.measure import (
     ShareMeasured,
     bytes_between,
     expected_goodput_bps,
-    jain_index,
     steady_goodput_bps,
 )
 from emu.network.tcp import bunch_segments, choose_sysctls
@@ -109,12 +108,6 @@ def test_bytes_between_interpolates() -> None:
     samples = [(0, 0), (100, 1000), (200, 1000), (300, 4000)]
     assert bytes_between(samples, 50, 250) == 2000
     assert bytes_between(samples, -10, 1000) == 4000
-
-
-@given(st.integers(1, 50), st.integers(1, 10**12))
-def test_jain_is_one_for_equals_and_one_nth_for_a_monopoly(count: int, share: int) -> None:
-    assert jain_index([share] * count) == pytest.approx(1.0)
-    assert jain_index([share] + [0] * (count - 1)) == pytest.approx(1 / count)
 
 
 def test_a_full_frame_carries_1448_bytes() -> None:

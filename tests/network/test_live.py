@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emu.network.kernel import probe_kernel
-from emu.network.measure import jain_index
+from netcosim.metrics import jain_index
 from tests.inside import inside
 
 pytestmark = pytest.mark.root

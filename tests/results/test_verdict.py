@@ -3,7 +3,7 @@
 import pytest
 
 from netcosim.results.summary import Errors, ModelResult
-from netcosim.results.verdict import percent, sentence, verdict
+from netcosim.results.verdict import percent, verdict
 
 
 def result(model: str, mean: float, largest: float | None = None) -> ModelResult:
@@ -72,10 +72,6 @@ def test_without_valid_bursts_nothing_is_claimed() -> None:
 
 def test_one_model_alone_can_still_fit() -> None:
     assert verdict("h2", [BEST], 0.0).startswith("h2 follows two_visit")
-
-
-def test_the_short_form() -> None:
-    assert sentence("h2-on", "mixed8", [BEST, NEXT], 0.3).startswith("h2-on with mixed8 follows")
 
 
 @pytest.mark.parametrize(
