@@ -1,9 +1,19 @@
 """Property tests draw the same examples in every run; HYPOTHESIS_PROFILE=explore draws new ones."""
 
 import os
+import signal
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_a_terminal_gives_them() -> None:
+    """Undo what a starter such as nohup ignores: programs under test would inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
