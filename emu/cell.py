@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emu.capture import analyse_capture
+from emu.known import known_cell
 from emu.live_round import Round, port_of, run_round
 from emu.measured import (
     BurstSeen,
     Carried,
     common_zero,
     find_connection,
-    known_burst,
     measured_rows,
     see_burst,
     window_rows,
 )
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
-from emu.predictions import KnownBurst, predict_round
+from emu.predictions import predict_cell
 from emu.validity import BOUNDS, Facts, judge
 from h2model.connection import LinkModel
 from netcosim.errors import CaptureError
@@ -83,7 +83,15 @@ class CellRunner:
             self._round(outcome, attempt, range(first, first + missing))
             if outcome.failure is not None:
                 break
+        _guarded(outcome, lambda: self._predict(outcome))
         return outcome
+
+    def _predict(self, outcome: CellOutcome) -> None:
+        cell = outcome.cell
+        links = {c.index: self.links(cell, c) for c in self.plan.connections(cell)}
+        attempts = {v.burst: v.attempt for v in outcome.validity}
+        known = known_cell(self.plan, cell, links, attempts, outcome.measured)
+        outcome.predicted = predict_cell(known)
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
         cell = outcome.cell
@@ -98,34 +106,24 @@ class CellRunner:
             on_burst=lambda burst: self.on_burst(cell, burst),
         )
         outcome.failure = done.failure
-        for step in (self._digest, self._store):
-            try:
-                step(outcome, done, attempt)
-            except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001 - kept, raised later
-                # What ended the round is the news, not the capture that it left.
-                outcome.failure = outcome.failure or problem
+        _guarded(outcome, lambda: self._digest(outcome, done, attempt))
+        _guarded(outcome, lambda: self._store(outcome, done, attempt))
 
     def _digest(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
         carried = self._carried(outcome, done)
-        known: list[list[KnownBurst]] = [[] for _ in carried]
         for burst in sorted(done.facts):
             try:
                 together = [see_burst(each, burst) for each in carried]
-                zero_ns = self._measured(outcome, done, attempt, together)
+                self._measured(outcome, done, attempt, together)
             except CaptureError:
                 if done.failure is None:
                     raise
                 break  # the capture ended before the burst did
-            for bursts, each in zip(known, together, strict=True):
-                bursts.append(known_burst(each, zero_ns))
-        for connection, bursts in zip(carried, known, strict=True):
-            link = self.links(outcome.cell, connection.planned)
-            outcome.predicted += predict_round(outcome.cell, link, bursts)
 
     def _measured(
         self, outcome: CellOutcome, done: Round, attempt: int, together: Sequence[BurstSeen]
-    ) -> int:
-        """Judge one burst and add its rows; its zero on the machine's clock."""
+    ) -> None:
+        """Judge one burst and add its rows."""
         cell, burst = outcome.cell, together[0].burst
         zero_ns = common_zero(together)
         verdict = judge(
@@ -140,7 +138,6 @@ class CellRunner:
         outcome.validity.append(verdict)
         outcome.measured += itertools.chain.from_iterable(rows)
         outcome.windows += itertools.chain.from_iterable(windows)
-        return zero_ns
 
     def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
         rate_bps = min(link.link.rate for link in self.plan.net.links)
@@ -192,3 +189,14 @@ class CellRunner:
             for index in connections:
                 outcome.captures[f"{cell} connection {index}"] = name
             path.unlink()
+
+
+def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:
+    """Do one step; what goes wrong is kept and raised later.
+
+    What ended a round early is the news, not what it left.
+    """
+    try:
+        step()
+    except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001 - kept, raised later
+        outcome.failure = outcome.failure or problem

@@ -12,7 +12,6 @@ from emu.capture.report import gaps_between
 from emu.capture.streams import HalfStream
 from emu.endpoints import BurstLog, StreamLog
 from emu.plan import PlannedConnection
-from emu.predictions import HandOver, KnownBurst
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.results.windows import WindowRow
@@ -127,28 +126,6 @@ def see_burst(carried: Carried, burst: int) -> BurstSeen:
                 " was received but not captured"
             )
     return BurstSeen(carried=carried, burst=burst, streams=found)
-
-
-def known_burst(seen: BurstSeen, zero_ns: int) -> KnownBurst:
-    """What a model may know of this burst: sizes and hand-over times, nothing of the wire."""
-    planned = seen.carried.planned
-    logs = {log.index: log for log in seen.log.streams}
-    return KnownBurst(
-        burst=seen.burst,
-        source=planned.source,
-        destination=planned.destination,
-        connection=planned.index,
-        messages=tuple(
-            HandOver(
-                stream=seen.streams[m.index].stream,
-                tensor=m.tensor,
-                size_bytes=m.size_bytes,
-                ready_ns=max(0, logs[m.index].handed_ns - zero_ns),
-                priority=m.priority,
-            )
-            for m in planned.messages
-        ),
-    )
 
 
 def measured_rows(cell: Cell, seen: BurstSeen, zero_ns: int, *, valid: bool) -> list[StreamRow]:

@@ -38,7 +38,11 @@ def test_two_at_once(world: World) -> None:
         groups = bursts(measured)
         assert {cell for cell, _ in groups} == {"small/h2", "large/h2"}
         for where, rows in groups.items():
-            model = [r for r in predicted if (r.cell, r.burst) == where and r.model == "fifo"]
+            model = [
+                r
+                for r in predicted
+                if (r.cell, r.burst) == where and (r.model, r.level) == ("fifo", "PREDICT")
+            ]
             assert service_order(rows) == service_order(model)
             assert all(row.wire_bytes == row.size_bytes for row in rows)
     before.assert_unchanged(world)

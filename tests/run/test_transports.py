@@ -147,6 +147,7 @@ def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Fini
             r
             for r in finished.predicted
             if (r.cell, r.burst, r.model) == (cell, burst, transport.discipline)
+            and r.level == "PREDICT"
         ]
         for connection in sorted({r.connection for r in rows}):
             ours = [r for r in model if r.connection == connection]
@@ -176,7 +177,7 @@ def test_every_model_predicts_every_burst(finished: Finished) -> None:
     names = {"fifo", "processor_sharing", "round_robin", "two_visit", "write_cycle"}
     measured = {(r.cell, r.burst, r.connection, r.stream) for r in finished.measured}
     for name in names:
-        mine = [r for r in finished.predicted if r.model == name]
+        mine = [r for r in finished.predicted if (r.model, r.level) == (name, "PREDICT")]
         assert {(r.cell, r.burst, r.connection, r.stream) for r in mine} == measured
         assert all(sum(s.size_bytes for s in r.services) == r.wire_bytes for r in mine)
 
