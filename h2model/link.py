@@ -1,0 +1,122 @@
+"""The way of one connection's frames from its scheduler to the receiver, at a rate that may change.
+
+A frame that the scheduler has let go waits in the sender's kernel, leaves at the connection's
+share of the link, and is acknowledged byte by byte. Its times are planned when it is let go; a new
+share plans what is not yet on the wire anew.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from h2model.records import FRAME_HEADER_BYTES, LinkModel
+
+LINE_BPS = 1e10
+"""How fast a virtual link passes what its bucket allows; nothing depends on it closely."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """A frame past the scheduler; the `left_bytes` of it leave evenly from `since_ns` to `end_ns`.
+
+    Times are at the sender's end of the link. `start_ns` is when its first byte left.
+    """
+
+    stream: int
+    size_bytes: int
+    left_bytes: float
+    start_ns: float = 0.0
+    since_ns: float = 0.0
+    end_ns: float = 0.0
+
+
+class Lane:
+    """One connection's frames past the scheduler and its token bucket.
+
+    Attributes
+    ----------
+    waiting : frames whose last byte has not left, in order
+    free_ns : when the last byte of all of them will have left
+    rate_bps : the connection's share of its path now
+    """
+
+    def __init__(self, link: LinkModel, rate_bps: float) -> None:
+        self.rate_bps = rate_bps
+        self.free_ns = 0.0
+        self.waiting: deque[Frame] = deque()
+        self._link = link
+        # When a link without a bucket would be free: the bucket is ahead of it by its bytes.
+        self._due_ns = 0.0
+        # Pieces not wholly acknowledged: evenly from when to when, and their bytes.
+        self._unacked: deque[tuple[float, float, float]] = deque()
+        self._past_bytes = 0.0
+
+    def put(self, stream: int, size_bytes: int, now: float) -> None:
+        """The scheduler lets a frame go."""
+        frame = Frame(stream, size_bytes, size_bytes + FRAME_HEADER_BYTES)
+        self._plan(frame, now)
+        frame.start_ns = frame.since_ns
+        self.waiting.append(frame)
+        self._past_bytes += frame.left_bytes
+
+    def take(self) -> Frame:
+        """The first waiting frame, whose last byte has left."""
+        return self.waiting.popleft()
+
+    def room_at(self, size_bytes: int, now: float) -> float:
+        """When what is past the scheduler leaves room for so much more, as planned now."""
+        unacked = self._unacked
+        while unacked and unacked[0][1] <= now:
+            self._past_bytes -= unacked.popleft()[2]
+        excess = self._past_bytes + size_bytes - self._link.past_bytes
+        time = now
+        for first, last, size in unacked:
+            if excess <= 0:
+                break
+            if excess < size:
+                time = first + excess * (last - first) / size
+                break
+            excess -= size
+            time = last
+        return max(now, time)
+
+    def replan(self, rate_bps: float, now: float, keep: float = 1.0) -> None:
+        """From now on the share is `rate_bps`: plan anew what has not left.
+
+        Of what the bucket holds, the connection keeps the part `keep`.
+        """
+        self._cut(now)
+        left = sum(frame.left_bytes for frame in self.waiting)
+        bucket = self._link.bucket_bytes
+        # What the bucket lacks of being full comes back at the new rate.
+        lacking = max(0.0, max(0.0, self._due_ns - now) * self.rate_bps / 8e9 - left)
+        lacking += (1 - keep) * max(0.0, bucket - lacking)
+        self.rate_bps = rate_bps
+        self._due_ns = now + lacking * 8e9 / rate_bps
+        self.free_ns = min(self.free_ns, now)
+        for frame in self.waiting:
+            self._plan(frame, now)
+
+    def _plan(self, frame: Frame, now: float) -> None:
+        link = self._link
+        frame.since_ns = max(now, self.free_ns)
+        self._due_ns = max(now, self._due_ns) + frame.left_bytes * 8e9 / self.rate_bps
+        ahead_ns = link.bucket_bytes * 8e9 / self.rate_bps
+        line_ns = frame.left_bytes * 8e9 / LINE_BPS
+        self.free_ns = frame.end_ns = max(frame.since_ns + line_ns, self._due_ns - ahead_ns)
+        first_ns = frame.since_ns + 2 * link.delay_ns
+        last_ns = frame.end_ns + link.delay_ns + link.delay_ns
+        self._unacked.append((first_ns, last_ns, frame.left_bytes))
+
+    def _cut(self, now: float) -> None:
+        """Take the plans of the waiting frames back, and note what of the first has left."""
+        for _ in self.waiting:
+            self._unacked.pop()
+        if not self.waiting:
+            return
+        head = self.waiting[0]
+        part = (now - head.since_ns) / (head.end_ns - head.since_ns)
+        gone = head.left_bytes * min(1.0, max(0.0, part))
+        if gone > 0:
+            round_trip_ns = 2 * self._link.delay_ns
+            self._unacked.append((head.since_ns + round_trip_ns, now + round_trip_ns, gone))
+            head.left_bytes -= gone

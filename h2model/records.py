@@ -1,0 +1,90 @@
+"""What a simulated connection is given, and what comes out: plain records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FRAME_HEADER_BYTES = 9
+UNLIMITED_BYTES = 2**31 - 1
+"""A window of this size, the largest there is, stands for one that never binds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """A message: flow-controlled bytes, and when its sender's application hands it over."""
+
+    stream: int
+    size_bytes: int
+    ready_ns: int = 0
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderModel:
+    """The discipline with its parameters, and the largest frame it writes."""
+
+    discipline: str
+    options: Mapping[str, int | bool | str] = field(default_factory=dict)
+    frame_bytes: int = 16384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverModel:
+    """The receiver's windows and its credit rule; `credit` None means windows never bind."""
+
+    window_bytes: int = UNLIMITED_BYTES
+    connection_window_bytes: int = UNLIMITED_BYTES
+    credit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkModel:
+    """The path as calibrated before the burst.
+
+    `rate_bps` is TCP goodput (frame headers included, TCP/IP headers not). `delay_ns` is one way;
+    `credit_latency_ns` runs from a frame's last byte at the receiver to its credit at the sender.
+    `past_bytes` is how much may be past the scheduler: in the sender's kernel, in queues and
+    on the wire, not yet acknowledged. `bucket_bytes` is what the link's token bucket lets pass at
+    line speed after a pause.
+    """
+
+    rate_bps: float
+    delay_ns: int = 0
+    credit_latency_ns: int = 0
+    past_bytes: int = 65536
+    bucket_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A WINDOW_UPDATE as it left the receiver; stream 0 is the connection."""
+
+    time_ns: int
+    stream: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A stream's uninterrupted service: payload bytes on the wire from when to when."""
+
+    stream: int
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """What was predicted of one burst, times at the receiver on the burst's clock.
+
+    `stalls` are the times in which the link idled because nothing with data had credit.
+    """
+
+    end_ns: Mapping[int, int]
+    intervals: tuple[Interval, ...]
+    stalls: tuple[tuple[int, int], ...]
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The streams in the order of service, one entry an interval."""
+        return tuple(i.stream for i in self.intervals)

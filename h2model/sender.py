@@ -1,0 +1,179 @@
+"""One connection within a burst: its scheduler, its frames past it, its receiver."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from h2model.link import Frame, Lane
+from h2model.machine import BLOCKED, Machine
+from h2model.receiver import ReceiverAccount
+from h2model.records import FRAME_HEADER_BYTES, Grant, Interval, LinkModel, Schedule, StreamPlan
+
+# Kinds of events.
+ENQUEUE: Final = 0
+CREDIT: Final = 1
+WAKE: Final = 2
+LEFT: Final = 3
+"""The last byte of the first waiting frame has left; void if the lane was planned anew."""
+
+
+class At(Protocol):
+    """Notes an event of one connection for later."""
+
+    def __call__(self, time_ns: float, kind: int, stream: int = 0, value: int = 0) -> None:
+        """Note it."""
+
+
+class Sender:
+    """Driven by the event loop: events come to `apply`, decisions fall in `pump`.
+
+    Parameters
+    ----------
+    machine, account
+        State of the connection; they outlive the burst.
+    link, rate_bps
+        The path, and its rate until `share` says otherwise.
+    frame_bytes
+        The largest frame.
+    plans
+        The burst's messages.
+    grants
+        Credit as the receiver gave it, instead of the account's rule.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        account: ReceiverAccount,
+        link: LinkModel,
+        *,
+        rate_bps: float,
+        frame_bytes: int,
+        plans: Sequence[StreamPlan],
+        grants: Sequence[Grant] | None,
+    ) -> None:
+        self.lane = Lane(link, rate_bps)
+        self._machine = machine
+        self._account = account if grants is None else None
+        self._link = link
+        self._frame_bytes = frame_bytes
+        self._plans = plans
+        self._grants = grants or ()
+        self._messages = {plan.stream: plan.size_bytes for plan in plans}
+        self._unsent = dict(self._messages)
+        self._version = 0
+        self._wake_at = -1.0
+        self._blocked_at = -1.0
+        self._record = _Recorder()
+
+    def begin(self, at: At) -> None:
+        """Note what is known of the burst beforehand."""
+        self._at = at
+        for plan in self._plans:
+            at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
+        for grant in self._grants:
+            # What turning bytes into credit takes is spent half at either end.
+            way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
+            at(grant.time_ns + way_ns, CREDIT, grant.stream, grant.size_bytes)
+
+    def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
+        """Take an event; whether a decision may follow from it."""
+        if kind == LEFT:
+            if value == self._version:
+                self._left(self.lane.take())
+            return False
+        if kind == ENQUEUE:
+            self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
+        elif kind == CREDIT:
+            self._machine.credit(stream, value, round(now))
+        else:
+            self._wake_at = -1.0
+        return True
+
+    def pump(self, now: float) -> None:
+        """Decide as long as the kernel has room; else wake up when it will have."""
+        while not self._machine.idle:
+            room_at = self.lane.room_at(self._frame_bytes + FRAME_HEADER_BYTES, now)
+            if room_at > now:
+                self._wake(room_at)
+                return
+            stream, size = self._machine.next(self._frame_bytes, round(now))
+            if stream == BLOCKED:
+                if self._blocked_at < 0:
+                    self._blocked_at = now
+                return
+            self._machine.sent(stream, size, round(now))
+            self._let_go(stream, size, now)
+
+    def share(self, rate_bps: float, now: float, keep: float) -> None:
+        """The connection's share of its path changed; it keeps that part of what its bucket has."""
+        self.lane.replan(rate_bps, now, keep)
+        self._version += 1
+        if self.lane.waiting:
+            self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
+        if self._wake_at >= 0:
+            self._wake(self.lane.room_at(self._frame_bytes + FRAME_HEADER_BYTES, now))
+
+    def finish(self) -> Schedule:
+        """What became of the burst.
+
+        Raises
+        ------
+        RuntimeError
+            The credit never let it finish.
+        """
+        self._machine.forget_credit()
+        if any(self._unsent.values()):
+            raise RuntimeError("the credit rule leaves the burst unfinished")
+        return self._record.schedule()
+
+    def _wake(self, time_ns: float) -> None:
+        if self._wake_at < 0 or time_ns < self._wake_at:
+            self._wake_at = time_ns
+            self._at(time_ns, WAKE)
+
+    def _let_go(self, stream: int, size: int, now: float) -> None:
+        if self._blocked_at >= 0:
+            idle_from = round(max(self._blocked_at, self.lane.free_ns) + self._link.delay_ns)
+            idle_to = round(now + self._link.delay_ns)
+            if idle_to > idle_from:
+                self._record.stalls.append((idle_from, idle_to))
+            self._blocked_at = -1.0
+        self.lane.put(stream, size, now)
+        if len(self.lane.waiting) == 1:
+            self._at(self.lane.free_ns, LEFT, 0, self._version)
+
+    def _left(self, frame: Frame) -> None:
+        stream, size = frame.stream, frame.size_bytes
+        arrival = frame.end_ns + self._link.delay_ns
+        self._unsent[stream] -= size
+        self._record.served(stream, frame.start_ns + self._link.delay_ns, arrival, size)
+        if self._unsent[stream] == 0:
+            self._record.ends[stream] = round(arrival)
+        if self._account is not None:
+            for target, grant in self._account.frame(stream, size, self._messages[stream]):
+                self._at(arrival + self._link.credit_latency_ns, CREDIT, target, grant)
+        if self.lane.waiting:
+            self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
+
+
+class _Recorder:
+    """Collects a schedule."""
+
+    def __init__(self) -> None:
+        self.ends: dict[int, int] = {}
+        self.stalls: list[tuple[int, int]] = []
+        self._intervals: list[tuple[int, float, float, int]] = []
+
+    def served(self, stream: int, start: float, end: float, size: int) -> None:
+        last = self._intervals[-1] if self._intervals else None
+        if last is not None and last[0] == stream and start - last[2] < 1.0:
+            self._intervals[-1] = (stream, last[1], end, last[3] + size)
+        else:
+            self._intervals.append((stream, start, end, size))
+
+    def schedule(self) -> Schedule:
+        intervals = tuple(
+            Interval(stream=s, start_ns=round(a), end_ns=round(b), size_bytes=n)
+            for s, a, b, n in self._intervals
+        )
+        return Schedule(end_ns=self.ends, intervals=intervals, stalls=tuple(self.stalls))

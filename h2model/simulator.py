@@ -1,0 +1,105 @@
+"""The event loop: one or more connections, each at its share of the links at every moment."""
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from h2model.records import Schedule
+from h2model.sender import Sender
+
+Shares = Callable[[frozenset[int]], Mapping[int, float]]
+"""From the connections with data in their kernels, by position, to the rate of each in bits/s."""
+
+
+def play(senders: Sequence[Sender], shares: Shares | None = None) -> list[Schedule]:
+    """Play one burst to its end.
+
+    Parameters
+    ----------
+    senders
+        The connections.
+    shares
+        How the links are shared; None leaves every connection the rate that it has.
+
+    Raises
+    ------
+    RuntimeError
+        The credit never lets a burst finish.
+    """
+    return _Loop(senders, shares).play()
+
+
+class _Loop:
+    def __init__(self, senders: Sequence[Sender], shares: Shares | None) -> None:
+        self._senders = senders
+        self._shares = None if shares is None else _Remembered(shares)
+        self._events: list[tuple[float, int, int, int, int, int]] = []
+        self._count = 0
+        self._busy: frozenset[int] = frozenset()
+
+    def play(self) -> list[Schedule]:
+        for i, sender in enumerate(self._senders):
+            sender.begin(partial(self._at, i))
+        events, senders = self._events, self._senders
+        while events:
+            now = events[0][0]
+            deciding: list[int] = []
+            touched: list[int] = []
+            # What happens at one instant is known before the next decision falls.
+            while events and events[0][0] == now:
+                _, _, who, kind, stream, value = heapq.heappop(events)
+                touched.append(who)
+                if senders[who].apply(now, kind, stream, value):
+                    deciding.append(who)
+            for who in sorted(set(deciding)) if len(deciding) > 1 else deciding:
+                senders[who].pump(now)
+            if self._shares is not None:
+                self._share(self._shares, touched, now)
+        return [sender.finish() for sender in senders]
+
+    def _at(self, who: int, time: float, kind: int, stream: int = 0, value: int = 0) -> None:
+        heapq.heappush(self._events, (time, self._count, who, kind, stream, value))
+        self._count += 1
+
+    def _share(self, shares: Shares, touched: Sequence[int], now: float) -> None:
+        """Deal the links out anew when a connection became busy or idle."""
+        before = self._busy
+        changed = {i for i in touched if bool(self._senders[i].lane.waiting) != (i in before)}
+        if not changed:
+            return
+        self._busy = after = before.symmetric_difference(changed)
+        rates = shares(after)
+        for i in sorted(after):
+            lane = self._senders[i].lane
+            keep = _kept(shares, i, before, rates[i]) if i in changed else 1.0
+            if keep < 1.0 or rates[i] != lane.rate_bps:
+                self._senders[i].share(rates[i], now, keep)
+
+
+def _kept(shares: Shares, joining: int, busy: frozenset[int], rate_bps: float) -> float:
+    """The part that a joining connection has of the bucket of the link that limits it.
+
+    A bucket fills while its link rests: where others were busy there is nothing, and those who
+    come at once share it as they share the link.
+    """
+    alone_bps = shares(frozenset({joining}))[joining]
+    if shares(busy | {joining})[joining] < alone_bps * _SAME:
+        return 0.0
+    return min(1.0, rate_bps / alone_bps)
+
+
+_SAME = 1 - 1e-9
+
+
+class _Remembered:
+    """Shares by who is busy, each worked out once."""
+
+    def __init__(self, shares: Shares) -> None:
+        self._shares = shares
+        self._known: dict[frozenset[int], Mapping[int, float]] = {}
+
+    def __call__(self, busy: frozenset[int]) -> Mapping[int, float]:
+        known = self._known.get(busy)
+        if known is None:
+            known = self._known[busy] = self._shares(busy)
+        return known
