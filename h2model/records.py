@@ -54,13 +54,8 @@ class LinkModel:
     bucket_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """A WINDOW_UPDATE as it left the receiver; stream 0 is the connection."""
-
-    time_ns: int
-    stream: int
-    size_bytes: int
+Grant = tuple[int, int, int]
+"""A WINDOW_UPDATE: time in ns at the receiver, stream or 0 for the connection, bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,10 +70,10 @@ class Sender:
         self._at = at
         for plan in self._plans:
             at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
-        for grant in self._grants:
-            # What turning bytes into credit takes is spent half at either end.
-            way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
-            at(grant.time_ns + way_ns, CREDIT, grant.stream, grant.size_bytes)
+        # What turning bytes into credit takes is spent half at either end.
+        way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
+        for time_ns, stream, size_bytes in self._grants:
+            at(time_ns + way_ns, CREDIT, stream, size_bytes)
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; whether a decision may follow from it."""
