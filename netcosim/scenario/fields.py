@@ -1,9 +1,11 @@
 """Pydantic fields that are text with a unit in a file and an integer in the program."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -60,6 +62,22 @@ def _option(value: Any) -> Any:
 
 
 OptionValue = Annotated[int | bool | str, BeforeValidator(_option)]
+
+
+def _release(value: str) -> str:
+    if re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}((rc|\.post)[0-9]{1,3})?", value):
+        return value
+    raise ValueError("must be a release such as 1.59.5")
+
+
+def _path(value: str) -> str:
+    if value and value.isprintable():
+        return value
+    raise ValueError("must be a file's path")
+
+
+Release = Annotated[str, AfterValidator(_release)]
+FilePath = Annotated[str, AfterValidator(_path)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
 
 

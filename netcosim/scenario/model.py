@@ -10,12 +10,14 @@ from pydantic import Field, model_validator
 
 from netcosim.scenario.fields import (
     DurationNs,
+    FilePath,
     Flag,
     Fraction,
     Name,
     OptionValue,
     RateBps,
     Record,
+    Release,
     SizeBytes,
     Whole,
 )
@@ -107,12 +109,18 @@ class TransportSpec(Record):
 
     `window` is the receiver's stream window; None keeps the implementation's default.
     `discipline`, `options`, `credit` and `frame_size` are for our own h2 endpoints;
-    `whole_messages` asks gRPC to finish a message before the next one.
+    `whole_messages` asks gRPC to finish a message before the next one. A gRPC end's release is
+    the newest, which is the one of the project's own environment, unless another is named. The
+    path of a script end counts from the scenario file.
     """
 
     name: Name
     sender: Name
     receiver: Name
+    sender_release: Release | None = None
+    receiver_release: Release | None = None
+    sender_script: FilePath | None = None
+    receiver_script: FilePath | None = None
     flow_control: Flag = True
     window: Annotated[SizeBytes, Field(ge=1, le=2**31 - 1)] | None = None
     connection_window: Annotated[SizeBytes, Field(ge=65535, le=2**31 - 1)] | None = None

@@ -24,7 +24,7 @@ def read_scenario(path: Path) -> Scenario:
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "is not UTF-8 text"
         raise ScenarioError(f"{path}: can't be read: {reason}") from None
-    return parse_scenario(text, source=str(path))
+    return _with_scripts_of(parse_scenario(text, source=str(path)), path.absolute().parent)
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
@@ -51,6 +51,19 @@ def build_scenario(data: dict[str, Any], source: str = "scenario") -> Scenario:
 def dump_scenario(scenario: Scenario) -> str:
     """TOML that `parse_scenario` reads back to an equal scenario."""
     return tomli_w.dumps(scenario.model_dump(mode="json", exclude_none=True))
+
+
+def _with_scripts_of(scenario: Scenario, folder: Path) -> Scenario:
+    """The scenario with the paths of its scripts made absolute: a copy of it lies elsewhere."""
+    found = []
+    for transport in scenario.transport:
+        given = {
+            field: str(folder / path)
+            for field in ("sender_script", "receiver_script")
+            if (path := getattr(transport, field)) is not None
+        }
+        found.append(transport.model_copy(update=given) if given else transport)
+    return scenario.model_copy(update={"transport": tuple(found)})
 
 
 def _one_line(problem: ValidationError) -> str:

@@ -83,6 +83,8 @@ transports = record(
     discipline=names,
     options=st.dictionaries(names, st.one_of(st.integers(0, 9), st.booleans(), names), max_size=2),
     whole_messages=st.booleans(),
+    sender_release=st.from_regex(r"[0-9]{1,2}\.[0-9]{1,2}(\.[0-9]{1,2}(rc1)?)?", fullmatch=True),
+    receiver_script=names,
 )
 scenarios = record(
     {
@@ -105,6 +107,13 @@ def test_there_and_back(data):
     text = dump_scenario(scenario)
     assert parse_scenario(text) == scenario
     assert dump_scenario(parse_scenario(text)) == text
+
+
+def test_the_path_of_a_script_counts_from_the_scenario_file(tmp_path):
+    file = tmp_path / "x.toml"
+    file.write_text(GOOD + 'sender_script = "own/end.py"\nreceiver_script = "/opt/end"')
+    [found] = read_scenario(file).transport
+    assert (found.sender_script, found.receiver_script) == (f"{tmp_path}/own/end.py", "/opt/end")
 
 
 def test_defaults():
@@ -137,6 +146,22 @@ BAD = {
     "a window that flow control does not use": (
         GOOD + 'flow_control = false\nwindow = "1MiB"',
         "transport[0]: 'window' has no meaning with flow_control = false",
+    ),
+    "a release with a v": (
+        GOOD + 'sender_release = "v1.39.0"',
+        'transport[0].sender_release: "v1.39.0": must be a release such as 1.59.5',
+    ),
+    "a release that leads elsewhere": (
+        GOOD + 'receiver_release = "1.39.0/../.."',
+        'transport[0].receiver_release: "1.39.0/../..": must be a release such as 1.59.5',
+    ),
+    "a release as a number": (
+        GOOD + "sender_release = 1.39",
+        "transport[0].sender_release: 1.39: must be a valid string",
+    ),
+    "a script without a name": (
+        GOOD + 'sender_script = ""',
+        'transport[0].sender_script: "": must be a file\'s path',
     ),
     "an unknown key": (GOOD + "windw = 1", "transport[0].windw: 1: unknown key"),
     "a misspelt table": (
