@@ -2,11 +2,12 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from emu.capture import analyse_capture
+from emu.grants import grant_rows
 from emu.known import known_cell
 from emu.live_round import Round, port_of, run_round
 from emu.measured import (
@@ -26,6 +27,7 @@ from h2model.connection import LinkModel
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.grants import GrantRow
 from netcosim.results.run_record import Validity
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import TcpSpec
@@ -45,6 +47,7 @@ class CellOutcome:
     measured: list[StreamRow] = field(default_factory=list)
     predicted: list[StreamRow] = field(default_factory=list)
     windows: list[WindowRow] = field(default_factory=list)
+    grants: list[GrantRow] = field(default_factory=list)
     validity: list[Validity] = field(default_factory=list)
     captures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -90,7 +93,9 @@ class CellRunner:
         cell = outcome.cell
         links = {c.index: self.links(cell, c) for c in self.plan.connections(cell)}
         attempts = {v.burst: v.attempt for v in outcome.validity}
-        known = known_cell(self.plan, cell, links, attempts, outcome.measured)
+        known = known_cell(
+            self.plan, cell, links, attempts, measured=outcome.measured, grants=outcome.grants
+        )
         outcome.predicted = predict_cell(known)
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
@@ -111,19 +116,26 @@ class CellRunner:
 
     def _digest(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
         carried = self._carried(outcome, done)
+        ended: Mapping[int, int] = {}
         for burst in sorted(done.facts):
             try:
                 together = [see_burst(each, burst) for each in carried]
-                self._measured(outcome, done, attempt, together)
+                self._measured(outcome, done, attempt, together, ended)
             except CaptureError:
                 if done.failure is None:
                     raise
                 break  # the capture ended before the burst did
+            ended = {each.carried.planned.index: each.last_ns for each in together}
 
     def _measured(
-        self, outcome: CellOutcome, done: Round, attempt: int, together: Sequence[BurstSeen]
+        self,
+        outcome: CellOutcome,
+        done: Round,
+        attempt: int,
+        together: Sequence[BurstSeen],
+        ended: Mapping[int, int],
     ) -> None:
-        """Judge one burst and add its rows."""
+        """Judge one burst and add its rows; `ended`: when each connection's last one was over."""
         cell, burst = outcome.cell, together[0].burst
         zero_ns = common_zero(together)
         verdict = judge(
@@ -135,9 +147,14 @@ class CellRunner:
         )
         rows = [measured_rows(cell, each, zero_ns, valid=verdict.valid) for each in together]
         windows = [window_rows(cell, each, zero_ns) for each in together]
+        grants = [
+            grant_rows(cell, each, zero_ns, ended.get(each.carried.planned.index))
+            for each in together
+        ]
         outcome.validity.append(verdict)
         outcome.measured += itertools.chain.from_iterable(rows)
         outcome.windows += itertools.chain.from_iterable(windows)
+        outcome.grants += itertools.chain.from_iterable(grants)
 
     def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
         rate_bps = min(link.link.rate for link in self.plan.net.links)

@@ -3,13 +3,23 @@
 A run and a later recomputation come here with the same rows, so both predict the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import LinkModel
 from netcosim.job import Cell
+from netcosim.results.grants import INITIAL_WINDOW, WINDOW_UPDATE, GrantRow
 from netcosim.trace import StreamRow
+
+DEFAULT_WINDOW_BYTES: Final = 65_535
+"""RFC 9113, section 6.9.2."""
+
+Grant = tuple[int, int, int]
+
+_LONG_BEFORE_NS: Final = -(10**9)
+_LEAST_BUCKET_BYTES: Final = 4 * 1514
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +37,16 @@ class HandOver:
 class Wire:
     """What the capture says of a burst: nothing here is known at PREDICT.
 
-    `appearance` has the streams in the order of their first DATA byte.
+    `appearance` has the streams in the order of their first DATA byte. `grants` are the
+    WINDOW_UPDATEs as (time at the receiver, stream or 0 for the connection, bytes); what
+    SETTINGS moved stands there as updates of each stream. They count from windows of
+    `DEFAULT_WINDOW_BYTES`, which every stream and every connection has at its start. `busy_ns` is
+    the time in which DATA arrived.
     """
 
     appearance: tuple[int, ...]
+    grants: tuple[Grant, ...]
+    busy_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +89,9 @@ def known_cell(
     cell: Cell,
     links: Mapping[int, LinkModel],
     attempts: Mapping[int, int],
+    *,
     measured: Sequence[StreamRow],
+    grants: Sequence[GrantRow],
 ) -> KnownCell:
     """Collect what models may know of a cell.
 
@@ -85,29 +103,24 @@ def known_cell(
         The path of each connection, by its number.
     attempts
         The round that each burst belongs to.
-    measured
+    measured, grants
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
     """
-    groups: dict[tuple[int, int], dict[str, StreamRow]] = {}
+    rows: dict[tuple[int, int], list[StreamRow]] = {}
     for row in measured:
-        groups.setdefault((row.connection, row.burst), {})[row.tensor] = row
+        rows.setdefault((row.connection, row.burst), []).append(row)
+    events: dict[tuple[int, int], list[GrantRow]] = {}
+    for event in grants:
+        events.setdefault((event.connection, event.burst), []).append(event)
     rounds: dict[int, list[int]] = {}
-    for burst in sorted({burst for _, burst in groups}):
+    for burst in sorted({burst for _, burst in rows}):
         rounds.setdefault(attempts[burst], []).append(burst)
     return KnownCell(
         cell=cell,
         rounds=tuple(
             KnownRound(
                 connections=tuple(
-                    KnownConnection(
-                        index=planned.index,
-                        source=planned.source,
-                        destination=planned.destination,
-                        link=links[planned.index],
-                        bursts=tuple(
-                            _burst(planned, burst, groups[planned.index, burst]) for burst in bursts
-                        ),
-                    )
+                    _connection(planned, links[planned.index], bursts, rows, events)
                     for planned in plan.connections(cell)
                 )
             )
@@ -116,19 +129,91 @@ def known_cell(
     )
 
 
-def _burst(planned: PlannedConnection, burst: int, rows: Mapping[str, StreamRow]) -> KnownBurst:
-    served = sorted(rows.values(), key=lambda row: row.services[0].position)
-    return KnownBurst(
-        burst=burst,
-        messages=tuple(
-            HandOver(
-                stream=rows[m.tensor].stream,
-                tensor=m.tensor,
-                size_bytes=m.size_bytes,
-                ready_ns=max(0, rows[m.tensor].ready_ns),
-                priority=m.priority,
+def _connection(
+    planned: PlannedConnection,
+    link: LinkModel,
+    bursts: Sequence[int],
+    rows: Mapping[tuple[int, int], Sequence[StreamRow]],
+    events: Mapping[tuple[int, int], Sequence[GrantRow]],
+) -> KnownConnection:
+    window = DEFAULT_WINDOW_BYTES
+    known = []
+    for burst in bursts:
+        mine = rows[planned.index, burst]
+        grants, window = _grants(
+            {row.stream for row in mine}, events.get((planned.index, burst), ()), window
+        )
+        served = sorted(mine, key=lambda row: row.services[0].position)
+        known.append(
+            KnownBurst(
+                burst=burst,
+                messages=_messages(planned, mine),
+                wire=Wire(
+                    appearance=tuple(row.stream for row in served),
+                    grants=grants,
+                    busy_ns=busy_ns(mine, link),
+                ),
             )
-            for m in planned.messages
-        ),
-        wire=Wire(appearance=tuple(row.stream for row in served)),
+        )
+    return KnownConnection(
+        index=planned.index,
+        source=planned.source,
+        destination=planned.destination,
+        link=link,
+        bursts=tuple(known),
     )
+
+
+def _messages(planned: PlannedConnection, rows: Sequence[StreamRow]) -> tuple[HandOver, ...]:
+    by_tensor = {row.tensor: row for row in rows}
+    return tuple(
+        HandOver(
+            stream=by_tensor[m.tensor].stream,
+            tensor=m.tensor,
+            size_bytes=m.size_bytes,
+            ready_ns=max(0, by_tensor[m.tensor].ready_ns),
+            priority=m.priority,
+        )
+        for m in planned.messages
+    )
+
+
+def _grants(
+    streams: Collection[int], events: Sequence[GrantRow], window: int
+) -> tuple[tuple[Grant, ...], int]:
+    """A burst's WINDOW_UPDATEs, given the initial window before it; the initial window after it.
+
+    A stream that begins after a SETTINGS begins with its window, one that is there already moves
+    by the difference (RFC 9113, section 6.9.2): in both cases it has the same in all.
+    """
+    found = []
+    before = window
+    for event in events:
+        if event.kind == INITIAL_WINDOW:
+            if event.time_ns <= 0:
+                before = event.size_bytes
+            else:
+                moved = event.size_bytes - window
+                found += [(event.time_ns, stream, moved) for stream in sorted(streams)]
+            window = event.size_bytes
+        elif event.kind == WINDOW_UPDATE and (event.stream == 0 or event.stream in streams):
+            found.append((event.time_ns, event.stream, event.size_bytes))
+    start = [(_LONG_BEFORE_NS, each, before - DEFAULT_WINDOW_BYTES) for each in sorted(streams)]
+    return (*start, *found), window
+
+
+def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
+    """How long the link needed at its rate for what a burst of one connection moved.
+
+    From the first to the last DATA byte, less the pauses between. A pause is as long as it
+    exceeds what the token bucket makes good afterwards, at line speed; the bucket was also full
+    when the burst began.
+    """
+    spans = sorted((s.start_ns, s.end_ns) for row in rows for s in row.services)
+    slack_ns = 8e9 * max(link.bucket_bytes, _LEAST_BUCKET_BYTES) / link.rate_bps
+    pauses_ns = 0.0
+    reached = spans[0][0]
+    for start_ns, end_ns in spans:
+        pauses_ns += max(0.0, start_ns - reached - slack_ns)
+        reached = max(reached, end_ns)
+    return round(reached - spans[0][0] + slack_ns - pauses_ns)

@@ -37,6 +37,12 @@ class Carried:
         pushed = self.planned.direction == "push"
         return self.report.to_server if pushed else self.report.to_client
 
+    @property
+    def feedback(self) -> DirectionReport:
+        """The other direction: what the data's receiver sent."""
+        pushed = self.planned.direction == "push"
+        return self.report.to_client if pushed else self.report.to_server
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstSeen:

@@ -10,6 +10,7 @@ from typing import Any
 
 from emu.calibration import link_model
 from emu.cell import CellOutcome, CellRunner
+from emu.facts import cell_facts, link_key
 from emu.host import describe_host, versions
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
@@ -21,8 +22,9 @@ from emu.trust import reasons_against
 from emu.validity import BOUNDS
 from h2model.connection import LinkModel
 from netcosim.job import Cell
-from netcosim.results.cells import CellFacts, summarise_cell
+from netcosim.results.cells import summarise_cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
 from netcosim.scenario import TcpSpec
@@ -85,8 +87,10 @@ class Session:
                 tcp,
                 bucket_bytes=live.bucket_bytes(slowest.name),
             )
-            self.models[f"{cell.name} connection {planned.index}"] = asdict(link)
-            return link
+            # What predicts is what is stored, so that the same can be predicted again.
+            stored = as_stored(asdict(link))
+            self.models[link_key(cell.name, planned.index)] = stored
+            return LinkModel(**stored)
 
         runner = CellRunner(
             live=live,
@@ -110,6 +114,7 @@ class Session:
         folder.write_trace(row for o in self.outcomes for row in o.measured)
         digest = folder.write_predictions(row for o in self.outcomes for row in o.predicted)
         folder.write_windows(row for o in self.outcomes for row in o.windows)
+        folder.write_grants(row for o in self.outcomes for row in o.grants)
         summary = self._summary()
         folder.write_summary(summary)
         folder.write_run(self._record(digest))
@@ -117,7 +122,9 @@ class Session:
         return summary
 
     def _summary(self) -> Summary:
-        reasons = reasons_against(self.outcomes, self.plan.scenario.repetitions)
+        reasons = reasons_against(
+            {o.cell.name: o.validity for o in self.outcomes}, self.plan.scenario.repetitions
+        )
         if self.failure is not None:
             reasons = [f"ended early: {_one_line(self.failure)}", *reasons]
         return Summary(
@@ -128,30 +135,10 @@ class Session:
             trusted=not reasons,
             reasons=tuple(reasons),
             cells=tuple(
-                summarise_cell(self._cell_facts(o), o.measured, o.predicted)
+                summarise_cell(cell_facts(o.cell, self.models, o.validity), o.measured, o.predicted)
                 for o in self.outcomes
                 if o.validity
             ),
-        )
-
-    def _cell_facts(self, outcome: CellOutcome) -> CellFacts:
-        cell = outcome.cell
-        rates = [
-            link["rate_bps"]
-            for key, link in self.models.items()
-            if key.startswith(f"{cell.name} connection ")
-        ]
-        return CellFacts(
-            workload=cell.workload.name,
-            transport=cell.transport.name,
-            sender=cell.transport.sender,
-            receiver=cell.transport.receiver,
-            direction=cell.workload.direction,
-            flow_control=cell.transport.flow_control,
-            window_bytes=cell.window_bytes,
-            configured_discipline=cell.transport.discipline,
-            capacity_bps=sum(rates),
-            invalid_bursts=sum(not v.valid for v in outcome.validity),
         )
 
     def _record(self, predictions_sha256: str) -> RunRecord:

@@ -1,5 +1,6 @@
 """The shared command line: options, one-line errors with exit codes, the table at the end."""
 
+from netcosim.cli.levels import print_levels
 from netcosim.cli.options import (
     Options,
     Parser,
@@ -21,6 +22,7 @@ __all__ = [
     "builtin_scenarios",
     "choose_scenario",
     "make_parser",
+    "print_levels",
     "print_summary",
     "read_options",
     "run_main",

@@ -25,6 +25,7 @@ FILES: Final = {
     "trace.parquet": "what was measured, one row a stream; schemas/trace.columns.json",
     "predictions.parquet": "what every model predicted, in the same columns",
     "windows.parquet": "credit over time; schemas/windows.columns.json",
+    "grants.parquet": "credit as it was given, frame by frame; schemas/grants.columns.json",
     "perfetto.json": "all bursts, measured and predicted, for ui.perfetto.dev",
     "captures": "what was on the wire, for Wireshark",
     "pictures": "the pictures of this page",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from netcosim.results import windows
+from netcosim.results import grants, windows
 from netcosim.results.records import dump_json
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 
@@ -50,6 +50,19 @@ WINDOW_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+GRANT_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "cell": "workload/transport",
+        "burst": "number within the cell, from 0; what came since the burst before belongs to it",
+        "connection": "number within the cell, from 0",
+        "time_ns": "when the frame was captured beside the data's receiver; negative before zero",
+        "from_receiver": "sent by the data's receiver; else a PING of the data's sender",
+        "kind": "window_update; initial_window and max_frame_size (both SETTINGS); ping; ping_ack",
+        "stream": "of a window_update, 0 for the connection; 0 for all other kinds",
+        "size_bytes": "the increment, or the value that SETTINGS gave; 0 for PINGs",
+    }
+)
+
 
 def trace_columns() -> str:
     """The columns of `trace.parquet` and `predictions.parquet` as JSON."""
@@ -58,7 +71,12 @@ def trace_columns() -> str:
 
 def window_columns() -> str:
     """The columns of `windows.parquet` as JSON."""
-    return _describe("netcosim-windows", windows.SCHEMA, WINDOW_COLUMNS)
+    return _describe(windows.TABLE.name, windows.TABLE.schema, WINDOW_COLUMNS)
+
+
+def grant_columns() -> str:
+    """The columns of `grants.parquet` as JSON."""
+    return _describe(grants.TABLE.name, grants.TABLE.schema, GRANT_COLUMNS)
 
 
 def _describe(name: str, schema: Any, texts: Mapping[str, str]) -> str:

@@ -8,24 +8,26 @@ import gzip
 import hashlib
 import io
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from netcosim.errors import StorageError
-from netcosim.results.columns import trace_columns, window_columns
+from netcosim.results import grants, windows
+from netcosim.results.columns import grant_columns, trace_columns, window_columns
 from netcosim.results.directory import Directory, make_path, one_line
+from netcosim.results.grants import GrantRow
 from netcosim.results.owner import Owner
 from netcosim.results.perfetto import perfetto_json
 from netcosim.results.records import from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
 from netcosim.results.tree import Tree
-from netcosim.results.windows import WindowRow, windows_rows, windows_table
+from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
 from netcosim.units import format_size
@@ -34,10 +36,13 @@ SCENARIO: Final = "scenario.toml"
 TRACE: Final = "trace.parquet"
 PREDICTIONS: Final = "predictions.parquet"
 WINDOWS: Final = "windows.parquet"
+GRANTS: Final = "grants.parquet"
 SUMMARY: Final = "summary.json"
 RUN: Final = "run.json"
 PERFETTO: Final = "perfetto.json"
 REPORT: Final = "report.html"
+
+Row = TypeVar("Row")
 
 _GZIP_LEVEL: Final = 1
 _COPY_BYTES: Final = 1 << 20
@@ -88,6 +93,7 @@ class ResultsFolder(Tree):
             results.write("schemas/run.schema.json", schema_json(RunRecord).encode())
             results.write("schemas/trace.columns.json", trace_columns().encode())
             results.write("schemas/windows.columns.json", window_columns().encode())
+            results.write("schemas/grants.columns.json", grant_columns().encode())
         except BaseException:
             folder.close()
             raise
@@ -133,13 +139,17 @@ class ResultsFolder(Tree):
 
     def write_predictions(self, rows: Iterable[StreamRow]) -> str:
         """Write `predictions.parquet`; return its SHA-256 in hexadecimal."""
-        content = _parquet(trace_table(rows))
+        content = predictions_file(rows)
         self.write(PREDICTIONS, content)
         return hashlib.sha256(content).hexdigest()
 
     def write_windows(self, rows: Iterable[WindowRow]) -> None:
         """Write `windows.parquet`: credit over time."""
-        self.write(WINDOWS, _parquet(windows_table(rows)))
+        self.write(WINDOWS, _parquet(windows.TABLE.table(rows)))
+
+    def write_grants(self, rows: Iterable[GrantRow]) -> None:
+        """Write `grants.parquet`: credit as it was given, PINGs."""
+        self.write(GRANTS, _parquet(grants.TABLE.table(rows)))
 
     def write_summary(self, summary: Summary) -> None:
         """Write `summary.json`, byte-equal for equal content."""
@@ -183,28 +193,27 @@ class ResultsFolder(Tree):
 
     def read_trace(self) -> Trace:
         """What was measured; empty if the run did not get that far."""
-        return self._rows(TRACE)
+        return self._rows(TRACE, trace_rows)
 
     def read_predictions(self) -> Trace:
         """What was predicted; empty if the run did not get that far."""
-        return self._rows(PREDICTIONS)
-
-    def _rows(self, name: str) -> Trace:
-        if not self.has(name):
-            return ()
-        try:
-            return trace_rows(_table(self.read(name)))
-        except ValueError as problem:
-            raise StorageError(f"{self.path / name}: {_first_line(problem)}") from None
+        return self._rows(PREDICTIONS, trace_rows)
 
     def read_windows(self) -> tuple[WindowRow, ...]:
         """Credit over time; empty if the run did not get that far."""
-        if not self.has(WINDOWS):
+        return self._rows(WINDOWS, windows.TABLE.rows)
+
+    def read_grants(self) -> tuple[GrantRow, ...]:
+        """Credit as it was given, PINGs; empty if the run did not get that far."""
+        return self._rows(GRANTS, grants.TABLE.rows)
+
+    def _rows(self, name: str, rows_of: Callable[[Any], tuple[Row, ...]]) -> tuple[Row, ...]:
+        if not self.has(name):
             return ()
         try:
-            return windows_rows(_table(self.read(WINDOWS)))
+            return rows_of(_table(self.read(name)))
         except ValueError as problem:
-            raise StorageError(f"{self.path / WINDOWS}: {_first_line(problem)}") from None
+            raise StorageError(f"{self.path / name}: {_first_line(problem)}") from None
 
     def read_summary(self) -> Summary | None:
         """The summary; None if the run did not get that far."""
@@ -217,6 +226,11 @@ class ResultsFolder(Tree):
         if not self.has(RUN):
             return None
         return from_json(RunRecord, self.read(RUN), str(self.path / RUN))
+
+
+def predictions_file(rows: Iterable[StreamRow]) -> bytes:
+    """The content of `predictions.parquet`, the same bytes for the same rows."""
+    return _parquet(trace_table(rows))
 
 
 def _parquet(table: Any) -> bytes:

@@ -30,6 +30,11 @@ def dump_json(data: Any) -> str:
     return json.dumps(_rounded(data), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+def as_stored(data: Any) -> Any:
+    """Plain data as it comes back from `dump_json`: numbers rounded to `DIGITS`."""
+    return json.loads(dump_json(data))
+
+
 def from_json(kind: type[Model], text: bytes, source: str) -> Model:
     """Read what `to_json` wrote; `source` names it in errors.
 

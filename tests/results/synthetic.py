@@ -12,6 +12,7 @@ from h2model.connection import LinkModel, ReceiverModel, Schedule, SenderModel, 
 from h2model.predict import predict
 from netcosim.results.cells import CellFacts, summarise_cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.grants import GrantRow
 from netcosim.results.owner import Owner
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.summary import Summary
@@ -106,6 +107,24 @@ def window_rows(case: Case, measured: list[StreamRow]) -> list[WindowRow]:
             WindowRow(**where, stream=row.stream, time_ns=t, credit_bytes=c) for t, c in points
         ]
     return rows
+
+
+def grant_rows(case: Case, measured: list[StreamRow]) -> list[GrantRow]:
+    """The rest of each message, granted when its first byte is there."""
+    return [
+        GrantRow(
+            cell=row.cell,
+            burst=row.burst,
+            connection=row.connection,
+            time_ns=row.start_ns,
+            from_receiver=True,
+            kind="window_update",
+            stream=row.stream,
+            size_bytes=row.wire_bytes - WINDOW_BYTES,
+        )
+        for row in measured
+        if row.wire_bytes > WINDOW_BYTES
+    ]
 
 
 def validities(case: Case) -> list[Validity]:
@@ -210,6 +229,9 @@ def write_folder(
         folder.write_trace(measured)
         folder.write_windows(
             [row for case in cases for row in window_rows(case, measured_rows(case))]
+        )
+        folder.write_grants(
+            [row for case in cases for row in grant_rows(case, measured_rows(case))]
         )
         folder.write_summary(summary(cases, complete=complete, trusted=trusted, reasons=reasons))
         folder.write_run(run_record(cases, digest))

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcosim.results import grants, windows
 from netcosim.results.cells import link_stall_ns, model_separations, summarise_cell
 from netcosim.results.coarsen import merge_close, resolution_for
-from netcosim.results.windows import WindowRow, windows_rows, windows_table
+from netcosim.results.grants import GrantRow
+from netcosim.results.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
 from tests.results.synthetic import Case, facts, measured_rows, predicted_rows
 
@@ -214,11 +216,36 @@ def test_any_trace_survives_arrow(rows: list[StreamRow]) -> None:
     )
 )
 def test_any_windows_survive_arrow(rows: list[WindowRow]) -> None:
-    assert windows_rows(windows_table(rows)) == tuple(rows)
+    assert windows.TABLE.rows(windows.TABLE.table(rows)) == tuple(rows)
+
+
+@given(
+    st.lists(
+        st.builds(
+            GrantRow,
+            cell=TEXT,
+            burst=st.integers(0, 9),
+            connection=st.integers(0, 9),
+            time_ns=INT64,
+            from_receiver=st.booleans(),
+            kind=TEXT,
+            stream=INT64,
+            size_bytes=INT64,
+        ),
+        max_size=5,
+    )
+)
+def test_any_grants_survive_arrow(rows: list[GrantRow]) -> None:
+    assert grants.TABLE.rows(grants.TABLE.table(rows)) == tuple(rows)
+
+
+def test_a_table_without_one_of_its_columns_is_refused() -> None:
+    with pytest.raises(ValueError, match='lacks the column "kind"'):
+        grants.TABLE.rows(grants.TABLE.table([]).drop_columns(["kind"]))
 
 
 def test_one_table_is_not_taken_for_the_other() -> None:
-    with pytest.raises(ValueError, match="is not a netcosim table of windows"):
-        windows_rows(trace_table([]))
+    with pytest.raises(ValueError, match="is not a netcosim-windows table of version 1"):
+        windows.TABLE.rows(trace_table([]))
     with pytest.raises(ValueError, match="is not a netcosim trace"):
-        trace_rows(windows_table([]))
+        trace_rows(windows.TABLE.table([]))

@@ -11,6 +11,7 @@ from netcosim.errors import StorageError
 from netcosim.results.folder import ResultsFolder, capture_name, default_path
 from tests.results.synthetic import (
     Case,
+    grant_rows,
     measured_rows,
     predicted_rows,
     run_record,
@@ -34,10 +35,12 @@ def files_below(path: Path) -> set[str]:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     measured, predicted = measured_rows(SMALL), predicted_rows(SMALL)
     windows = window_rows(SMALL, measured)
+    grants = grant_rows(SMALL, measured)
     with create(tmp_path / "deep" / "run") as folder:
         folder.write_trace(measured)
         folder.write_predictions(predicted)
         folder.write_windows(windows)
+        folder.write_grants(grants)
         folder.write_summary(summary((SMALL,)))
         folder.write_run(run_record((SMALL,)))
         folder.write_perfetto()
@@ -46,6 +49,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         assert folder.read_trace() == tuple(measured)
         assert folder.read_predictions() == tuple(predicted)
         assert folder.read_windows() == tuple(windows)
+        assert folder.read_grants() == tuple(grants)
         assert folder.read_run() == run_record((SMALL,))
         found = folder.read_summary()
         assert found is not None
@@ -55,6 +59,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         "trace.parquet",
         "predictions.parquet",
         "windows.parquet",
+        "grants.parquet",
         "summary.json",
         "run.json",
         "perfetto.json",
@@ -62,6 +67,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         "schemas/run.schema.json",
         "schemas/trace.columns.json",
         "schemas/windows.columns.json",
+        "schemas/grants.columns.json",
     }
 
 
@@ -71,6 +77,7 @@ def test_an_interrupted_run_reads_as_empty(tmp_path: Path) -> None:
         assert folder.read_trace() == ()
         assert folder.read_predictions() == ()
         assert folder.read_windows() == ()
+        assert folder.read_grants() == ()
         assert folder.read_summary() is None
         assert folder.read_run() is None
 

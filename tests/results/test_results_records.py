@@ -12,11 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from netcosim.results.columns import TRACE_COLUMNS, WINDOW_COLUMNS, trace_columns, window_columns
+from netcosim.results import grants, windows
+from netcosim.results.columns import (
+    GRANT_COLUMNS,
+    TRACE_COLUMNS,
+    WINDOW_COLUMNS,
+    grant_columns,
+    trace_columns,
+    window_columns,
+)
 from netcosim.results.records import dump_json, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, ModelResult, Summary
-from netcosim.results.windows import SCHEMA as WINDOW_SCHEMA
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 from tests.results.synthetic import Case, run_record, summary
 
@@ -85,12 +92,14 @@ def fields(*kinds: type[BaseModel]) -> Iterator[str]:
 
 def test_every_column_is_explained() -> None:
     assert list(TRACE_COLUMNS) == TRACE_SCHEMA.names
-    assert list(WINDOW_COLUMNS) == WINDOW_SCHEMA.names
-    for text in (trace_columns(), window_columns()):
+    assert list(WINDOW_COLUMNS) == windows.TABLE.schema.names
+    assert list(GRANT_COLUMNS) == grants.TABLE.schema.names
+    for text in (trace_columns(), window_columns(), grant_columns()):
         assert all(column["description"] for column in json.loads(text)["columns"])
 
 
 def test_the_reference_names_every_field() -> None:
     text = DOCS.read_text()
-    named = {*fields(Summary, CellSummary, ModelResult, RunRecord), *TRACE_COLUMNS, *WINDOW_COLUMNS}
+    columns = {*TRACE_COLUMNS, *WINDOW_COLUMNS, *GRANT_COLUMNS}
+    named = {*fields(Summary, CellSummary, ModelResult, RunRecord), *columns}
     assert [field for field in sorted(named) if f"`{field}`" not in text] == []

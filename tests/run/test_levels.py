@@ -77,7 +77,7 @@ def wire_of(plan: Plan, appearance: dict[int, list[int]], cell_name: str = CELL)
 def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> KnownCell:
     cell = next(c for c in plan.cells if c.name == rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
-    return known_cell(plan, cell, links, attempts, rows)
+    return known_cell(plan, cell, links, attempts, measured=rows, grants=())
 
 
 def ends(rows: list[StreamRow], level: str, model: str = "fifo") -> dict[int, int]:

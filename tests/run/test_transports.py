@@ -24,7 +24,7 @@ NAMES = ("transports", "directions", "star")
 OUT = f"{WORK}/out"
 FILES = {
     *("scenario.toml", "report.html", "summary.json", "run.json", "perfetto.json"),
-    *("trace.parquet", "predictions.parquet", "windows.parquet"),
+    *("trace.parquet", "predictions.parquet", "windows.parquet", "grants.parquet"),
     *("captures", "pictures", "schemas"),
 }
 

@@ -1,0 +1,110 @@
+"""A finished run predicted again, from the small files of its results folder.
+
+No capture, no network and no root: what the models may know stands in ``scenario.toml``,
+``trace.parquet``, ``grants.parquet`` and ``run.json``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from emu.facts import cell_facts, link_key
+from emu.known import known_cell
+from emu.plan import Plan, make_plan
+from emu.predictions import predict_cell
+from emu.trust import reasons_against
+from h2model.connection import LinkModel
+from netcosim.errors import StorageError
+from netcosim.job import Cell
+from netcosim.results.cells import summarise_cell
+from netcosim.results.folder import RUN, ResultsFolder
+from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.summary import CellSummary, Summary
+from netcosim.trace import StreamRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What the models of today say of a run."""
+
+    predicted: tuple[StreamRow, ...]
+    summary: Summary
+
+
+def predict_again(folder: ResultsFolder) -> Again:
+    """Predict and score every cell of a run anew.
+
+    Raises
+    ------
+    StorageError, ScenarioError
+        The folder lacks a file, or one can't be read.
+    """
+    record = read_record(folder)
+    plan = make_plan(folder.read_scenario())
+    judged = _judged(plan, record)
+    predicted: list[StreamRow] = []
+    cells: list[CellSummary] = []
+    trace, grants = folder.read_trace(), folder.read_grants()
+    for cell, validity in judged:
+        measured = [row for row in trace if row.cell == cell.name]
+        known = known_cell(
+            plan,
+            cell,
+            dict(_links(plan, cell, record)),
+            {v.burst: v.attempt for v in validity},
+            measured=measured,
+            grants=[row for row in grants if row.cell == cell.name],
+        )
+        claims = predict_cell(known)
+        predicted += claims
+        cells.append(summarise_cell(cell_facts(cell, record.models, validity), measured, claims))
+    before = folder.read_summary()
+    reasons = _reasons(plan, judged) if before is None else before.reasons
+    return Again(
+        predicted=tuple(predicted),
+        summary=Summary(
+            scenario=plan.scenario.name,
+            world="emu",
+            seed=plan.scenario.seed,
+            complete=len(judged) == len(plan.cells) if before is None else before.complete,
+            trusted=not reasons,
+            reasons=tuple(reasons),
+            cells=tuple(cells),
+        ),
+    )
+
+
+def read_record(folder: ResultsFolder) -> RunRecord:
+    """The run's record.
+
+    Raises
+    ------
+    StorageError
+        The run did not come to write one.
+    """
+    record = folder.read_run()
+    if record is None:
+        raise StorageError(f"{folder.path}: has no {RUN}: the run did not come that far")
+    return record
+
+
+def _judged(plan: Plan, record: RunRecord) -> list[tuple[Cell, list[Validity]]]:
+    """The cells that finished a burst, each with its judgements."""
+    found = [(cell, [v for v in record.validity if v.cell == cell.name]) for cell in plan.cells]
+    return [(cell, validity) for cell, validity in found if validity]
+
+
+def _links(plan: Plan, cell: Cell, record: RunRecord) -> Iterator[tuple[int, LinkModel]]:
+    for planned in plan.connections(cell):
+        key = link_key(cell.name, planned.index)
+        try:
+            yield planned.index, LinkModel(**record.models[key])
+        except (KeyError, TypeError) as problem:
+            raise StorageError(f'{RUN}: models: "{key}": {problem}: no link of a model') from None
+
+
+def _reasons(plan: Plan, judged: Sequence[tuple[Cell, list[Validity]]]) -> list[str]:
+    """What the run itself had said, as far as it can be told without its summary."""
+    by_name = {cell.name: validity for cell, validity in judged}
+    missing = [cell.name for cell in plan.cells if cell.name not in by_name]
+    early = [f"ended early: no burst of {missing[0]}"] if missing else []
+    return early + reasons_against(by_name, plan.scenario.repetitions)

@@ -1,0 +1,41 @@
+"""What is known of a cell besides its rows, for its summary."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netcosim.job import Cell
+from netcosim.results.cells import CellFacts
+from netcosim.results.run_record import Validity
+
+
+def link_key(cell: str, connection: int) -> str:
+    """The name in ``models`` of a run's record of the link that a connection's models are given."""
+    return f"{cell} connection {connection}"
+
+
+def cell_facts(cell: Cell, models: Mapping[str, Any], validity: Sequence[Validity]) -> CellFacts:
+    """The facts of a cell.
+
+    Parameters
+    ----------
+    cell
+        The cell.
+    models
+        The links of all connections by `link_key`; their rates together are the cell's capacity.
+    validity
+        The judgements of the cell's bursts.
+    """
+    transport = cell.transport
+    links = [link for key, link in models.items() if key.startswith(link_key(cell.name, 0)[:-1])]
+    return CellFacts(
+        workload=cell.workload.name,
+        transport=transport.name,
+        sender=transport.sender,
+        receiver=transport.receiver,
+        direction=cell.workload.direction,
+        flow_control=transport.flow_control,
+        window_bytes=cell.window_bytes,
+        configured_discipline=transport.discipline,
+        capacity_bps=sum(link["rate_bps"] for link in links),
+        invalid_bursts=sum(not v.valid for v in validity),
+    )

@@ -1,0 +1,76 @@
+"""``python -m emu.predict FOLDER [--out DIR]``: predict and score a finished run again.
+
+Needs no root, no network and no capture: only the small files of the run's results folder.
+"""
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from emu.again import Again, predict_again, read_record
+from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
+from netcosim.results.folder import GRANTS, TRACE, WINDOWS, ResultsFolder, predictions_file
+from netcosim.results.owner import calling_user
+
+PROG: Final = "emu.predict"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Predict a run again; return the exit code."""
+    return run_main(lambda site: _main(arguments, site), PROG)
+
+
+def _main(arguments: Sequence[str], site: CrashSite) -> int:
+    options = _parser().parse_args(arguments)
+    with ResultsFolder.open(options.folder) as folder:
+        again = predict_again(folder)
+        digest = hashlib.sha256(predictions_file(again.predicted)).hexdigest()
+        same = digest == read_record(folder).predictions_sha256
+        if options.out:
+            _keep(folder, again, options.out, site)
+    console = Console(highlight=False)
+    print_summary(again.summary, console)
+    print_levels(again.summary, console)
+    text = "the same as" if same else "not those of"
+    console.print(f"These predictions are {text} the run, byte for byte.")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog=PROG,
+        description="Predict and score a finished run again, with the models of today.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="a run's results folder")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="a new or empty folder for the run's small files with the new predictions",
+    )
+    return parser
+
+
+def _keep(folder: ResultsFolder, again: Again, out: Path, site: CrashSite) -> None:
+    """Write the run with its new predictions to another folder."""
+    owner = calling_user(os.environ, os.geteuid())
+    record = read_record(folder)
+    with ResultsFolder.create(out, folder.read_scenario(), owner) as kept:
+        site.folder = out
+        for name in (TRACE, GRANTS, WINDOWS):
+            if folder.has(name):
+                kept.write(name, folder.read(name))
+        digest = kept.write_predictions(again.predicted)
+        kept.write_summary(again.summary)
+        kept.write_run(record.model_copy(update={"predictions_sha256": digest, "captures": {}}))
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
