@@ -1,9 +1,17 @@
 """Who gets how much when several flows share links: max-min fairness."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from topo.spec import NetLink
+from netcosim.errors import NetworkError
+from topo.paths import path_between
+from topo.spec import NetLink, NetSpec
+
+Way = tuple[str, bool]
+"""One direction of a link: its name, and whether from its end `a` to its end `b`."""
+
+_CLOSE = 1e-9
 
 
 def max_min_bps(flows: Mapping[str, Sequence[NetLink]]) -> dict[str, int]:
@@ -28,3 +36,133 @@ def max_min_bps(flows: Mapping[str, Sequence[NetLink]]) -> dict[str, int]:
             for link in flows[flow]:
                 left[link.name] -= level
     return {name: int(rate) for name, rate in rates.items()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capacity:
+    """What one direction of a link carries, in bits per second.
+
+    `one_way_bps` while the other direction rests, `two_way_bps` while it carries data, whose
+    acknowledgements come this way. `by_worker`: each worker has a class of its own, and a
+    worker's flows share what its class gets; else each flow counts for itself.
+    """
+
+    one_way_bps: float
+    two_way_bps: float
+    by_worker: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
+    """One flow: whose class it is in, and the directions of links that it crosses."""
+
+    worker: str
+    ways: tuple[Way, ...]
+
+
+def route_between(net: NetSpec, source: str, destination: str, worker: str) -> Route:
+    """The route of data from one host to another, one of which is the worker."""
+    ways: list[Way] = []
+    node = source
+    for link in path_between(net, source, destination):
+        ways.append((link.name, node == link.a))
+        node = link.other(node)
+    return Route(worker=worker, ways=tuple(ways))
+
+
+class SharedLinks:
+    """Links that flows share: from those that are busy to the rate of each.
+
+    Every direction of a link deals its capacity out by max-min fairness, first to workers where
+    each has a class, then to flows: none gets less than another but for what it can't use
+    because of some other link. That is what HTB's classes do with equal rates and full
+    borrowing. Flows in one queue get what TCP makes of it; equal shares are the model.
+
+    Parameters
+    ----------
+    capacities
+        Of every direction that a route crosses.
+    routes
+        The flows, by position.
+    """
+
+    def __init__(self, capacities: Mapping[Way, Capacity], routes: Sequence[Route]) -> None:
+        self._capacities = capacities
+        self._routes = routes
+
+    def __call__(self, busy: frozenset[int]) -> dict[int, float]:
+        """The rate of each busy flow in bits per second, while these and no others are busy.
+
+        Raises
+        ------
+        NetworkError
+            The rates do not settle.
+        """
+        crossing: dict[Way, list[int]] = {}
+        for flow in sorted(busy):
+            for way in self._routes[flow].ways:
+                crossing.setdefault(way, []).append(flow)
+        carried = {way: self._carried(way, crossing) for way in crossing}
+        offers: dict[tuple[int, Way], float] = {}
+        for _ in range(_MOST_ROUNDS):
+            fresh = {
+                (flow, way): offer
+                for way, flows in crossing.items()
+                for flow, offer in self._offers(way, carried[way], flows, offers)
+            }
+            if fresh.keys() == offers.keys() and all(
+                abs(fresh[key] - offers[key]) <= _CLOSE * fresh[key] for key in fresh
+            ):
+                return {
+                    flow: min(fresh[flow, way] for way in self._routes[flow].ways)
+                    for flow in sorted(busy)
+                }
+            offers = fresh
+        raise NetworkError(f"the shares of {len(busy)} flows do not settle")
+
+    def _carried(self, way: Way, crossing: Iterable[Way]) -> float:
+        capacity = self._capacities[way]
+        name, forward = way
+        return capacity.two_way_bps if (name, not forward) in crossing else capacity.one_way_bps
+
+    def _offers(
+        self,
+        way: Way,
+        carried_bps: float,
+        flows: Sequence[int],
+        offers: Mapping[tuple[int, Way], float],
+    ) -> list[tuple[int, float]]:
+        """What this direction offers each flow, given what the others can use elsewhere."""
+        wanted = {flow: self._wanted(flow, way, offers) for flow in flows}
+        classes: dict[str, list[int]] = {}
+        for flow in flows:
+            fair = self._capacities[way].by_worker
+            classes.setdefault(self._routes[flow].worker if fair else str(flow), []).append(flow)
+        level = _level(carried_bps, [sum(wanted[f] for f in each) for each in classes.values()])
+        return [
+            (flow, within)
+            for each in classes.values()
+            for within in [_level(level, [wanted[f] for f in each])]
+            for flow in each
+        ]
+
+    def _wanted(self, flow: int, way: Way, offers: Mapping[tuple[int, Way], float]) -> float:
+        elsewhere = (offers.get((flow, w), _ANY) for w in self._routes[flow].ways if w != way)
+        return min(elsewhere, default=_ANY)
+
+
+_ANY = float("inf")
+_MOST_ROUNDS = 1000
+
+
+def _level(capacity: float, wanted: Sequence[float]) -> float:
+    """The level at which each gets what it wants up to the level, and all the capacity is used.
+
+    Where all get what they want, the level is what the one that wants most could have.
+    """
+    left = capacity
+    for count, each in zip(range(len(wanted), 0, -1), sorted(wanted), strict=True):
+        if each * count > left:
+            return left / count
+        left -= each
+    return left + max(wanted)
