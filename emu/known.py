@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from emu.plan import Plan, PlannedConnection
-from h2model.connection import LinkModel
+from h2model.connection import Grant, LinkModel
 from netcosim.job import Cell
 from netcosim.results.grants import INITIAL_WINDOW, WINDOW_UPDATE, GrantRow
 from netcosim.trace import StreamRow
 
 DEFAULT_WINDOW_BYTES: Final = 65_535
 """RFC 9113, section 6.9.2."""
-
-Grant = tuple[int, int, int]
 
 _LONG_BEFORE_NS: Final = -(10**9)
 _LEAST_BUCKET_BYTES: Final = 4 * 1514
@@ -41,7 +39,7 @@ class Wire:
     WINDOW_UPDATEs as (time at the receiver, stream or 0 for the connection, bytes); what
     SETTINGS moved stands there as updates of each stream. They count from windows of
     `DEFAULT_WINDOW_BYTES`, which every stream and every connection has at its start. `busy_ns` is
-    the time in which DATA arrived.
+    how long the link was needed.
     """
 
     appearance: tuple[int, ...]

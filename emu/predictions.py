@@ -2,25 +2,95 @@
 
 PREDICT knows sizes, the hand-over times that the sending application logged, configured windows
 and the receiver's credit rule, and the link as measured before the run: nothing of the capture.
-EXPLAIN also knows the order in which the streams first appeared on the wire.
+EXPLAIN also knows the order in which the streams first appeared on the wire. ORACLE also knows
+when the receiver gave which credit, and how fast the link was in the burst itself.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from emu.known import HandOver, KnownBurst, KnownCell, KnownConnection, KnownRound
+from emu.known import (
+    DEFAULT_WINDOW_BYTES,
+    KnownBurst,
+    KnownCell,
+    KnownConnection,
+    KnownRound,
+)
 from h2model.candidates import (
     GRPC_PREFIX_BYTES,
     candidate_senders,
     receiver_model,
     speaks_grpc,
 )
-from h2model.connection import Connection, ReceiverModel, Schedule, SenderModel, StreamPlan
+from h2model.connection import (
+    FRAME_HEADER_BYTES,
+    Connection,
+    Grant,
+    ReceiverModel,
+    Schedule,
+    SenderModel,
+    StreamPlan,
+)
 from netcosim.job import Cell
 from netcosim.trace import Service, Stall, StreamRow
 
-Level = Literal["PREDICT", "EXPLAIN"]
-LEVELS: Final[tuple[Level, ...]] = ("PREDICT", "EXPLAIN")
+Level = Literal["PREDICT", "EXPLAIN", "ORACLE"]
+LEVELS: Final[tuple[Level, ...]] = ("PREDICT", "EXPLAIN", "ORACLE")
+
+_AS_GIVEN: Final = ReceiverModel(
+    window_bytes=DEFAULT_WINDOW_BYTES, connection_window_bytes=DEFAULT_WINDOW_BYTES, credit="fixed"
+)
+"""A receiver of whom nothing is known but the credit that it gave; its rule is never asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """Who is asked, knowing what."""
+
+    cell: Cell
+    model: str
+    sender: SenderModel
+    level: Level
+
+    @property
+    def receiver(self) -> ReceiverModel:
+        if self.level == "ORACLE":
+            return _AS_GIVEN
+        return receiver_model(self.cell.transport, self.cell.window_bytes)
+
+    @property
+    def prefix_bytes(self) -> int:
+        return GRPC_PREFIX_BYTES if speaks_grpc(self.cell.transport) else 0
+
+    def plans(self, burst: KnownBurst) -> list[StreamPlan]:
+        messages = burst.messages
+        ready = [m.ready_ns for m in messages]
+        if self.level != "PREDICT":
+            by_stream = {m.stream: m for m in messages}
+            messages = tuple(by_stream[stream] for stream in burst.wire.appearance)
+            ready.sort()
+        return [
+            StreamPlan(
+                stream=m.stream,
+                size_bytes=m.size_bytes + self.prefix_bytes,
+                ready_ns=ready_ns,
+                priority=m.priority,
+            )
+            for m, ready_ns in zip(messages, ready, strict=True)
+        ]
+
+    def grants(self, burst: KnownBurst) -> tuple[Grant, ...] | None:
+        return burst.wire.grants if self.level == "ORACLE" else None
+
+    def rate_bps(self, burst: KnownBurst) -> float | None:
+        """The rate at which the burst's own frames came, idle times excluded."""
+        if self.level != "ORACLE":
+            return None
+        sizes = [m.size_bytes + self.prefix_bytes for m in burst.messages]
+        frames = sum(math.ceil(size / self.sender.frame_bytes) for size in sizes)
+        return 8e9 * (sum(sizes) + frames * FRAME_HEADER_BYTES) / burst.wire.busy_ns
 
 
 def predict_cell(known: KnownCell) -> list[StreamRow]:
@@ -28,80 +98,69 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
 
     A connection's state (write target, connection credit) carries over from burst to burst of its
     round, at each level of its own; invalid bursts take part in it. Levels above PREDICT are asked
-    only of the discipline that the sender was configured for, if it was.
+    only of the discipline that the sender was configured for, if it was. A round in which not all
+    credit was captured has no ORACLE.
     """
+    cell = known.cell
     return [
         row
         for round_ in known.rounds
-        for model, sender in candidate_senders(known.cell.transport).items()
+        for model, sender in candidate_senders(cell.transport).items()
         for level in LEVELS
-        if level == "PREDICT" or known.cell.transport.discipline in (None, model)
-        for row in _round_rows(known.cell, round_, model, sender, level)
-    ]
-
-
-def _round_rows(
-    cell: Cell, round_: KnownRound, model: str, sender: SenderModel, level: Level
-) -> Iterator[StreamRow]:
-    receiver = receiver_model(cell.transport, cell.window_bytes)
-    prefix = GRPC_PREFIX_BYTES if speaks_grpc(cell.transport) else 0
-    for connection in round_.connections:
-        schedules = _schedules(connection, sender, receiver, prefix, level)
-        for burst, schedule in zip(connection.bursts, schedules, strict=True):
-            services = _services(burst, schedule)
-            for message in burst.messages:
-                yield StreamRow(
-                    world="predict",
-                    model=model,
-                    level=level,
-                    cell=cell.name,
-                    burst=burst.burst,
-                    source=connection.source,
-                    destination=connection.destination,
-                    connection=connection.index,
-                    stream=message.stream,
-                    tensor=message.tensor,
-                    size_bytes=message.size_bytes,
-                    wire_bytes=message.size_bytes + prefix,
-                    ready_ns=message.ready_ns,
-                    start_ns=services[message.stream][0].start_ns,
-                    wire_end_ns=schedule.end_ns[message.stream],
-                    services=tuple(services[message.stream]),
-                    stalls=_stalls(schedule, message.stream),
-                )
-
-
-def _schedules(
-    connection: KnownConnection,
-    sender: SenderModel,
-    receiver: ReceiverModel,
-    prefix: int,
-    level: Level,
-) -> list[Schedule]:
-    """The bursts of one connection, one after the other."""
-    simulated = Connection(sender, receiver, connection.link)
-    return [simulated.burst(_plans(burst, prefix, level)) for burst in connection.bursts]
-
-
-def _plans(burst: KnownBurst, prefix: int, level: Level) -> list[StreamPlan]:
-    messages = burst.messages
-    ready = [m.ready_ns for m in messages]
-    if level != "PREDICT":
-        messages, ready = _as_they_appeared(burst), sorted(ready)
-    return [
-        StreamPlan(
-            stream=m.stream,
-            size_bytes=m.size_bytes + prefix,
-            ready_ns=ready_ns,
-            priority=m.priority,
+        if level == "PREDICT" or cell.transport.discipline in (None, model)
+        for row in _round_rows(
+            _Question(cell=cell, model=model, sender=sender, level=level), round_
         )
-        for m, ready_ns in zip(messages, ready, strict=True)
     ]
 
 
-def _as_they_appeared(burst: KnownBurst) -> tuple[HandOver, ...]:
-    by_stream = {m.stream: m for m in burst.messages}
-    return tuple(by_stream[stream] for stream in burst.wire.appearance)
+def _round_rows(asked: _Question, round_: KnownRound) -> Iterator[StreamRow]:
+    try:
+        schedules = [_schedules(asked, connection) for connection in round_.connections]
+    except RuntimeError:
+        if asked.level == "ORACLE":
+            return
+        raise
+    for connection, answers in zip(round_.connections, schedules, strict=True):
+        for burst, schedule in zip(connection.bursts, answers, strict=True):
+            yield from _burst_rows(asked, connection, burst, schedule)
+
+
+def _schedules(asked: _Question, connection: KnownConnection) -> list[Schedule]:
+    """The bursts of one connection, one after the other."""
+    simulated = Connection(asked.sender, asked.receiver, connection.link)
+    return [
+        simulated.burst(
+            asked.plans(burst), grants=asked.grants(burst), rate_bps=asked.rate_bps(burst)
+        )
+        for burst in connection.bursts
+    ]
+
+
+def _burst_rows(
+    asked: _Question, connection: KnownConnection, burst: KnownBurst, schedule: Schedule
+) -> Iterator[StreamRow]:
+    services = _services(burst, schedule)
+    for message in burst.messages:
+        yield StreamRow(
+            world="predict",
+            model=asked.model,
+            level=asked.level,
+            cell=asked.cell.name,
+            burst=burst.burst,
+            source=connection.source,
+            destination=connection.destination,
+            connection=connection.index,
+            stream=message.stream,
+            tensor=message.tensor,
+            size_bytes=message.size_bytes,
+            wire_bytes=message.size_bytes + asked.prefix_bytes,
+            ready_ns=message.ready_ns,
+            start_ns=services[message.stream][0].start_ns,
+            wire_end_ns=schedule.end_ns[message.stream],
+            services=tuple(services[message.stream]),
+            stalls=_stalls(schedule, message.stream),
+        )
 
 
 def _services(burst: KnownBurst, schedule: Schedule) -> Mapping[int, Sequence[Service]]:

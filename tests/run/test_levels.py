@@ -5,17 +5,41 @@ from pathlib import Path
 
 import pytest
 
-from emu.known import KnownCell, known_cell
+from emu.known import KnownCell, busy_ns, known_cell
 from emu.plan import Plan, make_plan
 from emu.predictions import predict_cell
 from h2model.candidates import candidate_senders, receiver_model
-from h2model.connection import Connection, LinkModel, StreamPlan
+from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan
+from netcosim.results.grants import GrantRow
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow, service_order
 from tests.run.running import scenario
 
-LINK = LinkModel(rate_bps=95e6, delay_ns=100_000, credit_latency_ns=200_000, past_bytes=65536)
+LINK = LinkModel(
+    rate_bps=95e6,
+    delay_ns=100_000,
+    credit_latency_ns=200_000,
+    past_bytes=65536,
+    bucket_bytes=15_000,
+)
+Grants = tuple[tuple[int, int, int], ...]
 CELL = "mix/fifo"
+
+
+def grant(kind: str, size_bytes: int, time_ns: int = -(10**6), stream: int = 0) -> GrantRow:
+    return GrantRow(
+        cell=CELL,
+        burst=0,
+        connection=0,
+        time_ns=time_ns,
+        from_receiver=True,
+        kind=kind,
+        stream=stream,
+        size_bytes=size_bytes,
+    )
+
+
+OPEN_WINDOWS = (grant("initial_window", 2**31 - 1), grant("window_update", 2**31 - 1 - 65535))
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +47,15 @@ def plan() -> Plan:
     return make_plan(read_scenario(Path(scenario("transports"))))
 
 
-def wire_of(plan: Plan, appearance: dict[int, list[int]], cell_name: str = CELL) -> list[StreamRow]:
+def wire_of(
+    plan: Plan,
+    appearance: dict[int, list[int]],
+    cell_name: str = CELL,
+    *,
+    receiver: ReceiverModel | None = None,
+    grants: Grants | None = None,
+    rate_bps: float | None = None,
+) -> list[StreamRow]:
     """Rows as a run would leave them, of a sender that was handed `appearance` in this order.
 
     By burst, the messages' places in their order of release. The logged times are those of
@@ -33,7 +65,8 @@ def wire_of(plan: Plan, appearance: dict[int, list[int]], cell_name: str = CELL)
     (planned,) = plan.connections(cell)
     discipline = str(cell.transport.discipline)
     sender = candidate_senders(cell.transport)[discipline]
-    connection = Connection(sender, receiver_model(cell.transport, cell.window_bytes), LINK)
+    configured = receiver_model(cell.transport, cell.window_bytes)
+    connection = Connection(sender, receiver or configured, LINK)
     rows = []
     for burst, order in appearance.items():
         streams = [2 * (len(order) * burst + place) + 1 for place in range(len(order))]
@@ -45,7 +78,9 @@ def wire_of(plan: Plan, appearance: dict[int, list[int]], cell_name: str = CELL)
                     ready_ns=number * 1_000_000,
                 )
                 for number, place in enumerate(order)
-            ]
+            ],
+            grants=grants,
+            rate_bps=rate_bps,
         )
         for place, (message, stream) in enumerate(zip(planned.messages, streams, strict=True)):
             served = [
@@ -77,7 +112,7 @@ def wire_of(plan: Plan, appearance: dict[int, list[int]], cell_name: str = CELL)
 def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> KnownCell:
     cell = next(c for c in plan.cells if c.name == rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
-    return known_cell(plan, cell, links, attempts, measured=rows, grants=())
+    return known_cell(plan, cell, links, attempts, measured=rows, grants=OPEN_WINDOWS)
 
 
 def ends(rows: list[StreamRow], level: str, model: str = "fifo") -> dict[int, int]:
@@ -128,3 +163,102 @@ def test_a_rounds_state_outlives_its_bursts_and_ends_with_it(plan: Plan) -> None
 
     assert order(together, 0) == order(apart, 0) == order(apart, 1)
     assert order(together, 1) != order(together, 0)
+
+
+def windowed(
+    plan: Plan, grants: tuple[tuple[int, int, int], ...], rate_bps: float
+) -> list[StreamRow]:
+    """A burst of fifo whose receiver gave this credit, on windows of 65,535 bytes."""
+    return wire_of(
+        plan,
+        {0: [0, 1, 2, 3, 4]},
+        receiver=ReceiverModel(window_bytes=65535, credit="fixed"),
+        grants=grants,
+        rate_bps=rate_bps,
+    )
+
+
+def test_oracle_knows_the_credit_and_the_rate_as_they_were(plan: Plan) -> None:
+    """Credit that follows no rule, on a link that was slower than calibrated."""
+    given = (
+        (30_000_000, 1, 500_000),
+        (90_000_000, 3, 100_000),
+        (91_000_000, 5, 400_000),
+        (150_000_000, 5, 400_000),
+        (5_000_000, 9, 300_000),
+    )
+    rows = windowed(plan, given, rate_bps=80e6)
+    measured = {r.stream: r.wire_end_ns for r in rows}
+    updates = [grant("window_update", size, time_ns, stream) for time_ns, stream, size in given]
+    connection = grant("window_update", 2**31 - 1 - 65535)
+    cell = next(c for c in plan.cells if c.name == CELL)
+    predicted = predict_cell(
+        known_cell(plan, cell, {0: LINK}, {0: 0}, measured=rows, grants=[connection, *updates])
+    )
+    # The own rate is found within half a per cent, and so a decision may fall a frame later.
+    frame_ns = 8e9 * 16_393 / 80e6
+    oracle, explain = ends(predicted, "ORACLE"), ends(predicted, "EXPLAIN")
+    assert oracle.keys() == measured.keys()
+    assert max(abs(oracle[s] - measured[s]) for s in measured) < frame_ns
+    assert max(abs(explain[s] - measured[s]) for s in measured) > 10 * frame_ns
+
+
+def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
+    """As updates of each stream: what a burst begins with, and what changes in its midst."""
+    rows = windowed(plan, tuple((0, 2 * n + 1, 10**6) for n in range(5)), rate_bps=95e6)
+    later = [replace(row, burst=1, stream=row.stream + 10) for row in rows]
+    cell = next(c for c in plan.cells if c.name == CELL)
+    (round_,) = known_cell(
+        plan,
+        cell,
+        {0: LINK},
+        {0: 0, 1: 0},
+        measured=[*rows, *later],
+        grants=[
+            grant("initial_window", 100_000),
+            grant("initial_window", 90_000, time_ns=5),
+            grant("ping", 0, time_ns=6),
+            grant("window_update", 77, time_ns=7, stream=3),
+            grant("window_update", 78, time_ns=8, stream=99),
+            replace(grant("window_update", 79, time_ns=-9), burst=1),
+        ],
+    ).rounds
+    first, second = round_.connections[0].bursts
+    streams = (1, 3, 5, 7, 9)
+    before = min(time for time, _, _ in first.wire.grants)
+    assert before < -(10**6)
+    assert first.wire.grants == (
+        *((before, s, 100_000 - 65_535) for s in streams),
+        *((5, s, -10_000) for s in streams),
+        (7, 3, 77),
+    )
+    assert second.wire.grants == (
+        *((before, s + 10, 90_000 - 65_535) for s in streams),
+        (-9, 0, 79),
+    )
+
+
+def test_a_round_whose_credit_was_not_captured_has_no_oracle(plan: Plan) -> None:
+    rows = wire_of(plan, {0: [0, 1, 2, 3, 4]})
+    cell = next(c for c in plan.cells if c.name == CELL)
+    predicted = predict_cell(known_cell(plan, cell, {0: LINK}, {0: 0}, measured=rows, grants=[]))
+    assert {r.level for r in predicted} == {"PREDICT", "EXPLAIN"}
+
+
+@pytest.mark.parametrize(("bucket", "idle_ms"), [(0, 100.0), (15_000, 100.0 - 1.2)])
+def test_a_pause_counts_as_far_as_the_bucket_does_not_make_it_good(
+    plan: Plan, bucket: int, idle_ms: float
+) -> None:
+    """50 ms, a pause of 100 ms, one of 0.1 ms that is a packet's time, and 20 ms more."""
+    link = replace(LINK, rate_bps=100e6, bucket_bytes=bucket)
+    spans = ((0, 50_000_000), (150_000_000, 160_000_000), (160_100_000, 170_100_000))
+    row = replace(
+        wire_of(plan, {0: [0, 1, 2, 3, 4]})[0],
+        services=tuple(
+            Service(start_ns=a, end_ns=b, size_bytes=1, position=n)
+            for n, (a, b) in enumerate(spans)
+        ),
+    )
+    full = max(bucket, 4 * 1514) * 80
+    idle = round(idle_ms * 1e6) if bucket else 100_000_000 - full
+    assert busy_ns([row], link) == pytest.approx(170_100_000 - idle + full, abs=1)
