@@ -1,4 +1,4 @@
-"""From the network as measured before the run to the link that the models are given."""
+"""From the network as measured before the run to the links that the models are given."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,9 +9,8 @@ from emu.plan import PlannedConnection
 from h2model.connection import LinkModel
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
-from topo.paths import bottleneck_bps, path_between
-from topo.share import max_min_bps
-from topo.spec import NetSpec
+from topo.share import Capacity, Route, SharedLinks, Way, route_between
+from topo.spec import NetLink, NetSpec
 
 HANDLING_NS: Final = 100_000
 """What an endpoint needs to turn received bytes into credit, or credit into a decision."""
@@ -28,17 +27,18 @@ def link_model(
 ) -> LinkModel:
     """The path of one connection as a model sees it.
 
-    The rate is the measured one-way goodput, of which the connection has its max-min fair share
-    among those of its cell: on one shared link the 1/n of Li et al., section 3.1. What is past the
-    scheduler is the configured bound for our own sender, which keeps to it, and what a plain TCP
-    sender was seen to have past it for all others. `bucket_bytes` is the configured token bucket.
+    The rate is the connection's share of the measured goodput while all of its cell are busy: on
+    one shared link the 1/n of Li et al., section 3.1. What it gets at other moments says
+    `shared_links`. What is past the scheduler is the configured bound for our own sender, which
+    keeps to it, and what a plain TCP sender was seen to have past it for all others.
+    `bucket_bytes` is the configured token bucket.
     """
     path = path_of(measured, planned)
-    rate = path.down_bps if planned.direction == "pull" else path.up_bps
+    shares = shared_links(measured, connections, net)
     one_way_ns = path.round_trip_median_ns // 2
     limit = send_limit_bytes(cell.transport, tcp) if cell.transport.sender == "h2" else None
     return LinkModel(
-        rate_bps=rate * fair_share(net, planned, connections),
+        rate_bps=shares(frozenset(range(len(connections))))[connections.index(planned)],
         delay_ns=one_way_ns,
         credit_latency_ns=one_way_ns + HANDLING_NS,
         past_bytes=limit or path.queued_bytes,
@@ -46,13 +46,19 @@ def link_model(
     )
 
 
-def fair_share(
-    net: NetSpec, planned: PlannedConnection, connections: Sequence[PlannedConnection]
-) -> float:
-    """What a connection gets of its path's slowest link, while all of its cell are busy."""
-    paths = {str(c.index): path_between(net, c.source, c.destination) for c in connections}
-    own = str(planned.index)
-    return max_min_bps(paths)[own] / bottleneck_bps(paths[own])
+def shared_links(
+    measured: Measured, connections: Sequence[PlannedConnection], net: NetSpec
+) -> SharedLinks:
+    """How the connections of a cell share its links, by what these were measured to carry."""
+    routes: list[Route] = []
+    capacities: dict[Way, Capacity] = {}
+    links = {link.name: link for link in net.links}
+    for planned in connections:
+        route = route_between(net, planned.source, planned.destination, planned.worker)
+        routes.append(route)
+        for way in route.ways:
+            capacities.setdefault(way, _capacity(measured, planned, links[way[0]]))
+    return SharedLinks(capacities, routes)
 
 
 def path_of(measured: Measured, planned: PlannedConnection) -> PathMeasured:
@@ -65,3 +71,21 @@ def path_of(measured: Measured, planned: PlannedConnection) -> PathMeasured:
         return 2 * (path.worker == planned.worker) + (path.server == planned.server)
 
     return max(measured.paths, key=likeness)
+
+
+def _capacity(measured: Measured, planned: PlannedConnection, link: NetLink) -> Capacity:
+    """One direction of a link, as a connection uses it.
+
+    A path tells of the slowest of its links; the others are taken to be as good for their rate.
+    """
+    through = [path for path in measured.paths if link.name in path.links]
+    path = max(through or [path_of(measured, planned)], key=lambda p: p.rate_bps)
+    down = planned.direction == "pull"
+    one_way_bps = path.down_bps if down else path.up_bps
+    two_way_bps = path.both_down_bps if down else path.both_up_bps
+    return Capacity(
+        one_way_bps=link.link.rate * one_way_bps / path.rate_bps,
+        # A processor taken away for a moment lowers a reading and never raises it.
+        two_way_bps=link.link.rate * min(one_way_bps, two_way_bps) / path.rate_bps,
+        by_worker=link.link.model == "fair",
+    )

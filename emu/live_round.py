@@ -163,8 +163,14 @@ def _burst(
     ]
     before = live.counters()
     clock = ProcessorClock.read()
-    start_ns = time.time_ns() + LEAD_NS
-    logs = run_burst(connections, burst, streams, start_ns, timeout_s=30.0 + _PATIENCE * expected_s)
+    begin_ns = time.time_ns() + LEAD_NS
+    logs = run_burst(
+        connections,
+        burst,
+        streams,
+        [begin_ns + each.start_ns for each in outcome.planned],
+        timeout_s=30.0 + _PATIENCE * expected_s,
+    )
     spent = ProcessorClock.read().since(clock)
     after = live.counters()
     for connection_logs, log in zip(outcome.logs, logs, strict=True):

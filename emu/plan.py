@@ -8,7 +8,7 @@ from netcosim.job import Cell, Message, resolve_cells
 from netcosim.scenario import Direction, Scenario
 from netcosim.units import format_rate, format_size
 from topo.catalogue import build_spec
-from topo.paths import path_between
+from topo.share import Way, route_between
 from topo.spec import NetSpec
 
 GOODPUT_SHARE: Final = 1448 / 1514
@@ -20,13 +20,17 @@ _PER_RUN_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedConnection:
-    """One connection of a cell: which hosts, which way the data flows, what it carries."""
+    """One connection of a cell: which hosts, which way the data flows, what it carries.
+
+    It begins `start_ns` after the burst does; its messages' times count from there.
+    """
 
     index: int
     server: str
     worker: str
     direction: Direction
     messages: tuple[Message, ...]
+    start_ns: int = 0
 
     @property
     def source(self) -> str:
@@ -48,11 +52,16 @@ class Plan:
     net: NetSpec
 
     def connections(self, cell: Cell) -> tuple[PlannedConnection, ...]:
-        """Every connection of a cell that carries at least one message."""
-        pairs = [
-            (server.name, worker.name, messages)
-            for worker in self.net.workers
+        """Every connection of a cell that carries at least one message, workers first."""
+        exchange = cell.workload.direction
+        directions: tuple[Direction, ...] = (
+            ("pull", "pull-back") if exchange == "both" else (exchange,)
+        )
+        wanted = [
+            (server.name, worker.name, direction, messages, position * cell.workload.stagger)
+            for position, worker in enumerate(self.net.workers)
             for server, messages in zip(self.net.servers, cell.messages, strict=True)
+            for direction in directions
             if messages
         ]
         return tuple(
@@ -60,21 +69,28 @@ class Plan:
                 index=index,
                 server=server,
                 worker=worker,
-                direction=cell.workload.direction,
+                direction=direction,
                 messages=messages,
+                start_ns=start_ns,
             )
-            for index, (server, worker, messages) in enumerate(pairs)
+            for index, (server, worker, direction, messages, start_ns) in enumerate(wanted)
         )
 
     def burst_seconds(self, cell: Cell) -> float:
-        """How long a burst takes at least, by the bytes that cross the busiest link."""
-        load_bits: dict[str, int] = {}
-        for connection in self.connections(cell):
-            size_bytes = sum(m.size_bytes for m in connection.messages)
-            for link in path_between(self.net, connection.source, connection.destination):
-                load_bits[link.name] = load_bits.get(link.name, 0) + 8 * size_bytes
+        """How long a burst takes at least, by the bytes that cross the busiest link.
+
+        Of staggered workers the last one's start comes on top, as if nothing overlapped.
+        """
+        load_bits: dict[Way, int] = {}
+        last_ns = 0
+        for each in self.connections(cell):
+            size_bytes = sum(m.size_bytes for m in each.messages)
+            for way in route_between(self.net, each.source, each.destination, each.worker).ways:
+                load_bits[way] = load_bits.get(way, 0) + 8 * size_bytes
+            last_ns = max(last_ns, each.start_ns)
         rates = {link.name: link.link.rate * GOODPUT_SHARE for link in self.net.links}
-        return max((bits / rates[name] for name, bits in load_bits.items()), default=0.0)
+        busiest_s = max((bits / rates[name] for (name, _), bits in load_bits.items()), default=0.0)
+        return busiest_s + last_ns / 1e9
 
     @property
     def lossy(self) -> bool:

@@ -65,7 +65,7 @@ class Connection:
         self, burst: int, streams: Sequence[StreamRequest], start_ns: int, timeout_s: float
     ) -> BurstLog:
         """Run one burst; see the function of the same name."""
-        return run_burst([self], burst, [streams], start_ns, timeout_s)[0]
+        return run_burst([self], burst, [streams], [start_ns], timeout_s)[0]
 
     def start(self, *, responder: bool) -> EndpointProcess:
         """Start one end; the responder comes first."""
@@ -127,7 +127,7 @@ def run_burst(
     connections: Sequence[Connection],
     burst: int,
     streams: Sequence[Sequence[StreamRequest]],
-    start_ns: int,
+    starts_ns: Sequence[int],
     timeout_s: float,
 ) -> list[BurstLog]:
     """Run a burst on several connections at the same time.
@@ -140,8 +140,9 @@ def run_burst(
         Its number; it appears in the request paths.
     streams
         For each connection its tensors in the order of release.
-    start_ns
-        CLOCK_REALTIME time of the start, far enough ahead that all ends are armed by then.
+    starts_ns
+        For each connection the CLOCK_REALTIME time of its start, far enough ahead that all ends are
+        armed by then.
     timeout_s
         How long the burst may take.
 
@@ -151,7 +152,7 @@ def run_burst(
         An end failed, died or took too long; the connections are then useless.
     """
     ends = [end for c in connections for end in (c.requester, c.responder)]
-    for connection, tensors in zip(connections, streams, strict=True):
+    for connection, tensors, start_ns in zip(connections, streams, starts_ns, strict=True):
         listed = [_as_command(tensor) for tensor in tensors]
         connection.unsettle()
         for end in (connection.requester, connection.responder):
@@ -161,7 +162,7 @@ def run_burst(
     for connection in connections:
         connection.settle()
     return [
-        _log(connection, burst, start_ns, tensors, done[2 * i], done[2 * i + 1])
+        _log(connection, burst, starts_ns[i], tensors, done[2 * i], done[2 * i + 1])
         for i, (connection, tensors) in enumerate(zip(connections, streams, strict=True))
     ]
 

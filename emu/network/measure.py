@@ -39,8 +39,9 @@ Samples = Sequence[Sequence[int]]
 class PathMeasured:
     """One server and one worker: goodput in bits per second one way and both ways at once.
 
-    ``down`` is from server to worker. `queued_bytes` are what lies past a server's blocked
-    sender: the median of SIOCOUTQ whenever it could not write.
+    ``down`` is from server to worker; ``both_down`` is what it gets while ``up`` is busy, too.
+    `queued_bytes` are what lies past a server's blocked sender: the median of SIOCOUTQ whenever it
+    could not write.
     """
 
     server: str
@@ -153,9 +154,9 @@ def _measure_path(
     seconds = _duration_s(path, count)
     with asking(live, server, worker) as ask:
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
-        down, down_bps = _steady(ask, "down", seconds)
-        _, up_bps = _steady(ask, "up", seconds)
-        both = ask({"do": "both", "seconds": seconds})
+        down, (down_bps,) = _steady(ask, "down", seconds)
+        _, (up_bps,) = _steady(ask, "up", seconds)
+        _, (both_down_bps, both_up_bps) = _steady(ask, "both", seconds)
     queued = down["sender"]["queued_bytes"] or [0]
     return PathMeasured(
         server=server,
@@ -166,8 +167,8 @@ def _measure_path(
         expected_bps=expected_goodput_bps(rate),
         down_bps=down_bps,
         up_bps=up_bps,
-        both_down_bps=steady_goodput_bps(both["down"]["samples"]),
-        both_up_bps=steady_goodput_bps(both["up"]["samples"]),
+        both_down_bps=both_down_bps,
+        both_up_bps=both_up_bps,
         round_trip_min_ns=min(trips),
         round_trip_median_ns=round(statistics.median(trips)),
         queued_bytes=round(statistics.median(queued)),
@@ -177,20 +178,23 @@ def _measure_path(
     )
 
 
-def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json, int]:
-    """Read one way's goodput until two readings agree; the higher of those, and its answer.
+def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json, tuple[int, ...]]:
+    """Read a way's goodput until two readings agree; the higher of those, and its answer.
 
-    A processor taken away for a moment lowers a reading and never raises it, so where no two
-    agree the highest stands.
+    Both ways at once are one reading of two numbers, and the higher is that with the higher sum. A
+    processor taken away for a moment lowers a reading and never raises it, so where no two agree
+    the highest stands.
     """
-    readings: list[tuple[int, Json]] = []
+    readings: list[tuple[tuple[int, ...], Json]] = []
     while len(readings) < _MOST_READINGS:
         answer = ask({"do": way, "seconds": seconds})
-        readings.append((steady_goodput_bps(answer["samples"]), answer))
-        readings.sort(key=lambda reading: -reading[0])
-        for (high, found), (low, _) in itertools.pairwise(readings):
-            if high - low <= _AGREEMENT * high:
-                return found, high
+        halves = [answer["down"], answer["up"]] if way == "both" else [answer]
+        found = tuple(steady_goodput_bps(half["samples"]) for half in halves)
+        readings.append((found, answer))
+        readings.sort(key=lambda reading: -sum(reading[0]))
+        for (high, best), (low, _) in itertools.pairwise(readings):
+            if all(abs(a - b) <= _AGREEMENT * a for a, b in zip(high, low, strict=True)):
+                return best, high
     return readings[0][1], readings[0][0]
 
 

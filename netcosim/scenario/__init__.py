@@ -3,6 +3,7 @@
 from netcosim.scenario.model import (
     ClusterSpec,
     Direction,
+    Exchange,
     LinkSpec,
     PolicySpec,
     Scenario,
@@ -16,6 +17,7 @@ from netcosim.scenario.toml import build_scenario, dump_scenario, parse_scenario
 __all__ = [
     "ClusterSpec",
     "Direction",
+    "Exchange",
     "LinkSpec",
     "PolicySpec",
     "Scenario",

@@ -25,6 +25,9 @@ from netcosim.scenario.fields import (
 MIN_RATE_BPS = 1_000_000
 
 Direction = Literal["pull", "pull-back", "push"]
+Exchange = Literal["pull", "pull-back", "push", "both"]
+"""What a worker and a server do; ``both`` is a pull and a pull-back at once, each on its own
+connection."""
 
 
 class LinkSpec(Record):
@@ -83,7 +86,7 @@ class WorkloadSpec(Record):
 
     `total` scales every tensor so that they come to this many bytes; with `scale_window` a
     transport's window shrinks by the same factor. `spacing` is the time between the
-    hand-overs of successive tensors.
+    hand-overs of successive tensors; `stagger` that between the starts of successive workers.
     """
 
     name: Name
@@ -91,8 +94,9 @@ class WorkloadSpec(Record):
     tensors: tuple[TensorSpec, ...] = ()
     total: Annotated[SizeBytes, Field(ge=1)] | None = None
     scale_window: Flag = False
-    direction: Direction = "pull"
+    direction: Exchange = "pull"
     spacing: DurationNs = 0
+    stagger: DurationNs = 0
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -70,7 +70,7 @@ def test_two_connections_run_a_burst_at_the_same_time(net: Net) -> None:
         net.shape("50mbit")
         start_ns = time.time_ns() + 200 * MS
         streams = [tensors(400_000, 400_000), tensors(400_000)]
-        logs = run_burst(connections, 0, streams, start_ns, 60)
+        logs = run_burst(connections, 0, streams, [start_ns, start_ns], 60)
     finally:
         for connection in connections:
             connection.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emu.calibration import HANDLING_NS, fair_share, link_model, path_of
+from emu.calibration import HANDLING_NS, link_model, path_of, shared_links
 from emu.network.measure import Measured, PathMeasured
 from emu.plan import GOODPUT_SHARE, Plan, describe, make_plan
 from emu.session import resolved_tcp
@@ -105,7 +105,9 @@ def test_shares_are_max_min_fair(
 ) -> None:
     made = plan(direction=direction, **cluster)
     connections = made.connections(made.cells[0])
-    found = {round(fair_share(made.net, c, connections), 6) for c in connections}
+    links = shared_links(measured(("s0", "w0")), connections, made.net)
+    together = links(frozenset(range(len(connections))))
+    found = {round(rate / links(frozenset({i}))[i], 6) for i, rate in together.items()}
     assert found == {round(share, 6) for share in shares}
 
 
