@@ -33,8 +33,8 @@ def link_model(
     keeps to it, and what a plain TCP sender was seen to have past it for all others.
     `bucket_bytes` is the configured token bucket.
     """
-    path = path_of(measured, planned)
-    shares = shared_links(measured, connections, net)
+    path = path_of(measured.paths, planned)
+    shares = shared_links(measured.paths, connections, net)
     one_way_ns = path.round_trip_median_ns // 2
     limit = send_limit_bytes(cell.transport, tcp) if cell.transport.sender == "h2" else None
     return LinkModel(
@@ -47,9 +47,9 @@ def link_model(
 
 
 def shared_links(
-    measured: Measured, connections: Sequence[PlannedConnection], net: NetSpec
+    paths: Sequence[PathMeasured], connections: Sequence[PlannedConnection], net: NetSpec
 ) -> SharedLinks:
-    """How the connections of a cell share its links, by what these were measured to carry."""
+    """How the connections of a cell share its links, by what measured paths were seen to carry."""
     routes: list[Route] = []
     capacities: dict[Way, Capacity] = {}
     links = {link.name: link for link in net.links}
@@ -57,11 +57,11 @@ def shared_links(
         route = route_between(net, planned.source, planned.destination, planned.worker)
         routes.append(route)
         for way in route.ways:
-            capacities.setdefault(way, _capacity(measured, planned, links[way[0]]))
+            capacities.setdefault(way, _capacity(paths, planned, links[way[0]]))
     return SharedLinks(capacities, routes)
 
 
-def path_of(measured: Measured, planned: PlannedConnection) -> PathMeasured:
+def path_of(paths: Sequence[PathMeasured], planned: PlannedConnection) -> PathMeasured:
     """The measured path between a connection's hosts, or one of the same worker or server.
 
     Not every pair is measured, but paths that cover every link are.
@@ -70,16 +70,16 @@ def path_of(measured: Measured, planned: PlannedConnection) -> PathMeasured:
     def likeness(path: PathMeasured) -> int:
         return 2 * (path.worker == planned.worker) + (path.server == planned.server)
 
-    return max(measured.paths, key=likeness)
+    return max(paths, key=likeness)
 
 
-def _capacity(measured: Measured, planned: PlannedConnection, link: NetLink) -> Capacity:
+def _capacity(paths: Sequence[PathMeasured], planned: PlannedConnection, link: NetLink) -> Capacity:
     """One direction of a link, as a connection uses it.
 
     A path tells of the slowest of its links; the others are taken to be as good for their rate.
     """
-    through = [path for path in measured.paths if link.name in path.links]
-    path = max(through or [path_of(measured, planned)], key=lambda p: p.rate_bps)
+    through = [path for path in paths if link.name in path.links]
+    path = max(through or [path_of(paths, planned)], key=lambda p: p.rate_bps)
     down = planned.direction == "pull"
     one_way_bps = path.down_bps if down else path.up_bps
     two_way_bps = path.both_down_bps if down else path.both_up_bps

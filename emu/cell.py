@@ -24,6 +24,7 @@ from emu.plan import Plan, PlannedConnection
 from emu.predictions import predict_cell
 from emu.validity import BOUNDS, Facts, judge
 from h2model.connection import LinkModel
+from h2model.simulator import Shares
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
@@ -61,7 +62,10 @@ class CellOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRunner:
-    """Runs cells on one live network; `links` are the models of the calibrated paths."""
+    """Runs cells on one live network; `links` are the models of the calibrated paths.
+
+    `shares` says how a cell's connections share them.
+    """
 
     live: LiveNetwork
     plan: Plan
@@ -69,6 +73,7 @@ class CellRunner:
     scratch: Path
     tcp: TcpSpec
     links: Callable[[Cell, PlannedConnection], LinkModel]
+    shares: Callable[[Cell], Shares]
     on_burst: Callable[[Cell, int], None]
 
     def run(self, cell: Cell) -> CellOutcome:
@@ -94,7 +99,13 @@ class CellRunner:
         links = {c.index: self.links(cell, c) for c in self.plan.connections(cell)}
         attempts = {v.burst: v.attempt for v in outcome.validity}
         known = known_cell(
-            self.plan, cell, links, attempts, measured=outcome.measured, grants=outcome.grants
+            self.plan,
+            cell,
+            links,
+            attempts,
+            shares=self.shares(cell),
+            measured=outcome.measured,
+            grants=outcome.grants,
         )
         outcome.predicted = predict_cell(known)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import Grant, LinkModel
+from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.results.grants import INITIAL_WINDOW, WINDOW_UPDATE, GrantRow
 from netcosim.trace import StreamRow
@@ -76,10 +77,14 @@ class KnownRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCell:
-    """A cell with all its rounds; every round began with new connections."""
+    """A cell with all its rounds; every round began with new connections.
+
+    `shares` says how its connections, by position, share the links.
+    """
 
     cell: Cell
     rounds: tuple[KnownRound, ...]
+    shares: Shares
 
 
 def known_cell(
@@ -88,6 +93,7 @@ def known_cell(
     links: Mapping[int, LinkModel],
     attempts: Mapping[int, int],
     *,
+    shares: Shares,
     measured: Sequence[StreamRow],
     grants: Sequence[GrantRow],
 ) -> KnownCell:
@@ -101,6 +107,8 @@ def known_cell(
         The path of each connection, by its number.
     attempts
         The round that each burst belongs to.
+    shares
+        How the connections share the links.
     measured, grants
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
     """
@@ -115,6 +123,7 @@ def known_cell(
         rounds.setdefault(attempts[burst], []).append(burst)
     return KnownCell(
         cell=cell,
+        shares=shares,
         rounds=tuple(
             KnownRound(
                 connections=tuple(

@@ -4,6 +4,9 @@ PREDICT knows sizes, the hand-over times that the sending application logged, co
 and the receiver's credit rule, and the link as measured before the run: nothing of the capture.
 EXPLAIN also knows the order in which the streams first appeared on the wire. ORACLE also knows
 when the receiver gave which credit, and how fast the link was in the burst itself.
+
+Several connections are predicted together, each at its share of the links among those that are
+busy. There, ORACLE keeps the links as they were measured.
 """
 
 import math
@@ -33,6 +36,8 @@ from h2model.connection import (
     SenderModel,
     StreamPlan,
 )
+from h2model.network import Network
+from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.trace import Service, Stall, StreamRow
 
@@ -109,14 +114,17 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
         for level in LEVELS
         if level == "PREDICT" or cell.transport.discipline in (None, model)
         for row in _round_rows(
-            _Question(cell=cell, model=model, sender=sender, level=level), round_
+            _Question(cell=cell, model=model, sender=sender, level=level), round_, known.shares
         )
     ]
 
 
-def _round_rows(asked: _Question, round_: KnownRound) -> Iterator[StreamRow]:
+def _round_rows(asked: _Question, round_: KnownRound, shares: Shares) -> Iterator[StreamRow]:
     try:
-        schedules = [_schedules(asked, connection) for connection in round_.connections]
+        if len(round_.connections) == 1:
+            schedules = [_alone(asked, round_.connections[0])]
+        else:
+            schedules = _together(asked, round_, shares)
     except RuntimeError:
         if asked.level == "ORACLE":
             return
@@ -126,7 +134,7 @@ def _round_rows(asked: _Question, round_: KnownRound) -> Iterator[StreamRow]:
             yield from _burst_rows(asked, connection, burst, schedule)
 
 
-def _schedules(asked: _Question, connection: KnownConnection) -> list[Schedule]:
+def _alone(asked: _Question, connection: KnownConnection) -> list[Schedule]:
     """The bursts of one connection, one after the other."""
     simulated = Connection(asked.sender, asked.receiver, connection.link)
     return [
@@ -135,6 +143,20 @@ def _schedules(asked: _Question, connection: KnownConnection) -> list[Schedule]:
         )
         for burst in connection.bursts
     ]
+
+
+def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list[Schedule]]:
+    """For each connection its bursts, one after the other."""
+    network = Network(
+        [Connection(asked.sender, asked.receiver, c.link) for c in round_.connections], shares
+    )
+    answers: list[list[Schedule]] = [[] for _ in round_.connections]
+    for bursts in zip(*(c.bursts for c in round_.connections), strict=True):
+        grants = [burst.wire.grants for burst in bursts] if asked.level == "ORACLE" else None
+        schedules = network.burst([asked.plans(burst) for burst in bursts], grants=grants)
+        for mine, schedule in zip(answers, schedules, strict=True):
+            mine.append(schedule)
+    return answers
 
 
 def _burst_rows(

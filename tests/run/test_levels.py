@@ -26,6 +26,10 @@ Grants = tuple[tuple[int, int, int], ...]
 CELL = "mix/fifo"
 
 
+def alone(busy: frozenset[int]) -> dict[int, float]:
+    return dict.fromkeys(busy, LINK.rate_bps)
+
+
 def grant(kind: str, size_bytes: int, time_ns: int = -(10**6), stream: int = 0) -> GrantRow:
     return GrantRow(
         cell=CELL,
@@ -112,7 +116,7 @@ def wire_of(
 def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> KnownCell:
     cell = next(c for c in plan.cells if c.name == rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
-    return known_cell(plan, cell, links, attempts, measured=rows, grants=OPEN_WINDOWS)
+    return known_cell(plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS)
 
 
 def ends(rows: list[StreamRow], level: str, model: str = "fifo") -> dict[int, int]:
@@ -193,7 +197,15 @@ def test_oracle_knows_the_credit_and_the_rate_as_they_were(plan: Plan) -> None:
     connection = grant("window_update", 2**31 - 1 - 65535)
     cell = next(c for c in plan.cells if c.name == CELL)
     predicted = predict_cell(
-        known_cell(plan, cell, {0: LINK}, {0: 0}, measured=rows, grants=[connection, *updates])
+        known_cell(
+            plan,
+            cell,
+            {0: LINK},
+            {0: 0},
+            shares=alone,
+            measured=rows,
+            grants=[connection, *updates],
+        )
     )
     # The own rate is found within half a per cent, and so a decision may fall a frame later.
     frame_ns = 8e9 * 16_393 / 80e6
@@ -213,6 +225,7 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
         cell,
         {0: LINK},
         {0: 0, 1: 0},
+        shares=alone,
         measured=[*rows, *later],
         grants=[
             grant("initial_window", 100_000),
@@ -241,7 +254,9 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
 def test_a_round_whose_credit_was_not_captured_has_no_oracle(plan: Plan) -> None:
     rows = wire_of(plan, {0: [0, 1, 2, 3, 4]})
     cell = next(c for c in plan.cells if c.name == CELL)
-    predicted = predict_cell(known_cell(plan, cell, {0: LINK}, {0: 0}, measured=rows, grants=[]))
+    predicted = predict_cell(
+        known_cell(plan, cell, {0: LINK}, {0: 0}, shares=alone, measured=rows, grants=[])
+    )
     assert {r.level for r in predicted} == {"PREDICT", "EXPLAIN"}
 
 

@@ -105,7 +105,7 @@ def test_shares_are_max_min_fair(
 ) -> None:
     made = plan(direction=direction, **cluster)
     connections = made.connections(made.cells[0])
-    links = shared_links(measured(("s0", "w0")), connections, made.net)
+    links = shared_links(measured(("s0", "w0")).paths, connections, made.net)
     together = links(frozenset(range(len(connections))))
     found = {round(rate / links(frozenset({i}))[i], 6) for i, rate in together.items()}
     assert found == {round(share, 6) for share in shares}
@@ -161,7 +161,7 @@ def test_a_pair_that_was_not_measured_takes_the_path_of_its_worker_or_else_its_s
     made = plan(topology="star", servers=2, workers=2)
     known = measured(("s0", "w0"), ("s1", "w1"))
     found = {
-        (c.server, c.worker): (path_of(known, c).server, path_of(known, c).worker)
+        (c.server, c.worker): (path_of(known.paths, c).server, path_of(known.paths, c).worker)
         for c in made.connections(made.cells[0])
     }
     assert found == {
