@@ -1,0 +1,297 @@
+"""The bursts of one direction in bytes of the wire, which keep the sender's order.
+
+A sender's decisions stand on the wire in the order in which they fell; times are stretched by
+buffers and queues. So everything here has a position: how many DATA bytes of the burst were on the
+wire before it. What reached the sender from outside (requests, credit) has the position of the wire
+at that time; the sender was ahead of it by what lay in its buffers.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from emu.capture.arrays import Ints
+from emu.capture.report import ConnectionReport, DataFrames, DirectionReport, StreamReport
+from emu.capture.windows import ALL_STREAMS, CONNECTION
+from h2model.connection import UNLIMITED_BYTES
+
+DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """One stream of a burst.
+
+    Attributes
+    ----------
+    size_bytes : its DATA in this burst
+    asked_at, asked_ns : when its sender can first have known of it: the request reached it
+    opened_at, opened_ns : its first HEADERS in the data's direction
+    first_at, last_at : its first and behind its last DATA byte
+    finished : END_STREAM was seen
+    """
+
+    stream: int
+    size_bytes: int
+    asked_at: int
+    asked_ns: int
+    opened_at: int
+    opened_ns: int
+    first_at: int
+    last_at: int
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Credit that reached the sender: -1 is the initial window of all streams, 0 the connection."""
+
+    at: int
+    time_ns: int
+    stream: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Burst:
+    """Streams that overlap, from the first request to the last DATA byte.
+
+    `stream`, `size_bytes` and `time_ns` are the DATA frames in order; `streams` stand in the order
+    of their first DATA. Windows are those at its beginning, before `grants`; None where the
+    capture does not know them.
+    """
+
+    stream: Ints
+    size_bytes: Ints
+    time_ns: Ints
+    streams: tuple[Served, ...]
+    grants: tuple[Grant, ...]
+    initial_window: int | None
+    connection_credit: int | None
+    first: bool
+
+    @property
+    def total_bytes(self) -> int:
+        """All its DATA."""
+        return int(self.size_bytes.sum())
+
+    @property
+    def frame_bytes(self) -> int:
+        """The largest DATA frame."""
+        return int(self.size_bytes.max())
+
+    def runs(self) -> list[tuple[int, int]]:
+        """(stream, bytes) of every visit, in order."""
+        return merge_runs(self.stream, self.size_bytes)
+
+
+def merge_runs(stream: Ints, size_bytes: Ints) -> list[tuple[int, int]]:
+    """Frames of one stream in a row as one (stream, bytes)."""
+    if not stream.size:
+        return []
+    first = np.flatnonzero(np.diff(stream, prepend=-1) != 0)
+    return list(
+        zip(stream[first].tolist(), np.add.reduceat(size_bytes, first).tolist(), strict=True)
+    )
+
+
+def find_bursts(
+    connection: ConnectionReport, *, to_client: bool, arrivals: Mapping[int, int] | None = None
+) -> list[Burst]:
+    """Cut a direction into bursts: between two of them no stream that was asked for is unfinished.
+
+    Parameters
+    ----------
+    connection
+        The connection's report.
+    to_client
+        The direction of the data.
+    arrivals
+        Where the application's log is at hand: when it handed each stream's message over, on
+        the capture's clock. Else the request tells, or for a push the stream's own HEADERS.
+    """
+    data, peer = connection.to_client, connection.to_server
+    if not to_client:
+        data, peer = peer, data
+    direction = _Direction(data.frames, data.round_trip_ns)
+    if not direction.stream.size:
+        return []
+    spans = _spans(connection, direction, to_client=to_client, arrivals=arrivals or {})
+    known = data.tcp.from_start and peer.tcp.from_start
+    windows = _Windows(peer, direction.size_bytes, known=known)
+    return [
+        _burst(direction, group, first, last, windows, number == 0)
+        for number, (first, last, group) in enumerate(_groups(spans))
+    ]
+
+
+class _Direction:
+    """DATA frames that carry bytes, and where the sender's knowledge counts."""
+
+    def __init__(self, frames: DataFrames, round_trip_ns: int) -> None:
+        filled = np.flatnonzero(frames.size_bytes)
+        self.stream = frames.stream[filled]
+        self.size_bytes = frames.size_bytes[filled]
+        self.start_ns = frames.start_ns[filled]
+        self.time_ns = frames.time_ns[filled]
+        self.round_trip_ns = round_trip_ns
+
+    def place(self, time_ns: int) -> int:
+        """How many frames had passed at this time."""
+        return int(np.searchsorted(self.time_ns, time_ns, side="left"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """A stream in places among the direction's DATA frames; `last` is its last frame."""
+
+    stream: int
+    asked: int
+    asked_ns: int
+    opened: int
+    opened_ns: int
+    first: int
+    last: int
+    finished: bool
+
+
+def _spans(
+    connection: ConnectionReport,
+    data: _Direction,
+    *,
+    to_client: bool,
+    arrivals: Mapping[int, int],
+) -> list[_Span]:
+    order = np.argsort(data.stream, kind="stable")
+    numbers, begin = np.unique(data.stream[order], return_index=True)
+    places = dict(zip(numbers.tolist(), np.split(order, begin[1:]), strict=True))
+    spans = []
+    for stream in connection.streams:
+        mine = places.get(stream.stream)
+        half = stream.server if to_client else stream.client
+        if mine is None or not half.data_bytes:
+            continue
+        first = int(mine[0])
+        start_ns = int(data.start_ns[first])
+        opened_ns = start_ns if half.headers_ns is None else half.headers_ns
+        asked_ns = _asked_ns(stream, data, to_client, arrivals)
+        spans.append(
+            _Span(
+                stream=stream.stream,
+                asked=min(first, data.place(opened_ns if asked_ns is None else asked_ns)),
+                asked_ns=opened_ns if asked_ns is None else asked_ns,
+                opened=min(first, data.place(opened_ns)),
+                opened_ns=opened_ns,
+                first=first,
+                last=int(mine[-1]),
+                finished=half.ended_ns is not None or half.reset_ns is not None,
+            )
+        )
+    return sorted(spans, key=lambda span: (span.asked, span.first))
+
+
+def _asked_ns(
+    stream: StreamReport, data: _Direction, to_client: bool, arrivals: Mapping[int, int]
+) -> int | None:
+    """When data that answers could pass the capture at the earliest."""
+    if stream.stream in arrivals:
+        return arrivals[stream.stream]
+    if to_client and stream.request_ns is not None:
+        return stream.request_ns + data.round_trip_ns
+    return None
+
+
+def _groups(spans: Sequence[_Span]) -> Iterator[tuple[int, int, list[_Span]]]:
+    """(first frame, behind the last frame, streams) of each burst."""
+    group: list[_Span] = []
+    end = 0
+    for span in spans:
+        if group and span.asked >= end:
+            yield min(s.first for s in group), end, group
+            group = []
+        group.append(span)
+        end = max(end, span.last + 1)
+    if group:
+        yield min(s.first for s in group), end, group
+
+
+class _Windows:
+    """The credit that the peer gave over time, and what was left of it at any frame."""
+
+    def __init__(self, peer: DirectionReport, sizes: Ints, *, known: bool) -> None:
+        self.grants = peer.grants
+        self._known = known
+        self._sent = np.concatenate([[0], np.cumsum(sizes)])
+
+    def at(self, place: int, time_ns: int) -> tuple[int | None, int | None]:
+        """Initial window and connection credit before a frame; grants up to this time count."""
+        if not self._known:
+            return None, None
+        given = self.grants.time_ns <= time_ns
+        initial = self.grants.amount[given & (self.grants.stream == ALL_STREAMS)].sum()
+        connection = self.grants.amount[given & (self.grants.stream == CONNECTION)].sum()
+        return (
+            min(UNLIMITED_BYTES, DEFAULT_WINDOW + int(initial)),
+            DEFAULT_WINDOW + int(connection) - int(self._sent[place]),
+        )
+
+
+def _burst(
+    data: _Direction,
+    spans: Sequence[_Span],
+    first: int,
+    last: int,
+    windows: _Windows,
+    is_first: bool,
+) -> Burst:
+    stream, size, times = (
+        data.stream[first:last],
+        data.size_bytes[first:last],
+        data.time_ns[first:last],
+    )
+    offset = np.concatenate([[0], np.cumsum(size)])
+    numbers, group = np.unique(stream, return_inverse=True)
+    sizes = dict(zip(numbers.tolist(), np.bincount(group, weights=size).tolist(), strict=True))
+    # What was granted this early had reached the sender before it sent anything of the burst.
+    begin_ns = int(data.start_ns[first]) - data.round_trip_ns
+    initial, connection = windows.at(first, begin_ns)
+
+    def position(place: int) -> int:
+        return int(offset[min(max(place - first, 0), offset.size - 1)])
+
+    served = tuple(
+        Served(
+            stream=span.stream,
+            size_bytes=int(sizes[span.stream]),
+            asked_at=position(span.asked),
+            asked_ns=span.asked_ns,
+            opened_at=position(span.opened),
+            opened_ns=span.opened_ns,
+            first_at=position(span.first),
+            last_at=position(span.last + 1),
+            finished=span.finished,
+        )
+        for span in sorted(spans, key=lambda span: span.first)
+    )
+    grants = windows.grants
+    late = np.flatnonzero((grants.time_ns > begin_ns) & (grants.time_ns < times[-1]))
+    late_at = offset[np.searchsorted(times, grants.time_ns[late] + data.round_trip_ns)]
+    columns = (late_at, grants.time_ns[late], grants.stream[late], grants.amount[late])
+    return Burst(
+        stream=stream,
+        size_bytes=size,
+        time_ns=times,
+        streams=served,
+        grants=()
+        if initial is None
+        else tuple(
+            Grant(at=at, time_ns=time_ns, stream=number, amount=amount)
+            for at, time_ns, number, amount in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
+        ),
+        initial_window=initial,
+        connection_credit=connection,
+        first=is_first,
+    )

@@ -1,0 +1,261 @@
+"""From WINDOW_UPDATEs to the receiver's credit rule.
+
+A WINDOW_UPDATE shows how much was granted; what the receiver had consumed by then lies between what
+it had received a little earlier and what has passed the capture by now. A rule explains an
+update if some point between makes it grant exactly that, then.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from emu.capture.report import ConnectionReport, DirectionReport
+from emu.capture.streams import HalfStream
+from emu.capture.windows import ALL_STREAMS, CONNECTION
+from emu.identify.bursts import DEFAULT_WINDOW
+from emu.identify.verdicts import CreditVerdict
+from h2model.credit.grpc_progress import PROGRESS_BYTES
+
+HANDLING_NS: Final = 10_000_000
+"""How long a receiver may take from a byte's arrival to the credit that it causes."""
+
+EXPLAINED: Final = 0.9
+"""The share of updates that a rule must explain."""
+
+MOST_STREAMS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """One WINDOW_UPDATE of a stream that needed credit.
+
+    `window` is the initial window then; `granted` all credit before it; `least` and `received`
+    bound what the receiver had consumed; `message` is all that the stream carried.
+    """
+
+    window: int
+    granted: int
+    amount: int
+    least: int
+    received: int
+    message: int
+    frame: int
+    first: bool
+
+    @property
+    def after(self) -> int:
+        """All credit with this update."""
+        return self.granted + self.amount
+
+    @property
+    def covers(self) -> bool:
+        """Whether exactly the rest of the message may come now, or that and a window more."""
+        return self.after in (self.message, self.message + self.window)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every granted byte had come."""
+        return self.received >= self.granted
+
+
+def _fixed(u: Update) -> bool:
+    return u.exhausted and u.amount == u.window
+
+
+def _half(u: Update) -> bool:
+    consumed = u.after - u.window
+    return u.window <= 2 * u.amount < u.window + 2 * u.frame and u.least <= consumed <= u.received
+
+
+def _rest_at_header(u: Update) -> bool:
+    return u.first and u.covers and u.least <= u.frame
+
+
+def _rest_when_exhausted(u: Update) -> bool:
+    return u.first and u.covers and u.exhausted
+
+
+def _grpc_progress(u: Update) -> bool:
+    if u.after == u.message + u.window:
+        return u.received >= u.message - PROGRESS_BYTES
+    consumed = u.after - u.window - PROGRESS_BYTES
+    return u.least <= consumed <= u.received
+
+
+_RULES: Final[dict[str, Callable[[Update], bool]]] = {
+    "fixed": _fixed,
+    "grpc_progress": _grpc_progress,
+    "half": _half,
+    "rest_at_header": _rest_at_header,
+    "rest_when_exhausted": _rest_when_exhausted,
+}
+_WORDS: Final = {
+    "fixed": "the whole window anew, when it is used up",
+    "grpc_progress": "up to the window and 1 MiB of what the message still needs ahead",
+    "half": "what was consumed, half a window at a time",
+    "rest_at_header": "the rest of the message, at its first bytes",
+    "rest_when_exhausted": "the rest of the message, when the first window is used up",
+}
+
+
+def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> CreditVerdict:
+    """Say by which rule the receiver of the data gave credit to streams.
+
+    Parameters
+    ----------
+    connections
+        Each with the direction of its data: True for data to the client.
+    """
+    read = [_Read.of(report, to_client=to_client) for report, to_client in connections]
+    updates = [u for each in read for u in each.updates]
+    probing = any(each.moves for each in read)
+    evidence = tuple(line for each in read for line in each.lines())
+    if not updates:
+        return CreditVerdict(
+            rule=None,
+            alike=(),
+            probing=probing,
+            statement="cannot tell the credit rule with this capture, because " + _why(read),
+            evidence=evidence,
+        )
+    shares = {name: sum(map(rule, updates)) / len(updates) for name, rule in _RULES.items()}
+    fitting = [name for name, share in shares.items() if share >= EXPLAINED]
+    counts = ", ".join(
+        f"{name} {round(share * len(updates))}" for name, share in sorted(shares.items())
+    )
+    evidence = (*evidence, f"of {len(updates)} updates explained by {counts}")
+    grows = "; its initial window moves meanwhile (bandwidth-delay probing)" if probing else ""
+    if len(fitting) == 1:
+        statement = f"{fitting[0]} ({_WORDS[fitting[0]]}){grows}"
+    elif fitting:
+        statement = (
+            f"cannot tell {' from '.join(fitting)} with this capture, because its messages and"
+            " windows make them grant the same"
+        )
+    else:
+        statement = "none of the known credit rules explains the updates" + grows
+    return CreditVerdict(
+        rule=fitting[0] if len(fitting) == 1 else None,
+        alike=tuple(fitting) if len(fitting) > 1 else (),
+        probing=probing,
+        statement=statement,
+        evidence=evidence,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What one connection tells."""
+
+    updates: tuple[Update, ...]
+    windows: tuple[int, ...]
+    needing: int
+    streams: int
+    moves: int
+    pings: int
+
+    @classmethod
+    def of(cls, report: ConnectionReport, *, to_client: bool) -> "_Read":
+        data, peer = report.to_client, report.to_server
+        if not to_client:
+            data, peer = peer, data
+        known = data.tcp.from_start and peer.tcp.from_start
+        halves = [
+            (s.stream, half)
+            for s in report.streams
+            if (half := s.server if to_client else s.client).data_bytes
+        ]
+        moved = peer.grants.stream == ALL_STREAMS
+        levels = DEFAULT_WINDOW + np.cumsum(peer.grants.amount[moved])
+        frames = data.frames.time_ns
+        late = frames.size and (peer.grants.time_ns[moved] > frames[0]).sum()
+        needing = [(s, h) for s, h in halves if known and h.ended_ns is not None]
+        needing = [
+            (s, h) for s, h in needing if h.flow_bytes > _window_at(peer, h.first_data_ns or 0)
+        ]
+        return cls(
+            updates=tuple(
+                update
+                for stream, half in needing[:MOST_STREAMS]
+                for update in _updates(data, peer, stream, half)
+            ),
+            windows=tuple(dict.fromkeys(levels.tolist())) or (DEFAULT_WINDOW,),
+            needing=len(needing),
+            streams=len(halves),
+            moves=int(late),
+            pings=int(peer.pings_ns.size),
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Evidence in words."""
+        shown = ", ".join(str(window) for window in self.windows[:6])
+        more = f" and {len(self.windows) - 6} more" if len(self.windows) > 6 else ""
+        yield (
+            f"initial windows announced: {shown}{more}; {self.needing} of {self.streams} streams"
+            " were larger than their window"
+        )
+        if self.updates:
+            amounts = [u.amount for u in self.updates]
+            used = sum(u.exhausted for u in self.updates)
+            yield (
+                f"{len(amounts)} WINDOW_UPDATEs to these, {min(amounts)} to {max(amounts)} bytes;"
+                f" {used} came when all credit was used up"
+            )
+        if self.pings:
+            yield f"{self.pings} PINGs of the receiver"
+
+
+def _why(read: Sequence[_Read]) -> str:
+    if not any(each.streams for each in read):
+        return "there is no data"
+    if not any(each.needing for each in read):
+        return "no whole stream was larger than the window that it started with"
+    return "no stream got a WINDOW_UPDATE of its own"
+
+
+def _window_at(peer: DirectionReport, time_ns: int) -> int:
+    grants = peer.grants
+    moved = (grants.stream == ALL_STREAMS) & (grants.time_ns <= time_ns)
+    return DEFAULT_WINDOW + int(grants.amount[moved].sum())
+
+
+def _updates(
+    data: DirectionReport, peer: DirectionReport, stream: int, half: HalfStream
+) -> Iterator[Update]:
+    grants = peer.grants
+    mine = np.flatnonzero(np.isin(grants.stream, (stream, ALL_STREAMS)))
+    chunks = np.flatnonzero(data.chunks.stream == stream)
+    arrived = data.chunks.time_ns[chunks]
+    total = np.concatenate([[0], np.cumsum(data.chunks.size_bytes[chunks])])
+    patience_ns = peer.round_trip_ns + HANDLING_NS
+    window = granted = DEFAULT_WINDOW
+    frame = int(data.frames.size_bytes.max(initial=0))
+    first = True
+    for place in mine.tolist():
+        amount, now_ns = int(grants.amount[place]), int(grants.time_ns[place])
+        if int(grants.stream[place]) == ALL_STREAMS:
+            window += amount
+            granted += amount
+            continue
+        yield Update(
+            window=window,
+            granted=granted,
+            amount=amount,
+            least=int(total[np.searchsorted(arrived, now_ns - patience_ns, side="right")]),
+            received=int(total[np.searchsorted(arrived, now_ns, side="right")]),
+            message=half.flow_bytes,
+            frame=frame,
+            first=first,
+        )
+        granted += amount
+        first = False
+
+
+def describe_connection_updates(peer: DirectionReport) -> str:
+    """How the connection's own window was renewed."""
+    mine = peer.grants.amount[peer.grants.stream == CONNECTION]
+    if not mine.size:
+        return "none"
+    return f"{mine.size}, {int(mine.min())} to {int(mine.max())} bytes"

@@ -1,0 +1,256 @@
+"""From bursts to the sender's discipline: structure read off the wire, and every rule replayed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Final
+
+import numpy as np
+
+from emu.capture.windows import CreditHistory
+from emu.identify.bursts import Burst, Served, merge_runs
+from emu.identify.candidates import Candidate, candidates
+from emu.identify.distance import Distance, distance
+from emu.identify.replay import HandOver, Run, Setting, replay
+from emu.identify.turns import Turns, headers_tell, read_turns
+from emu.identify.verdicts import CandidateScore, DisciplineVerdict
+from emu.identify.words import describe, turn_evidence
+
+FITS: Final = 0.05
+"""A rule that misplaces a larger share of the bytes does not fit."""
+
+MARGIN: Final = 0.01
+"""A rival must be worse by this, and twice as bad, to be excluded."""
+
+MOST_FRAMES: Final = 3000
+MOST_BURSTS: Final = 6
+AHEAD_BYTES: Final = (0, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """One burst with what is known beside it.
+
+    `credit` is the direction's credit over time. `priorities` by stream and `most_ahead_bytes`,
+    the most that was past the sender's scheduler, are known where its own log is at hand.
+    """
+
+    burst: Burst
+    credit: CreditHistory | None = None
+    priorities: Mapping[int, int] = field(default_factory=dict)
+    most_ahead_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    candidate: Candidate
+    runs: list[Run]
+    apart: Distance
+
+
+def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
+    """Say which discipline served the bursts, or why that can't be told from them."""
+    read = [(each, read_turns(each.burst, each.credit)) for each in evidence]
+    met = [(each, turns) for each, turns in read if turns.contested]
+    turns = reduce(add, (turns for _, turns in read), Turns())
+    if not met:
+        return _nothing("no two streams were unfinished at the same time", turns)
+    met.sort(key=lambda pair: -pair[0].burst.total_bytes)
+    met = met[:MOST_BURSTS]
+    frames = MOST_FRAMES // len(met)
+    most_ahead = _most_ahead(evidence)
+    fits = [_fit_all(each, burst_turns, frames, most_ahead) for each, burst_turns in met]
+    return _rank(fits, turns, guessed=not any(each.priorities for each, _ in met))
+
+
+def _most_ahead(evidence: Sequence[Evidence]) -> int:
+    """A bound of the bytes past the scheduler, by the sender's log or by its answers.
+
+    HEADERS that answer a request pass behind all that was past the scheduler when it came, so
+    what lay between a request and its HEADERS on a busy wire is no less. Half of the answers are
+    believed to have met a full buffer.
+    """
+    measured = [e.most_ahead_bytes for e in evidence if e.most_ahead_bytes is not None]
+    answered = [
+        s.opened_at - s.asked_at for e in evidence for s in e.burst.streams if s.asked_at > 0
+    ]
+    bounds = [max(measured)] if measured else []
+    if answered:
+        bounds.append(int(np.median(answered)))
+    return min(bounds, default=AHEAD_BYTES[-1])
+
+
+def _fit_all(
+    evidence: Evidence, turns: Turns, frames: int, most_ahead: int
+) -> tuple[int, dict[str, _Fit]]:
+    """The best replay of every discipline over the burst's first frames; how many bytes."""
+    burst = evidence.burst
+    upto = int(burst.size_bytes[:frames].sum())
+    seen = merge_runs(burst.stream[:frames], burst.size_bytes[:frames])
+    found: dict[str, _Fit] = {}
+    for candidate in candidates(burst, turns):
+        fit = _best_fit(evidence, candidate, seen, upto, most_ahead)
+        known = found.get(candidate.name)
+        if fit is not None and (known is None or fit.apart.score < known.apart.score):
+            found[candidate.name] = fit
+    return upto, found
+
+
+def _best_fit(
+    evidence: Evidence, candidate: Candidate, seen: Sequence[Run], upto: int, most_ahead: int
+) -> _Fit | None:
+    best: _Fit | None = None
+    for setting in _settings(evidence.burst, upto, most_ahead):
+        priorities: Mapping[int, int] = {}
+        if candidate.name == "priority":
+            priorities = evidence.priorities or inferred_priorities(evidence.burst, setting)
+            if len(set(priorities.values())) < 2:
+                return None  # it is fifo then
+        runs = replay(
+            evidence.burst,
+            candidate.name,
+            candidate.options,
+            setting,
+            upto_bytes=upto,
+            priorities=priorities,
+        )
+        fit = _Fit(candidate=candidate, runs=runs, apart=distance(seen, runs, upto))
+        if best is None or fit.apart.score < best.apart.score:
+            best = fit
+    return best
+
+
+def _settings(burst: Burst, upto: int, most_ahead: int) -> Iterator[Setting]:
+    """All that the capture leaves open, as far as it can matter for this burst."""
+    told = headers_tell(burst)
+    for mark in (HandOver.HEADERS,) if told else (HandOver.APPEARANCE, HandOver.REQUEST):
+        asked = any(s.asked_at > 0 for s in burst.streams) and mark is not HandOver.HEADERS
+        later = asked or any(grant.at > 0 for grant in burst.grants)
+        bound = min(most_ahead, upto // 2) if later else 0
+        for ahead in sorted({*(a for a in AHEAD_BYTES if a < bound), bound}):
+            yield Setting(ahead_bytes=ahead, hand_over=mark)
+
+
+def inferred_priorities(burst: Burst, setting: Setting) -> dict[int, int]:
+    """Who must have been more urgent: a stream that came later and finished earlier."""
+
+    def handed(stream: Served) -> tuple[int, int, int]:
+        if setting.hand_over is HandOver.HEADERS:
+            return stream.opened_at, stream.opened_ns, stream.stream
+        return stream.asked_at, stream.asked_ns, stream.stream
+
+    found: dict[int, int] = {}
+    earlier: list[Served] = []
+    for stream in sorted(burst.streams, key=handed):
+        overtaken = [found[e.stream] for e in earlier if e.last_at > stream.last_at]
+        found[stream.stream] = 1 + max(overtaken, default=-1)
+        earlier.append(stream)
+    return found
+
+
+def _rank(
+    fits: Sequence[tuple[int, dict[str, _Fit]]], turns: Turns, *, guessed: bool
+) -> DisciplineVerdict:
+    names = [name for name in fits[0][1] if all(name in found for _, found in fits)]
+    # A rule that only some bursts bring into question stands for fifo in the others.
+    for _, found in fits:
+        if "priority" in found and "priority" not in names:
+            names.append("priority")
+    pooled = {name: [found.get(name, found["fifo"]) for _, found in fits] for name in names}
+    scores = {name: float(np.mean([f.apart.score for f in mine])) for name, mine in pooled.items()}
+    ranked = sorted(names, key=lambda name: (scores[name], name))
+    if guessed and _needless(scores):
+        ranked.remove("priority")
+    best = ranked[0]
+    margin = max(MARGIN, scores[best])
+    excluded = {name: scores[name] - scores[best] >= margin for name in ranked}
+    table = tuple(_score(pooled[name], scores[name], excluded=excluded[name]) for name in ranked)
+    evidence = turn_evidence(turns)
+    options = _int_options(pooled[best][0].candidate)
+    if table[0].misplaced > FITS:
+        return DisciplineVerdict(
+            discipline=None,
+            options={},
+            alike=(),
+            statement=(
+                f"none of the known disciplines: the nearest, {best}, misplaces"
+                f" {100 * table[0].misplaced:.1f} % of the bytes"
+            ),
+            evidence=evidence,
+            candidates=table,
+        )
+    alike = tuple(name for name in ranked[1:] if not excluded[name])
+    if alike:
+        return DisciplineVerdict(
+            discipline=None,
+            options={},
+            alike=(best, *alike),
+            statement=_cannot_tell(best, alike, pooled, fits),
+            evidence=evidence,
+            candidates=table,
+        )
+    second = f"; next best {ranked[1]} {100 * table[1].misplaced:.1f} %" if ranked[1:] else ""
+    return DisciplineVerdict(
+        discipline=best,
+        options=options,
+        alike=(),
+        statement=(
+            f"{describe(best, options)}: its replay misplaces {100 * table[0].misplaced:.2f} %"
+            f" of the bytes{second}"
+        ),
+        evidence=evidence,
+        candidates=table,
+    )
+
+
+def _needless(scores: Mapping[str, float]) -> bool:
+    """Whether priorities were guessed though plain fifo does as well without."""
+    if "priority" not in scores:
+        return False
+    return scores["fifo"] - scores["priority"] < max(MARGIN, scores["priority"])
+
+
+def _score(fits: Sequence[_Fit], score: float, *, excluded: bool) -> CandidateScore:
+    return CandidateScore(
+        name=fits[0].candidate.name,
+        options=_int_options(fits[0].candidate),
+        misplaced=float(np.mean([fit.apart.misplaced for fit in fits])),
+        turns=float(np.mean([fit.apart.turns for fit in fits])),
+        score=score,
+        excluded=excluded,
+    )
+
+
+def _int_options(candidate: Candidate) -> dict[str, int]:
+    return {name: int(value) for name, value in candidate.options.items()}
+
+
+def _cannot_tell(
+    best: str,
+    alike: Sequence[str],
+    pooled: Mapping[str, Sequence[_Fit]],
+    fits: Sequence[tuple[int, dict[str, _Fit]]],
+) -> str:
+    apart = max(
+        distance(one.runs, other.runs, upto).misplaced
+        for name in alike
+        for (upto, _), one, other in zip(fits, pooled[best], pooled[name], strict=True)
+    )
+    why = (
+        f"on these streams they differ in the place of {100 * apart:.1f} % of the bytes at most"
+        if apart < 2 * MARGIN
+        else "both explain what was captured about equally well"
+    )
+    return f"cannot tell {best} from {' or '.join(alike)} with this capture, because {why}"
+
+
+def _nothing(why: str, turns: Turns) -> DisciplineVerdict:
+    return DisciplineVerdict(
+        discipline=None,
+        options={},
+        alike=(),
+        statement=f"cannot tell the discipline with this capture, because {why}",
+        evidence=turn_evidence(turns),
+        candidates=(),
+    )

@@ -1,0 +1,161 @@
+"""A discipline replayed over a captured burst: what it would have put on the wire.
+
+The replay knows what the capture tells of the sender's inputs: sizes, when each message can have
+been handed over, credit as it came. What the capture does not tell are three things, and each
+candidate gets the values that suit it best: how far the sender was ahead of the wire, whether
+requests or HEADERS mark the hand-over, and an adaptive target left over from before the burst.
+"""
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from emu.capture.windows import ALL_STREAMS
+from emu.identify.bursts import Burst, Served
+from h2model.machine import BLOCKED, Machine
+
+_UNKNOWN_WINDOW = 2**62
+_ENQUEUE, _CREDIT, _RESIZE = range(3)
+
+Run = tuple[int, int]
+"""Stream and bytes of a visit."""
+
+
+class HandOver(StrEnum):
+    """What marks that a message was handed to the sender."""
+
+    HEADERS = "its HEADERS"
+    REQUEST = "its request"
+    APPEARANCE = "its request, in the order of first appearance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What the capture does not tell: `ahead_bytes` past the scheduler, and the hand-over."""
+
+    ahead_bytes: int
+    hand_over: HandOver
+
+
+def replay(
+    burst: Burst,
+    discipline: str,
+    options: Mapping[str, int | bool | str],
+    setting: Setting,
+    *,
+    upto_bytes: int,
+    priorities: Mapping[int, int] | None = None,
+) -> list[Run]:
+    """Play one discipline over the first `upto_bytes` of a burst.
+
+    Parameters
+    ----------
+    burst
+        What was captured.
+    discipline, options
+        As for `h2model.machine.Machine`.
+    setting
+        What the capture does not tell.
+    upto_bytes
+        Where to stop.
+    priorities
+        By stream, for the discipline that looks at them.
+
+    Returns
+    -------
+    list of Run
+        The visits in order. They end early where the discipline found no credit to go on.
+    """
+    machine = Machine(
+        discipline,
+        options=options,
+        initial_window=_UNKNOWN_WINDOW if burst.initial_window is None else burst.initial_window,
+        connection_window=(
+            _UNKNOWN_WINDOW if burst.connection_credit is None else burst.connection_credit
+        ),
+        capacity=len(burst.streams) + 1,
+    )
+    return _Play(burst, machine, setting, priorities or {}).upto(upto_bytes)
+
+
+class _Play:
+    def __init__(
+        self, burst: Burst, machine: Machine, setting: Setting, priorities: Mapping[int, int]
+    ) -> None:
+        self._machine = machine
+        self._frame = burst.frame_bytes
+        self._window = burst.initial_window or 0
+        self._priorities = priorities
+        self._ends: list[int] = np.cumsum(burst.size_bytes).tolist()
+        self._times: list[int] = burst.time_ns.tolist()
+        self._events = _events(burst, setting)
+        heapq.heapify(self._events)
+
+    def upto(self, upto_bytes: int) -> list[Run]:
+        machine, events = self._machine, self._events
+        runs: list[list[int]] = []
+        at = 0
+        while at < upto_bytes:
+            while events and events[0][0] <= at:
+                self._apply(heapq.heappop(events), at)
+            now_ns = self._now(at)
+            stream, size = machine.next(self._frame, now_ns)
+            if stream == BLOCKED:
+                if not events:
+                    break
+                self._apply(heapq.heappop(events), at)  # the wire idled until it came
+                continue
+            machine.sent(stream, size, now_ns)
+            at += size
+            if runs and runs[-1][0] == stream:
+                runs[-1][1] += size
+            else:
+                runs.append([stream, size])
+        return [(stream, size) for stream, size in runs]
+
+    def _now(self, at: int) -> int:
+        return self._times[min(bisect_right(self._ends, at), len(self._times) - 1)]
+
+    def _apply(self, event: tuple[int, int, int, int, int], at: int) -> None:
+        _, _, kind, stream, amount = event
+        now_ns = self._now(at)
+        if kind == _ENQUEUE:
+            self._machine.enqueue(stream, amount, now_ns, priority=self._priorities.get(stream, 0))
+        elif kind == _CREDIT:
+            self._machine.credit(stream, amount, now_ns)
+        else:
+            self._window += amount
+            self._machine.resize_windows(self._window, now_ns)
+
+
+def _events(burst: Burst, setting: Setting) -> list[tuple[int, int, int, int, int]]:
+    """(position, order, kind, stream, bytes) of all that reached the sender."""
+
+    def seen(at: int) -> int:
+        """Where the sender was when the wire was there; before its first byte it waited."""
+        return at + setting.ahead_bytes if at else 0
+
+    events: list[tuple[int, int, int, int, int]] = []
+    for stream, at in _hand_overs(burst.streams, setting):
+        place = at if setting.hand_over is HandOver.HEADERS else seen(at)
+        events.append((place, len(events), _ENQUEUE, stream.stream, stream.size_bytes))
+    for grant in burst.grants:
+        kind = _RESIZE if grant.stream == ALL_STREAMS else _CREDIT
+        events.append((seen(grant.at), len(events), kind, grant.stream, grant.amount))
+    return events
+
+
+def _hand_overs(streams: Sequence[Served], setting: Setting) -> list[tuple[Served, int]]:
+    """Each stream with its position, in the order of hand-over."""
+    if setting.hand_over is HandOver.HEADERS:
+        chosen = sorted(streams, key=lambda s: (s.opened_at, s.opened_ns, s.stream))
+        return [(s, s.opened_at) for s in chosen]
+    chosen = sorted(streams, key=lambda s: (s.asked_ns, s.stream))
+    positions = [s.asked_at for s in chosen]
+    if setting.hand_over is HandOver.APPEARANCE:
+        chosen = sorted(streams, key=lambda s: s.first_at)
+    return list(zip(chosen, positions, strict=True))

@@ -1,0 +1,43 @@
+"""What identification comes to: plain records that go into JSON as they are."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Record(BaseModel):
+    """A frozen record; its schema is in the documentation."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+    )
+
+
+class CandidateScore(Record):
+    """One discipline against what was captured."""
+
+    name: str
+    options: dict[str, int] = Field(description="the options that fitted best")
+    misplaced: float = Field(description="share of the bytes served out of place, mean")
+    turns: float = Field(description="how different its turns are, in octaves")
+    score: float = Field(description="misplaced + 0.02 * turns; the smallest fits best")
+    excluded: bool = Field(description="clearly worse than the best")
+
+
+class DisciplineVerdict(Record):
+    """Which rule the sender followed."""
+
+    discipline: str | None = Field(description="null: none fits, or it can't be told")
+    options: dict[str, int] = Field(description="what was read off the wire, such as a quantum")
+    alike: tuple[str, ...] = Field(description="disciplines that this evidence does not exclude")
+    statement: str
+    evidence: tuple[str, ...]
+    candidates: tuple[CandidateScore, ...] = Field(description="best first")
+
+
+class CreditVerdict(Record):
+    """Which rule the receiver gave credit by."""
+
+    rule: str | None = Field(description="null: none fits, or it can't be told")
+    alike: tuple[str, ...] = Field(description="rules that this evidence does not exclude")
+    probing: bool = Field(description="the initial window moved while streams were open")
+    statement: str
+    evidence: tuple[str, ...]
