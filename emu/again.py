@@ -46,17 +46,19 @@ def predict_again(folder: ResultsFolder) -> Again:
     trace, grants = folder.read_trace(), folder.read_grants()
     for cell, validity in judged:
         measured = [row for row in trace if row.cell == cell.name]
+        given = [row for row in grants if row.cell == cell.name]
         known = known_cell(
             plan,
             cell,
             dict(_links(plan, cell, record)),
             {v.burst: v.attempt for v in validity},
             measured=measured,
-            grants=[row for row in grants if row.cell == cell.name],
+            grants=given,
         )
         claims = predict_cell(known)
         predicted += claims
-        cells.append(summarise_cell(cell_facts(cell, record.models, validity), measured, claims))
+        facts = cell_facts(cell, record.models, validity, given)
+        cells.append(summarise_cell(facts, measured, claims))
     before = folder.read_summary()
     reasons = _reasons(plan, judged) if before is None else before.reasons
     return Again(

@@ -5,6 +5,7 @@ from typing import Any
 
 from netcosim.job import Cell
 from netcosim.results.cells import CellFacts
+from netcosim.results.grants import INITIAL_WINDOW, GrantRow
 from netcosim.results.run_record import Validity
 
 
@@ -13,7 +14,12 @@ def link_key(cell: str, connection: int) -> str:
     return f"{cell} connection {connection}"
 
 
-def cell_facts(cell: Cell, models: Mapping[str, Any], validity: Sequence[Validity]) -> CellFacts:
+def cell_facts(
+    cell: Cell,
+    models: Mapping[str, Any],
+    validity: Sequence[Validity],
+    grants: Sequence[GrantRow],
+) -> CellFacts:
     """The facts of a cell.
 
     Parameters
@@ -24,6 +30,8 @@ def cell_facts(cell: Cell, models: Mapping[str, Any], validity: Sequence[Validit
         The links of all connections by `link_key`; their rates together are the cell's capacity.
     validity
         The judgements of the cell's bursts.
+    grants
+        What its receivers said of credit.
     """
     transport = cell.transport
     links = [link for key, link in models.items() if key.startswith(link_key(cell.name, 0)[:-1])]
@@ -38,4 +46,20 @@ def cell_facts(cell: Cell, models: Mapping[str, Any], validity: Sequence[Validit
         configured_discipline=transport.discipline,
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),
+        seen_window_bytes=_seen_window_bytes(grants),
+        past_bytes=max((link["past_bytes"] for link in links), default=None),
+        bdp_bytes=max((_bdp_bytes(link) for link in links), default=None),
     )
+
+
+def _bdp_bytes(link: Mapping[str, Any]) -> float:
+    return float(link["rate_bps"] / 8e9 * 2 * link["delay_ns"])
+
+
+def _seen_window_bytes(grants: Sequence[GrantRow]) -> int | None:
+    """The window that streams began with in the last burst of the cell that says; None: none did.
+
+    Receivers announce it once, or move it (by SETTINGS) as they learn the path.
+    """
+    said = [row.size_bytes for row in grants if row.kind == INITIAL_WINDOW and row.time_ns <= 0]
+    return said[-1] if said else None

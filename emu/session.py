@@ -135,7 +135,9 @@ class Session:
             trusted=not reasons,
             reasons=tuple(reasons),
             cells=tuple(
-                summarise_cell(cell_facts(o.cell, self.models, o.validity), o.measured, o.predicted)
+                summarise_cell(
+                    cell_facts(o.cell, self.models, o.validity, o.grants), o.measured, o.predicted
+                )
                 for o in self.outcomes
                 if o.validity
             ),

@@ -8,12 +8,14 @@ import numpy as np
 
 from netcosim.compare import ModelScore, score
 from netcosim.metrics import ErrorStats
-from netcosim.results.summary import CellSummary, Errors, ModelResult
+from netcosim.results.summary import CellSummary, Errors, ModelResult, Ratios
 from netcosim.results.verdict import DISCRIMINATING, verdict
 from netcosim.trace import StreamRow, bursts
 from netcosim.units import format_size
 
 LEVEL = "PREDICT"
+UNLIMITED_BYTES = 2**30
+"""From here on a window binds nothing; receivers that switch flow control off give 2 GiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,9 @@ class CellFacts:
     """What is known of a cell besides its rows.
 
     `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
-    `invalid_bursts` counts the attempts that may not be scored.
+    `invalid_bursts` counts the attempts that may not be scored. `seen_window_bytes` is the stream
+    window that the receiver announced, `past_bytes` what the models are told is past the scheduler,
+    `bdp_bytes` what a round trip holds; None where it is not known.
     """
 
     workload: str
@@ -34,11 +38,19 @@ class CellFacts:
     configured_discipline: str | None
     capacity_bps: float
     invalid_bursts: int
+    seen_window_bytes: int | None = None
+    past_bytes: int | None = None
+    bdp_bytes: float | None = None
 
     @property
     def cell(self) -> str:
         """The cell's name in traces."""
         return f"{self.workload}/{self.transport}"
+
+    @property
+    def windowed(self) -> bool:
+        """Whether a stream window is part of what was configured."""
+        return self.flow_control and (self.window_bytes is not None or self.receiver == "h2")
 
     @property
     def subject(self) -> str:
@@ -74,6 +86,7 @@ def summarise_cell(
     separations = model_separations(truth, claims)
     separation = max(separations.values(), default=0.0)
     goodput = _goodput_bps(groups)
+    stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
     return CellSummary(
         cell=facts.cell,
         workload=facts.workload,
@@ -91,9 +104,11 @@ def summarise_cell(
         burst_length_ns=round(_mean([_length_ns(rows) for rows in groups])),
         goodput_bps=goodput,
         utilisation=goodput / facts.capacity_bps if facts.capacity_bps else 0.0,
-        stalls=round(_mean([sum(row.credit_stops for row in rows) for rows in groups])),
+        stalls=round(stalls),
         link_stall_ns=round(_mean([link_stall_ns(rows) for rows in groups])),
         visits=_mean([len(row.services) for row in truth]),
+        counted=not facts.windowed or stalls > 0,
+        ratios=cell_ratios(facts, truth),
         models=models,
         best=judged[0].model if judged else None,
         separation=separation,
@@ -102,6 +117,26 @@ def summarise_cell(
             facts.subject, judged, separation, separations, facts.configured_discipline
         ),
     )
+
+
+def cell_ratios(facts: CellFacts, measured: Sequence[StreamRow]) -> Ratios:
+    """The cell's window, turns, buffer and path, against its largest message and each other."""
+    largest = max((row.wire_bytes for row in measured), default=0)
+    window = facts.seen_window_bytes
+    # A window no message can use up is none.
+    if window is not None and window >= UNLIMITED_BYTES:
+        window = None
+    turns = [s.size_bytes for row in measured for s in row.services[:-1]]
+    return Ratios(
+        window_to_message=_ratio(window, largest),
+        turn_to_message=_ratio(float(np.median(turns)) if turns else None, largest),
+        buffer_to_message=_ratio(facts.past_bytes, largest),
+        bdp_to_window=_ratio(facts.bdp_bytes, window),
+    )
+
+
+def _ratio(value: float | None, of: float | None) -> float | None:
+    return value / of if value is not None and of else None
 
 
 def model_results(scores: Iterable[ModelScore]) -> tuple[ModelResult, ...]:

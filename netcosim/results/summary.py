@@ -38,6 +38,24 @@ class ModelResult(_Record):
     )
 
 
+class Ratios(_Record):
+    """Sizes that decide whether a cell can tell disciplines apart; null where one is unknown."""
+
+    window_to_message: float | None = Field(
+        description="stream window seen on the wire over the largest message; null: never binds"
+    )
+    turn_to_message: float | None = Field(
+        description="median bytes of a turn that left its stream unfinished, over the largest"
+        " message: the write target as it shows; null if no stream was ever interrupted"
+    )
+    buffer_to_message: float | None = Field(
+        description="bytes past the scheduler, as the models are told, over the largest message"
+    )
+    bdp_to_window: float | None = Field(
+        description="bytes that a round trip of the idle path holds over the stream window"
+    )
+
+
 class CellSummary(_Record):
     """One workload on one transport."""
 
@@ -62,6 +80,10 @@ class CellSummary(_Record):
     )
     link_stall_ns: int = Field(description="time the link idled for lack of credit, mean a burst")
     visits: float = Field(description="service intervals a stream, mean")
+    counted: bool = Field(
+        description="false: a window was configured and stalled no stream, so it shows nothing"
+    )
+    ratios: Ratios
     models: tuple[ModelResult, ...] = Field(description="best first")
     best: str | None = Field(description="the model with the smallest mean wire error")
     separation: float = Field(

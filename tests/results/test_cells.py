@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.results import grants, windows
-from netcosim.results.cells import link_stall_ns, model_separations, summarise_cell
+from netcosim.results.cells import (
+    cell_ratios,
+    link_stall_ns,
+    model_separations,
+    summarise_cell,
+)
 from netcosim.results.coarsen import merge_close, resolution_for
 from netcosim.results.grants import GrantRow
+from netcosim.results.summary import Ratios
 from netcosim.results.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
 from tests.results.synthetic import Case, facts, measured_rows, predicted_rows
@@ -93,6 +99,32 @@ def test_a_cell_without_a_valid_burst_has_an_honest_summary() -> None:
     made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
     assert (made.valid_bursts, made.models, made.best) == (0, (), None)
     assert "no valid burst" in made.verdict
+
+
+def test_a_windowed_cell_without_a_stall_is_not_counted() -> None:
+    truth = [row(1, [(0, 10), (20, 30)])]
+    stopped = [replace(truth[0], credit_stops=1)]
+    on, off = facts(Case(sizes=(1,))), replace(facts(Case(sizes=(1,))), flow_control=False)
+    default = replace(on, receiver="grpc", window_bytes=None)
+    assert [summarise_cell(f, truth, []).counted for f in (on, off, default)] == [False, True, True]
+    assert summarise_cell(on, stopped, []).counted
+
+
+def test_ratios_are_of_the_largest_message() -> None:
+    large = replace(row(3, [(0, 10), (20, 30), (40, 50)]), wire_bytes=1000)
+    sizes = (100, 300, 600)
+    services = tuple(
+        replace(s, size_bytes=size) for s, size in zip(large.services, sizes, strict=True)
+    )
+    truth = [replace(row(1, [(10, 20)]), wire_bytes=10), replace(large, services=services)]
+    known = replace(facts(Case(sizes=(1,))), seen_window_bytes=500, past_bytes=2000, bdp_bytes=50.0)
+    assert cell_ratios(known, truth) == Ratios(
+        window_to_message=0.5, turn_to_message=0.2, buffer_to_message=2.0, bdp_to_window=0.1
+    )
+    open_ = replace(known, seen_window_bytes=2**31 - 1, past_bytes=None)
+    assert cell_ratios(open_, truth[:1]) == Ratios(
+        window_to_message=None, turn_to_message=None, buffer_to_message=None, bdp_to_window=None
+    )
 
 
 def test_only_predict_makes_a_model_the_best() -> None:

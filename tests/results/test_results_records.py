@@ -23,7 +23,7 @@ from netcosim.results.columns import (
 )
 from netcosim.results.records import dump_json, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import CellSummary, ModelResult, Summary
+from netcosim.results.summary import CellSummary, ModelResult, Ratios, Summary
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 from tests.results.synthetic import Case, run_record, summary
 
@@ -101,5 +101,5 @@ def test_every_column_is_explained() -> None:
 def test_the_reference_names_every_field() -> None:
     text = DOCS.read_text()
     columns = {*TRACE_COLUMNS, *WINDOW_COLUMNS, *GRANT_COLUMNS}
-    named = {*fields(Summary, CellSummary, ModelResult, RunRecord), *columns}
+    named = {*fields(Summary, CellSummary, Ratios, ModelResult, RunRecord), *columns}
     assert [field for field in sorted(named) if f"`{field}`" not in text] == []
