@@ -1,0 +1,100 @@
+"""Predictions of when each message is in the application, from those of the wire.
+
+A receiver's overhead is known before the run's cells (`emu.overhead`), so this is PREDICT where the
+predicted wire ends are.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from emu.plan import Plan
+from h2model.overhead import Arrival, Linear, Overhead, Span, delivered_ends_ns
+from netcosim.job import Cell
+from netcosim.trace import StreamRow
+
+
+def receiver_key(cell: Cell) -> str:
+    """What tells receivers apart: implementation, release, its part, whose framing it reads.
+
+    Its windows do not: they decide when bytes come, not what is done with them.
+    """
+    spec = cell.transport
+    which = spec.receiver_script or spec.receiver_release
+    receiver = f"{spec.receiver} {which}" if which else spec.receiver
+    frames = f", frames of {spec.frame_size}" if spec.frame_size else ""
+    return f"{receiver}, {cell.workload.direction} from {spec.sender}{frames}"
+
+
+def distinct_receivers(plan: Plan) -> Iterator[tuple[str, Cell]]:
+    """Each receiver of a run once, with the first cell that has it."""
+    found: set[str] = set()
+    for cell in plan.cells:
+        key = receiver_key(cell)
+        if key not in found:
+            found.add(key)
+            yield key, cell
+
+
+def overhead_of(record: Mapping[str, Any]) -> Overhead:
+    """The overhead in a `Calibration.record`.
+
+    Raises
+    ------
+    KeyError, TypeError
+        It is not one.
+    """
+    fields = record["overhead"]
+    return Overhead(
+        first=Linear(**fields["first"]), later=Linear(**fields["later"]), stretch=fields["stretch"]
+    )
+
+
+def with_delivered(
+    rows: Sequence[StreamRow], overhead: Overhead | None, first: frozenset[int]
+) -> list[StreamRow]:
+    """Predicted rows with their delivered ends; as they are if the receiver is not calibrated.
+
+    Parameters
+    ----------
+    rows
+        Predictions of one cell, by any models and at any levels.
+    overhead
+        The calibrated receiver.
+    first
+        The bursts that were the first of their connections.
+    """
+    if overhead is None:
+        return list(rows)
+    ends: dict[int, int] = {}
+    for places in _places(rows).values():
+        group = [rows[place] for place in places]
+        line = overhead.first if group[0].burst in first else overhead.later
+        delivered = delivered_ends_ns(arrivals_of(group), spans_of(group), line, overhead.stretch)
+        ends.update(zip(places, delivered, strict=True))
+    return [replace(row, delivered_ns=ends[place]) for place, row in enumerate(rows)]
+
+
+def first_bursts(attempts: Mapping[int, int]) -> frozenset[int]:
+    """Of the bursts and the round each belongs to, those that were the first on new connections."""
+    first: dict[int, int] = {}
+    for burst, attempt in attempts.items():
+        first[attempt] = min(burst, first.get(attempt, burst))
+    return frozenset(first.values())
+
+
+def arrivals_of(rows: Sequence[StreamRow]) -> list[Arrival]:
+    """The messages of one burst of one connection, by their wire ends."""
+    return [Arrival(wire_end_ns=row.wire_end_ns, size_bytes=row.size_bytes) for row in rows]
+
+
+def spans_of(rows: Sequence[StreamRow]) -> list[Span]:
+    """When DATA of these rows arrived."""
+    return [(s.start_ns, s.end_ns) for row in rows for s in row.services]
+
+
+def _places(rows: Sequence[StreamRow]) -> Mapping[tuple[Any, ...], list[int]]:
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        found.setdefault((row.model, row.level, row.burst, row.connection), []).append(place)
+    return found

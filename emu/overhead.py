@@ -1,0 +1,259 @@
+"""What a receiver needs from a message's last byte to the message in the application.
+
+Found before the cells run, once for each distinct receiver, on a connection of its own: two bursts
+of messages whose ends a capture shows on the wire and the receiver's log in the application. In
+each, some messages come alone; then some come together, so that one is parsed while others arrive.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
+from emu.delivered import arrivals_of, receiver_key, spans_of
+from emu.live_round import Round, port_of, run_round
+from emu.measured import Carried, common_zero, find_connection, measured_rows, see_burst
+from emu.network.live import LiveNetwork
+from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
+from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
+from netcosim.job import Cell, Message
+from netcosim.scenario import TcpSpec, TransportSpec
+from netcosim.trace import StreamRow
+from topo.paths import bottleneck_bps, path_between, round_trip_ns
+
+BURSTS: Final = 2
+"""The first on memory that the receiver's process has never touched, and one more."""
+
+WIRE_S: Final = 0.6
+"""How long a burst's bytes may take on the wire."""
+
+LARGEST_BYTES: Final = 16_000_000
+_LEAST_BYTES: Final = 4_096
+_ALONE: Final = (512, 512, 512, 64, 64, 16, 16, 4, 4, 2, 1)
+_TOGETHER: Final = (16, 8, 4, 2)
+"""Sizes as fractions of the largest one: 1/512, 1/64 ..."""
+
+_PAUSE_NS: Final = 12_000_000
+_PARSING_NS_PER_BYTE: Final = 2.0
+"""Room for parsing between two messages that shall come alone; no more than a guess is needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One message of the calibration.
+
+    `alone` is set if nothing else arrived or was being parsed from its last byte to its delivery.
+    """
+
+    burst: int
+    size_bytes: int
+    wire_end_ns: int
+    delivered_ns: int
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A receiver's overhead, what it was fitted to and what the fit leaves.
+
+    The residuals are |delivered - fitted|; `steal` is the processors' time that the hypervisor
+    took during the bursts, the worst of them.
+    """
+
+    overhead: Overhead
+    samples: tuple[Sample, ...]
+    residual_median_ns: int
+    residual_p95_ns: int
+    residual_max_ns: int
+    steal: float
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+def calibrate(
+    live: LiveNetwork, plan: Plan, cell: Cell, tcp: TcpSpec, scratch: Path
+) -> Calibration:
+    """Calibrate the receiver of a cell on a connection between two of its hosts.
+
+    Windows are opened wide, so that nothing but the link holds the bytes back.
+
+    Raises
+    ------
+    EndpointError, CaptureError
+        An end or the capture failed.
+    """
+    planned = replace(plan.connections(cell)[0], index=0)
+    path = path_between(plan.net, planned.source, planned.destination)
+    rate_bps = bottleneck_bps(path) * GOODPUT_SHARE
+    messages = calibration_messages(rate_bps, round_trip_ns(path), largest_bytes(plan, cell))
+    planned = replace(planned, messages=messages)
+    test = replace(
+        cell,
+        name="calibration",
+        transport=_unlimited(cell.transport),
+        messages=(messages,),
+        window_bytes=None,
+    )
+    expected_s = sum(m.size_bytes for m in messages) * 8 / rate_bps + messages[-1].ready_ns / 1e9
+    done = run_round(
+        live,
+        test,
+        [planned],
+        tcp,
+        scratch,
+        bursts=range(BURSTS),
+        expected_s=expected_s,
+        on_burst=lambda _: None,
+    )
+    try:
+        if done.failure is not None:
+            raise done.failure
+        bursts = _bursts(test, planned, done, packet_ns=1514 * 8e9 / rate_bps)
+    finally:
+        for capture in done.captures.values():
+            capture.unlink(missing_ok=True)
+    return evaluate(bursts, steal=max(facts.steal for facts in done.facts.values()))
+
+
+def calibration_messages(
+    rate_bps: float, round_trip_ns: int, largest_bytes: int = LARGEST_BYTES
+) -> tuple[Message, ...]:
+    """The messages of one calibration burst: one after the other first, then some at once.
+
+    Parameters
+    ----------
+    rate_bps, round_trip_ns
+        The path; the largest message is what a burst of `WIRE_S` has room for,
+    largest_bytes
+        at most this.
+    """
+    parts = sum(1 / part for part in _ALONE + _TOGETHER)
+    largest = min(LARGEST_BYTES, largest_bytes, round(rate_bps / 8 * WIRE_S / parts))
+    sizes = [max(_LEAST_BYTES, largest // part) for part in _ALONE + _TOGETHER]
+    messages = []
+    ready_ns = 0
+    for index, size in enumerate(sizes):
+        messages.append(
+            Message(
+                tensor=f"calibration-{index}",
+                index=index,
+                size_bytes=size,
+                ready_ns=ready_ns,
+                priority=0,
+            )
+        )
+        if index < len(_ALONE):
+            wire_ns = size * 8e9 / rate_bps + 2 * round_trip_ns
+            ready_ns += round(wire_ns + _PARSING_NS_PER_BYTE * size) + _PAUSE_NS
+    return tuple(messages)
+
+
+def evaluate(bursts: Sequence[Sequence[StreamRow]], steal: float = 0.0) -> Calibration:
+    """Fit a receiver's overhead to the rows of its calibration's bursts, the first one first.
+
+    Raises
+    ------
+    ValueError
+        There are none.
+    """
+    alone = [alone_in(rows) for rows in bursts]
+    lines = [_line(rows, flags) for rows, flags in zip(bursts, alone, strict=True)]
+    groups = [
+        (arrivals_of(rows), spans_of(rows), line, [_delivered(row) for row in rows])
+        for rows, line in zip(bursts, lines, strict=True)
+    ]
+    stretch = fit_stretch(groups)
+    residuals = [
+        abs(ours - seen)
+        for arrivals, spans, line, delivered in groups
+        for ours, seen in zip(
+            delivered_ends_ns(arrivals, spans, line, stretch), delivered, strict=True
+        )
+    ]
+    return Calibration(
+        overhead=Overhead(first=lines[0], later=lines[-1], stretch=stretch),
+        samples=tuple(
+            Sample(
+                burst=row.burst,
+                size_bytes=row.size_bytes,
+                wire_end_ns=row.wire_end_ns,
+                delivered_ns=_delivered(row),
+                alone=flag,
+            )
+            for rows, flags in zip(bursts, alone, strict=True)
+            for row, flag in zip(rows, flags, strict=True)
+        ),
+        residual_median_ns=round(float(np.median(residuals))),
+        residual_p95_ns=round(float(np.percentile(residuals, 95))),
+        residual_max_ns=max(residuals),
+        steal=steal,
+    )
+
+
+def alone_in(rows: Sequence[StreamRow]) -> list[bool]:
+    """Which messages of a burst came and were parsed with nothing else going on."""
+    parsing = [(row.wire_end_ns, _delivered(row), row.stream) for row in rows]
+    arriving = [(s.start_ns, s.end_ns, row.stream) for row in rows for s in row.services]
+    return [
+        not any(
+            start < _delivered(row) and end > row.wire_end_ns
+            for start, end, stream in parsing + arriving
+            if stream != row.stream
+        )
+        for row in rows
+    ]
+
+
+def largest_bytes(plan: Plan, cell: Cell) -> int:
+    """The largest message of a run that comes to the same receiver as this cell's."""
+    key = receiver_key(cell)
+    return max(
+        message.size_bytes
+        for other in plan.cells
+        if receiver_key(other) == key
+        for server in other.messages
+        for message in server
+    )
+
+
+def _unlimited(spec: TransportSpec) -> TransportSpec:
+    return spec.model_copy(
+        update={"flow_control": False, "window": None, "connection_window": None, "credit": None}
+    )
+
+
+def _bursts(
+    cell: Cell, planned: PlannedConnection, done: Round, packet_ns: float
+) -> list[list[StreamRow]]:
+    gap_ns = max(DEFAULT_GAP_NS, round(20 * packet_ns))
+    report = analyse_capture(done.captures[planned.destination], gap_ns=gap_ns)
+    carried = Carried(
+        planned=planned, logs=done.logs[0], report=find_connection(report, port_of(planned))
+    )
+    seen = [see_burst(carried, burst) for burst in sorted(done.facts)]
+    return [measured_rows(cell, each, common_zero([each]), valid=True) for each in seen]
+
+
+def _line(rows: Sequence[StreamRow], alone: Sequence[bool]) -> Linear:
+    """The line of the messages that came alone; of all if the machine left too few of them so."""
+    kept = [row for row, flag in zip(rows, alone, strict=True) if flag]
+    chosen = kept if len({row.size_bytes for row in kept}) > 1 else list(rows)
+    line = fit_linear(
+        [row.size_bytes for row in chosen],
+        [max(0, _delivered(row) - row.wire_end_ns) for row in chosen],
+    )
+    # Rounded as a file keeps it, so that a later recomputation has the same numbers.
+    return Linear(
+        alpha_ns_per_byte=round(line.alpha_ns_per_byte, 5), beta_ns=float(round(line.beta_ns))
+    )
+
+
+def _delivered(row: StreamRow) -> int:
+    if row.delivered_ns is None:
+        raise ValueError(f"{row.cell}: {row.tensor} was never delivered")
+    return row.delivered_ns

@@ -1,0 +1,166 @@
+"""From a message's last byte on the wire to the message in the application.
+
+Li et al. (ICPE'20, section 3.2.1) add alpha * size + beta. Two things are added here that a
+receiver of several messages shows: it parses one message at a time, and while bytes of others still
+arrive on its connection it has less of the processor for that.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+STRETCHES: Final = tuple(round(1.0 + 0.1 * step, 1) for step in range(91))
+"""What is tried for `Overhead.stretch`: nothing to ten times as long."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear:
+    """alpha * size + beta, in nanoseconds.
+
+    The receiver is occupied for alpha * size; beta (waking up, a callback) delays a message and
+    not the ones behind it.
+    """
+
+    alpha_ns_per_byte: float
+    beta_ns: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """A receiver as calibrated on another connection.
+
+    Attributes
+    ----------
+    first : in the first burst of a connection: its process has not touched its memory yet
+    later : in all others
+    stretch : how many times longer parsing takes while DATA arrives on the same connection
+    """
+
+    first: Linear
+    later: Linear
+    stretch: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A message whose last byte is at the receiver."""
+
+    wire_end_ns: int
+    size_bytes: int
+
+
+def delivered_ends_ns(
+    arrivals: Sequence[Arrival], busy: Sequence[Span], linear: Linear, stretch: float = 1.0
+) -> list[int]:
+    """When each message is in the application, in the order given.
+
+    Parameters
+    ----------
+    arrivals
+        The messages of one connection, in any order; they are parsed in that of their ends.
+    busy
+        When DATA arrived on this connection: spans that may overlap, in any order.
+    linear, stretch
+        What parsing costs.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds on the clock of the arrivals.
+    """
+    wire = _union(busy)
+    free = 0.0
+    ends = [0] * len(arrivals)
+    for i in sorted(range(len(arrivals)), key=lambda i: arrivals[i].wire_end_ns):
+        arrival = arrivals[i]
+        begin = max(free, float(arrival.wire_end_ns))
+        free = _worked_off(begin, linear.alpha_ns_per_byte * arrival.size_bytes, wire, stretch)
+        ends[i] = round(_worked_off(free, linear.beta_ns, wire, stretch))
+    return ends
+
+
+def fit_linear(sizes_bytes: Sequence[int], overheads_ns: Sequence[int]) -> Linear:
+    """The line with the least sum of absolute residuals; it neither falls nor starts below zero.
+
+    Such a line leads through two of the points, or through one and with a slope or a start of
+    zero; all are tried. A sample that the machine disturbed has no pull on it beyond its side.
+
+    Raises
+    ------
+    ValueError
+        No samples.
+    """
+    points = list(zip(sizes_bytes, overheads_ns, strict=True))
+    if not points:
+        raise ValueError("no samples to fit")
+    lines = [(0.0, float(y)) for _, y in points] + [(y / x, 0.0) for x, y in points if x]
+    for (x1, y1), (x2, y2) in combinations(points, 2):
+        if x1 != x2:
+            slope = (y2 - y1) / (x2 - x1)
+            lines.append((slope, y1 - slope * x1))
+    sizes, overheads = np.array(points, dtype=np.float64).T
+    allowed = [line for line in lines if line[0] >= 0 and line[1] >= 0] or [(0.0, 0.0)]
+    best = min(allowed, key=lambda line: _misfit(overheads, line[0] * sizes + line[1]))
+    return Linear(alpha_ns_per_byte=best[0], beta_ns=best[1])
+
+
+def fit_stretch(
+    groups: Sequence[tuple[Sequence[Arrival], Sequence[Span], Linear, Sequence[int]]],
+) -> float:
+    """The stretch with the least sum of absolute residuals.
+
+    Parameters
+    ----------
+    groups
+        For each burst its arrivals, when DATA arrived, the line of messages that came alone, and
+        when the arrivals were seen delivered.
+    """
+
+    def misfit(stretch: float) -> float:
+        return math.fsum(
+            abs(ours - seen)
+            for arrivals, busy, linear, delivered in groups
+            for ours, seen in zip(
+                delivered_ends_ns(arrivals, busy, linear, stretch), delivered, strict=True
+            )
+        )
+
+    return min(STRETCHES, key=misfit) if groups else 1.0
+
+
+def _worked_off(begin: float, work_ns: float, wire: Sequence[Span], stretch: float) -> float:
+    """When work is done that goes on at 1 / stretch of its speed while the wire is busy."""
+    now = begin
+    for start, end in wire:
+        if end <= now:
+            continue
+        if work_ns <= start - now:
+            break
+        work_ns -= max(0.0, start - now)
+        now = max(now, float(start))
+        if work_ns * stretch <= end - now:
+            return now + work_ns * stretch
+        work_ns -= (end - now) / stretch
+        now = float(end)
+    return now + work_ns
+
+
+def _union(spans: Sequence[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _misfit(seen: npt.NDArray[np.float64], ours: npt.NDArray[np.float64]) -> float:
+    return float(np.abs(seen - ours).sum())
