@@ -7,8 +7,10 @@ No capture, no network and no root: what the models may know stands in ``scenari
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from emu.calibration import shared_links
 from emu.facts import cell_facts, link_key
 from emu.known import known_cell
+from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
 from emu.predictions import predict_cell
 from emu.trust import reasons_against
@@ -41,6 +43,7 @@ def predict_again(folder: ResultsFolder) -> Again:
     record = read_record(folder)
     plan = make_plan(folder.read_scenario())
     judged = _judged(plan, record)
+    measured_paths = _measured_paths(record)
     predicted: list[StreamRow] = []
     cells: list[CellSummary] = []
     trace, grants = folder.read_trace(), folder.read_grants()
@@ -52,6 +55,7 @@ def predict_again(folder: ResultsFolder) -> Again:
             cell,
             dict(_links(plan, cell, record)),
             {v.burst: v.attempt for v in validity},
+            shares=shared_links(measured_paths, plan.connections(cell), plan.net),
             measured=measured,
             grants=given,
         )
@@ -93,6 +97,13 @@ def _judged(plan: Plan, record: RunRecord) -> list[tuple[Cell, list[Validity]]]:
     """The cells that finished a burst, each with its judgements."""
     found = [(cell, [v for v in record.validity if v.cell == cell.name]) for cell in plan.cells]
     return [(cell, validity) for cell, validity in found if validity]
+
+
+def _measured_paths(record: RunRecord) -> list[PathMeasured]:
+    try:
+        return [PathMeasured(**path) for path in record.links]
+    except TypeError as problem:
+        raise StorageError(f"{RUN}: links: {problem}: no measured path") from None
 
 
 def _links(plan: Plan, cell: Cell, record: RunRecord) -> Iterator[tuple[int, LinkModel]]:

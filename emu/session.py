@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from emu.calibration import link_model
+from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
 from emu.facts import cell_facts, link_key
 from emu.host import describe_host, versions
@@ -99,6 +99,9 @@ class Session:
             scratch=self.scratch,
             tcp=tcp,
             links=link_of,
+            shares=lambda cell: shared_links(
+                measured.paths, self.plan.connections(cell), self.plan.net
+            ),
             on_burst=self.progress.burst_done,
         )
         with self.progress.cells(self.plan):
