@@ -54,7 +54,6 @@ class Lane:
         """The scheduler lets a frame go."""
         frame = Frame(stream, size_bytes, size_bytes + FRAME_HEADER_BYTES)
         self._plan(frame, now)
-        frame.start_ns = frame.since_ns
         self.waiting.append(frame)
         self._past_bytes += frame.left_bytes
 
@@ -99,6 +98,8 @@ class Lane:
     def _plan(self, frame: Frame, now: float) -> None:
         link = self._link
         frame.since_ns = max(now, self.free_ns)
+        if frame.left_bytes == frame.size_bytes + FRAME_HEADER_BYTES:
+            frame.start_ns = frame.since_ns
         self._due_ns = max(now, self._due_ns) + frame.left_bytes * 8e9 / self.rate_bps
         ahead_ns = link.bucket_bytes * 8e9 / self.rate_bps
         line_ns = frame.left_bytes * 8e9 / LINE_BPS
