@@ -15,7 +15,7 @@ from rich.console import Console
 
 from emu.again import Again, predict_again, read_record
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
-from netcosim.results.folder import GRANTS, TRACE, WINDOWS, ResultsFolder, predictions_file
+from netcosim.results.folder import GRANTS, TRACE, WINDOWS, ResultsFolder, trace_file
 from netcosim.results.owner import calling_user
 
 PROG: Final = "emu.predict"
@@ -30,7 +30,7 @@ def _main(arguments: Sequence[str], site: CrashSite) -> int:
     options = _parser().parse_args(arguments)
     with ResultsFolder.open(options.folder) as folder:
         again = predict_again(folder)
-        digest = hashlib.sha256(predictions_file(again.predicted)).hexdigest()
+        digest = hashlib.sha256(trace_file(again.predicted)).hexdigest()
         same = digest == read_record(folder).predictions_sha256
         if options.out:
             _keep(folder, again, options.out, site)
