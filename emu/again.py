@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from emu.calibration import shared_links
+from emu.delivered import first_bursts, overhead_of, receiver_key, with_delivered
 from emu.facts import cell_facts, link_key
 from emu.known import known_cell
 from emu.network.measure import PathMeasured
@@ -15,6 +16,7 @@ from emu.plan import Plan, make_plan
 from emu.predictions import predict_cell
 from emu.trust import reasons_against
 from h2model.connection import LinkModel
+from h2model.overhead import Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
@@ -59,7 +61,11 @@ def predict_again(folder: ResultsFolder) -> Again:
             measured=measured,
             grants=given,
         )
-        claims = predict_cell(known)
+        claims = with_delivered(
+            predict_cell(known),
+            _overhead(record, receiver_key(cell)),
+            first_bursts({v.burst: v.attempt for v in validity}),
+        )
         predicted += claims
         facts = cell_facts(cell, record.models, validity, given)
         cells.append(summarise_cell(facts, measured, claims))
@@ -104,6 +110,16 @@ def _measured_paths(record: RunRecord) -> list[PathMeasured]:
         return [PathMeasured(**path) for path in record.links]
     except TypeError as problem:
         raise StorageError(f"{RUN}: links: {problem}: no measured path") from None
+
+
+def _overhead(record: RunRecord, receiver: str) -> Overhead | None:
+    """What the run had found of a receiver; runs of older releases did not look."""
+    if receiver not in record.overheads:
+        return None
+    try:
+        return overhead_of(record.overheads[receiver])
+    except (KeyError, TypeError) as problem:
+        raise StorageError(f'{RUN}: overheads: "{receiver}": {problem}: no overhead') from None
 
 
 def _links(plan: Plan, cell: Cell, record: RunRecord) -> Iterator[tuple[int, LinkModel]]:

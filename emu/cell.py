@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emu.capture import analyse_capture
+from emu.delivered import first_bursts, receiver_key, with_delivered
 from emu.grants import grant_rows
 from emu.known import known_cell
 from emu.live_round import Round, port_of, run_round
@@ -24,6 +25,7 @@ from emu.plan import Plan, PlannedConnection
 from emu.predictions import predict_cell
 from emu.validity import BOUNDS, Facts, judge
 from h2model.connection import LinkModel
+from h2model.overhead import Overhead
 from h2model.simulator import Shares
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
@@ -64,7 +66,7 @@ class CellOutcome:
 class CellRunner:
     """Runs cells on one live network; `links` are the models of the calibrated paths.
 
-    `shares` says how a cell's connections share them.
+    `shares` says how a cell's connections share them, `overheads` what each receiver adds.
     """
 
     live: LiveNetwork
@@ -74,6 +76,7 @@ class CellRunner:
     tcp: TcpSpec
     links: Callable[[Cell, PlannedConnection], LinkModel]
     shares: Callable[[Cell], Shares]
+    overheads: Mapping[str, Overhead]
     on_burst: Callable[[Cell, int], None]
 
     def run(self, cell: Cell) -> CellOutcome:
@@ -107,7 +110,8 @@ class CellRunner:
             measured=outcome.measured,
             grants=outcome.grants,
         )
-        outcome.predicted = predict_cell(known)
+        overhead = self.overheads.get(receiver_key(cell))
+        outcome.predicted = with_delivered(predict_cell(known), overhead, first_bursts(attempts))
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
         cell = outcome.cell

@@ -4,11 +4,10 @@ A receiver's overhead is known before the run's cells (`emu.overhead`), so this 
 predicted wire ends are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from emu.plan import Plan
 from h2model.overhead import Arrival, Linear, Overhead, Span, delivered_ends_ns
 from netcosim.job import Cell
 from netcosim.trace import StreamRow
@@ -26,14 +25,12 @@ def receiver_key(cell: Cell) -> str:
     return f"{receiver}, {cell.workload.direction} from {spec.sender}{frames}"
 
 
-def distinct_receivers(plan: Plan) -> Iterator[tuple[str, Cell]]:
-    """Each receiver of a run once, with the first cell that has it."""
-    found: set[str] = set()
-    for cell in plan.cells:
-        key = receiver_key(cell)
-        if key not in found:
-            found.add(key)
-            yield key, cell
+def distinct_receivers(cells: Iterable[Cell]) -> dict[str, Cell]:
+    """Each receiver once, by its key, with the first cell that has it."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(receiver_key(cell), cell)
+    return found
 
 
 def overhead_of(record: Mapping[str, Any]) -> Overhead:

@@ -27,6 +27,9 @@ from topo.paths import bottleneck_bps, path_between, round_trip_ns
 BURSTS: Final = 2
 """The first on memory that the receiver's process has never touched, and one more."""
 
+CONNECTION: Final = 9_999
+"""Its number; no cell has as many connections, so its port is its own."""
+
 WIRE_S: Final = 0.6
 """How long a burst's bytes may take on the wire."""
 
@@ -87,7 +90,7 @@ def calibrate(
     EndpointError, CaptureError
         An end or the capture failed.
     """
-    planned = replace(plan.connections(cell)[0], index=0)
+    planned = replace(plan.connections(cell)[0], index=CONNECTION)
     path = path_between(plan.net, planned.source, planned.destination)
     rate_bps = bottleneck_bps(path) * GOODPUT_SHARE
     messages = calibration_messages(rate_bps, round_trip_ns(path), largest_bytes(plan, cell))

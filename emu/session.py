@@ -10,12 +10,14 @@ from typing import Any
 
 from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
+from emu.delivered import distinct_receivers, overhead_of
 from emu.facts import cell_facts, link_key
 from emu.host import describe_host, versions
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
 from emu.network.verify import measure_and_verify
+from emu.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
 from emu.trust import reasons_against
@@ -46,6 +48,7 @@ class Session:
     measured: Measured | None = None
     outcomes: list[CellOutcome] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
+    overheads: dict[str, Any] = field(default_factory=dict)
     failure: BaseException | None = None
 
     def run(self) -> Summary:
@@ -69,10 +72,20 @@ class Session:
             with self._phase("links measured"):
                 self.network = live.record()
                 self.measured, _ = measure_and_verify(live, tcp, log=self.progress.say)
+            with self._phase("receivers calibrated"):
+                self._calibrate(live, tcp)
             self._cells(live, self.measured, tcp)
         finally:
             with self._phase("network down"):
                 context.__exit__(None, None, None)
+
+    def _calibrate(self, live: LiveNetwork, tcp: TcpSpec) -> None:
+        receivers = distinct_receivers(self.plan.cells)
+        self.progress.say(f"calibrating {len(receivers)} receivers")
+        for key, cell in receivers.items():
+            found = calibrate(live, self.plan, cell, tcp, self.scratch)
+            # As with links: what predicts is what is stored.
+            self.overheads[key] = as_stored(found.record())
 
     def _cells(self, live: LiveNetwork, measured: Measured, tcp: TcpSpec) -> None:
         def link_of(cell: Cell, planned: PlannedConnection) -> LinkModel:
@@ -102,6 +115,7 @@ class Session:
             shares=lambda cell: shared_links(
                 measured.paths, self.plan.connections(cell), self.plan.net
             ),
+            overheads={key: overhead_of(record) for key, record in self.overheads.items()},
             on_burst=self.progress.burst_done,
         )
         with self.progress.cells(self.plan):
@@ -160,6 +174,7 @@ class Session:
             links=[] if self.measured is None else [asdict(p) for p in self.measured.paths],
             shares=[] if self.measured is None else [asdict(s) for s in self.measured.shares],
             models=self.models,
+            overheads=self.overheads,
             predictions_sha256=predictions_sha256,
             bounds={key: float(value) for key, value in asdict(BOUNDS).items()},
             validity=tuple(v for o in self.outcomes for v in o.validity),

@@ -13,7 +13,8 @@ from netcosim.trace import StreamRow, bursts, service_order
 class ModelScore:
     """One model against the measured bursts of one cell, pooled over the valid ones.
 
-    `orders_equal` counts the bursts whose order of service is exactly the predicted one.
+    `orders_equal` counts the bursts whose order of service is exactly the predicted one. Where a
+    receiver was not calibrated, a predicted wire end stands for its delivered end.
     """
 
     cell: str
@@ -24,6 +25,7 @@ class ModelScore:
     wire: ErrorStats
     wire_secondary: ErrorStats
     delivered: ErrorStats | None
+    delivered_secondary: ErrorStats | None
 
 
 def score(measured: Iterable[StreamRow], predicted: Iterable[StreamRow]) -> list[ModelScore]:
@@ -50,6 +52,7 @@ def _score(
     wire: list[Floats] = []
     late: list[Floats] = []
     delivered: list[Floats] = []
+    delivered_late: list[Floats] = []
     equal = 0
     groups = bursts(predicted)
     for where, rows in groups.items():
@@ -63,6 +66,7 @@ def _score(
         if len(arrived) == len(theirs):
             ready = [r.wire_end_ns if r.delivered_ns is None else r.delivered_ns for r in ours]
             delivered.append(primary_errors(ready, arrived))
+            delivered_late.append(secondary_errors(ready, arrived))
     cell, model, level = key
     return ModelScore(
         cell=cell,
@@ -73,6 +77,7 @@ def _score(
         wire=summarise(np.concatenate(wire)),
         wire_secondary=summarise(np.concatenate(late)),
         delivered=summarise(np.concatenate(delivered)) if delivered else None,
+        delivered_secondary=summarise(np.concatenate(delivered_late)) if delivered_late else None,
     )
 
 

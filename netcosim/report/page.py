@@ -43,6 +43,7 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
         judged=len(validity),
         past_scheduler=_past_scheduler(validity),
         links=_table([] if data.run is None else data.run.links),
+        receivers=_receivers(data.run),
         machine=_machine(data.run),
         pictures=pictures,
         files=list(files),
@@ -83,9 +84,16 @@ def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
         {
             "title": "Delivered ends",
             "folded": False,
-            "text": "the whole message in the receiving application, against the predicted wire"
-            " end; what parsing adds is in the error",
+            "text": "the whole message in the receiving application: predicted wire end and the"
+            " receiver's overhead, which was calibrated before the run; the primary error",
             "cells": [_rows(s, "delivered") for s in summaries if s.models],
+        },
+        {
+            "title": "Delivered ends, relative",
+            "folded": True,
+            "text": "the secondary error: over the stream's own delivered end, for streams that are"
+            " delivered after the first tenth of the burst",
+            "cells": [_rows(s, "delivered_secondary") for s in summaries if s.models],
         },
     ]
 
@@ -93,6 +101,22 @@ def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
 def _rows(summary: CellSummary, kind: str) -> dict[str, Any]:
     rows: list[tuple[Any, Errors | None]] = [(m, getattr(m, kind)) for m in summary.models]
     return {"summary": summary, "rows": rows}
+
+
+def _receivers(run: RunRecord | None) -> list[dict[str, Any]]:
+    """Each calibrated receiver: its overhead in the first burst and later, what the fit left."""
+    records = {} if run is None else run.overheads
+    return [
+        {
+            "name": name,
+            "first": record["overhead"]["first"],
+            "later": record["overhead"]["later"],
+            "stretch": record["overhead"]["stretch"],
+            "samples": len(record["samples"]),
+            "residuals": [record[f"residual_{kind}_ns"] for kind in ("median", "p95", "max")],
+        }
+        for name, record in records.items()
+    ]
 
 
 def _past_scheduler(validity: Iterable[Validity]) -> dict[str, int]:

@@ -150,6 +150,9 @@ def model_results(scores: Iterable[ModelScore]) -> tuple[ModelResult, ...]:
             wire=_errors(s.wire),
             wire_secondary=_errors(s.wire_secondary),
             delivered=None if s.delivered is None else _errors(s.delivered),
+            delivered_secondary=(
+                None if s.delivered_secondary is None else _errors(s.delivered_secondary)
+            ),
         )
         for s in scores
     ]

@@ -49,6 +49,11 @@ class RunRecord(_Record):
         description="how the workers shared each server's links when all pulled at once"
     )
     models: dict[str, Any] = Field(description="parameters given to the models, by cell")
+    overheads: dict[str, Any] = Field(
+        default={},
+        description="each receiver's overhead from the last byte to the message in the application,"
+        " calibrated before the cells, with the samples it was fitted to",
+    )
     predictions_sha256: str | None = Field(description="of predictions.parquet")
     bounds: dict[str, float] = Field(description="the bounds of a valid burst")
     validity: tuple[Validity, ...]

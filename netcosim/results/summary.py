@@ -34,7 +34,11 @@ class ModelResult(_Record):
         description="relative to the stream's end, streams that end after a tenth of the burst"
     )
     delivered: Errors | None = Field(
-        description="predicted wire end against the message in the application; null if unknown"
+        description="|predicted - measured| delivered end over the burst's length; null if unknown"
+    )
+    delivered_secondary: Errors | None = Field(
+        default=None,
+        description="relative to the delivered end, streams delivered after a tenth of the burst",
     )
 
 

@@ -76,9 +76,11 @@ def test_delivered_ends_are_scored_where_all_are_known():
     measured = [row(1, 500, delivered_ns=600), row(3, 1000, starts=(500,), delivered_ns=1250)]
     (found,) = score(measured, [model(1, 500), model(3, 1000, delivered_ns=1250)])
     assert found.delivered.max == pytest.approx(100 / 1250)
+    assert found.delivered_secondary.max == pytest.approx(100 / 600)
     half = [measured[0], MEASURED[1]]
     (found,) = score(half, [model(1, 500), model(3, 1000)])
     assert found.delivered is None
+    assert found.delivered_secondary is None
 
 
 def test_connections_are_kept_apart():

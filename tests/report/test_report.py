@@ -66,6 +66,24 @@ def report(path: Path) -> Page:
     return Page(write_report(path).read_text("utf-8"))
 
 
+def test_the_page_shows_each_calibrated_receiver(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    line = {"alpha_ns_per_byte": 1.25, "beta_ns": 300_000.0}
+    calibration = {
+        "overhead": {"first": line, "later": {**line, "alpha_ns_per_byte": 0.5}, "stretch": 1.7},
+        "samples": [{"size_bytes": 4096}] * 30,
+        **{
+            f"residual_{kind}_ns": 1000 * (i + 1) for i, kind in enumerate(("median", "p95", "max"))
+        },
+    }
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        record = run_record((SMALL,))
+        folder.write_run(record.model_copy(update={"overheads": {"grpc <1>": calibration}}))
+    text = report(tmp_path / "run").text
+    for word in ("grpc <1>", "1.250 ms/MB + 0.3 ms", "0.500 ms/MB", "1.7", "0.003 ms"):
+        assert word in text
+
+
 def test_the_page_says_what_was_found(tmp_path: Path) -> None:
     other = replace(SMALL, workload="alexnet", transport="grpc-on", truth="fifo", invalid=(1,))
     write_folder(tmp_path / "run", (SMALL, other))

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from emu.live_round import FIRST_PORT
 from tests.run.running import Run, wait_for
 
 MORE_THAN_SMALL = 500_000
-ENDPOINT = "h2_endpoint.py"
 
 
 def processes(run: Run, word: str) -> list[int]:
@@ -19,7 +19,8 @@ def wait_for_large_burst(run: Run) -> list[int]:
     first: dict[int, int] = {}
 
     def look() -> list[int]:
-        ends = processes(run, ENDPOINT)
+        # The receiver's calibration before the cells has a port of its own.
+        ends = processes(run, f'"port": {FIRST_PORT}')
         for pid in ends:
             first.setdefault(pid, _received(pid))
         moved = [_received(pid) - first[pid] > MORE_THAN_SMALL for pid in ends]
