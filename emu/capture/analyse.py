@@ -16,6 +16,8 @@ from emu.capture.streams import NOTHING, HalfStream
 
 DEFAULT_GAP_NS = 2_000_000
 DEFAULT_LAG_NS = 20_000_000
+LONGEST_GAP_NS = 500_000_000
+PACKETS_OF_A_GAP = 20
 CLOCK_STEP_NS = 1_000_000
 
 
@@ -23,8 +25,9 @@ def analyse_capture(
     path: Path,
     *,
     ports: Collection[int] | None = None,
-    gap_ns: int = DEFAULT_GAP_NS,
+    gap_ns: int | None = DEFAULT_GAP_NS,
     lag_ns: int = DEFAULT_LAG_NS,
+    search: bool = False,
 ) -> CaptureReport:
     """Analyse a capture file, plain or gzip, pcap or pcapng.
 
@@ -37,9 +40,12 @@ def analyse_capture(
     gap_ns
         An idle time longer than this ends a service interval and is a gap. It must be well
         above the time of one packet on the link: 0.12 ms at 100 Mbit/s, 12 ms at 1 Mbit/s.
+        None: twenty times the usual time between packets with data, at least the default.
     lag_ns
         How long bytes may lie between their sender's decision and the wire (socket buffer and
         queue); only `HalfStream.credit_stops` depends on it.
+    search
+        Whether to look for frames in a connection captured from its middle.
 
     Raises
     ------
@@ -53,7 +59,7 @@ def analyse_capture(
     problems = [*records.problems, *step, *odd]
     connections = []
     for conversation in split_connections(records.data, segments, ports):
-        report = _connection(records, conversation, gap_ns, lag_ns)
+        report = _connection(records, conversation, gap_ns, lag_ns, search=search)
         connections.append(report)
         name = "{}:{} - {}:{}".format(*report.client, *report.server)
         problems += [f"{name}: {problem}" for problem in report.problems]
@@ -80,15 +86,33 @@ def _steadied(records: Records) -> tuple[Records, list[str]]:
     return replace(records, time_ns=latest), []
 
 
+def _usual_gap_ns(conversation: Conversation) -> int:
+    """An idle time that no packet of this connection's own pace explains."""
+    usual = [
+        float(np.quantile(np.diff(side.time_ns[side.length > 0]), 0.5))
+        for side in conversation.both
+        if (side.length > 0).sum() > 1
+    ]
+    return min(LONGEST_GAP_NS, max(DEFAULT_GAP_NS, round(PACKETS_OF_A_GAP * min(usual, default=0))))
+
+
 def _connection(
-    records: Records, conversation: Conversation, gap_ns: int, lag_ns: int
+    records: Records,
+    conversation: Conversation,
+    gap_ns: int | None,
+    lag_ns: int,
+    *,
+    search: bool,
 ) -> ConnectionReport:
-    up = read_direction(records, conversation, client=True, peer=None)
-    down = read_direction(records, conversation, client=False, peer=up)
+    if gap_ns is None:
+        gap_ns = _usual_gap_ns(conversation)
+    up = read_direction(records, conversation, client=True, peer=None, search=search)
+    down = read_direction(records, conversation, client=False, peer=up, search=search)
     up, down = up.limited_by(down), down.limited_by(up)
     to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)
     to_client, answered, problem = report_direction(down, up, gap_ns=gap_ns, lag_ns=lag_ns)
-    paths, path_problem = request_paths(up.reader, up.frames)
+    # Header blocks lean on those before them: from the middle they can't be decoded.
+    paths, path_problem = request_paths(up.reader, up.frames) if up.opened else ({}, "")
     up_problems = [*up.problems, sent_problem, path_problem]
     down_problems = [*down.problems, problem]
     times = [side.time_ns for side in conversation.both if side.time_ns.size]

@@ -12,15 +12,19 @@ from emu.capture.gaps import find_gaps
 from emu.capture.pcap import Records
 from emu.capture.reassembly import ByteStream, Reader, assemble
 from emu.capture.report import DataFrames, DirectionReport, SettingChange, Transport
+from emu.capture.resync import find_frames
 from emu.capture.segments import ACK, SYN, Segments
 from emu.capture.streams import HalfStream, half_streams, service_intervals
 from emu.capture.timing import Chunks, data_chunks, frame_records
-from emu.capture.windows import credit_history, read_grants
+from emu.capture.windows import NO_CREDIT, credit_history, read_grants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Direction:
-    """One direction, read but not yet held against the other; `time_ns` is of each record."""
+    """One direction, read but not yet held against the other; `time_ns` is of each record.
+
+    `opened` tells that its first frame is the connection's first.
+    """
 
     stream: ByteStream
     reader: Reader
@@ -28,10 +32,13 @@ class Direction:
     control: Control
     time_ns: Ints
     round_trip_ns: int
+    opened: bool
     problems: tuple[str, ...]
 
     def limited_by(self, peer: "Direction") -> "Direction":
         """Cut at the first frame larger than the other side ever allowed."""
+        if not self.opened:
+            return self  # the limit may have been announced before
         sizes = [s.value for s in peer.control.settings if s.number == MAX_FRAME_SIZE]
         limit = max([DEFAULT_FRAME_SIZE, *sizes])
         large = np.flatnonzero(self.frames.length > limit)
@@ -47,22 +54,35 @@ class Direction:
 
 
 def read_direction(
-    records: Records, conversation: Conversation, *, client: bool, peer: Direction | None
+    records: Records,
+    conversation: Conversation,
+    *,
+    client: bool,
+    peer: Direction | None,
+    search: bool = False,
 ) -> Direction:
     """Reassemble a direction and walk its frames.
 
     `peer` is the client's direction when the server's is read: where the capture does not
-    have the connection's start, HTTP/2 can be read only if both begin as HTTP/2 does.
+    have the connection's start, HTTP/2 can be read only if both begin as HTTP/2 does. With
+    `search` frames are else looked for, which can be done but not proved.
     """
     segments, reverse = conversation.both if client else conversation.both[::-1]
     stream = assemble(records.data, segments, reverse)
     reader = Reader(records.data, stream)
     first, foreign = opening(reader, client=client)
     middle = not stream.from_start and bool(stream.end)
-    if middle and (foreign or (peer is not None and not peer.frames.at.size)):
-        foreign = "captured from its middle: frames can't be found"
-    frames = walk(reader, stream, stream.end if foreign else first)
+    lost = middle and bool(
+        foreign or (peer is not None and not (peer.opened and peer.frames.at.size))
+    )
     problems = _stream_problems(stream)
+    if lost and not foreign.startswith("TLS"):
+        found = find_frames(reader, stream) if search else None
+        foreign = "captured from its middle: frames can't be found" if found is None else ""
+        first = found or 0
+        if found is not None:
+            problems.append(f"captured from its middle: read from byte {found} on")
+    frames = walk(reader, stream, stream.end if foreign else first, from_middle=lost)
     if middle:
         problems.append("the start of the connection was not captured")
     problems += [problem for problem in (foreign, frames.problem) if problem]
@@ -73,6 +93,7 @@ def read_direction(
         control=read_control(reader, frames),
         time_ns=records.time_ns,
         round_trip_ns=_round_trip(conversation, from_client=client),
+        opened=not lost and not foreign,
         problems=tuple(problems),
     )
 
@@ -132,9 +153,12 @@ def report_direction(
     intervals = service_intervals(chunks, gap_ns)
     _, peer_tail = frame_records(peer.stream, peer.frames)
     received = read_grants(peer.frames, peer.control, peer_tail, time_ns)
+    known = data.opened and peer.opened
     credit, stopped, problem = credit_history(
         frames, head, time_ns, received, data.round_trip_ns + lag_ns
     )
+    if not known:
+        credit, stopped, problem = NO_CREDIT, np.zeros_like(stopped), ""
     halves = half_streams(
         frames=frames,
         tail_ns=time_ns[tail],
@@ -163,8 +187,10 @@ def report_direction(
             grants=received,
             gap_ns=gap_ns,
             round_trip_ns=data.round_trip_ns,
+            credit_known=known,
         ),
         round_trip_ns=data.round_trip_ns,
+        credit_known=known,
     )
     return report, halves, problem
 

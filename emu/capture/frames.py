@@ -81,7 +81,8 @@ class Frames:
 class _Rules:
     """What one side may send next, as far as its own frames tell."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, from_middle: bool = False) -> None:
+        self._from_middle = from_middle  # then streams may have been opened before
         self._open: set[int] = set()
         self._ended: set[int] = set()
         self._block = 0  # the stream whose header block is not finished
@@ -94,7 +95,7 @@ class _Rules:
         if wrong:
             return wrong
         if kind == Kind.DATA:
-            if stream not in self._open:
+            if stream not in self._open and not self._from_middle:
                 return f"DATA on stream {stream} without HEADERS"
             if stream in self._ended:
                 return f"DATA on stream {stream} after its end"
@@ -136,7 +137,7 @@ def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
     head = reader.read(0, len(PREFACE))
     if not head:
         return 0, ""
-    if head[0] == 0x16 and head[1:2] in (b"\x03", b""):
+    if head[0] in (0x16, 0x17) and head[1:2] in (b"\x03", b""):  # handshake, application data
         return 0, "TLS: can't be read"
     if head.startswith((b"HTTP/1", b"GET ", b"POST ", b"PUT ", b"OPTIONS ", b"HEAD ")):
         return 0, "HTTP/1, not HTTP/2 with prior knowledge"
@@ -151,10 +152,10 @@ def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
     return 0, ""
 
 
-def walk(reader: Reader, stream: ByteStream, first: int) -> Frames:
+def walk(reader: Reader, stream: ByteStream, first: int, *, from_middle: bool = False) -> Frames:
     """Find all frames from stream offset `first` on, up to the end or the first broken rule."""
     rows: list[tuple[int, ...]] = []
-    rules, problem = _Rules(), ""
+    rules, problem = _Rules(from_middle=from_middle), ""
     at, end = first, stream.end
     while at < end:
         head = reader.read(at, HEADER_BYTES)

@@ -53,6 +53,8 @@ class _Span:
         return self.end_ns - self.start_ns
 
 
+_ENDLESS = 1 << 60
+
 # Order of what happens at one time: a gap ends before the frame that ends it counts, and one
 # begins after all that came with the last packet before it.
 _GAP_END, _GRANT, _OPEN, _SEND, _GAP_START = range(5)
@@ -66,13 +68,15 @@ def find_gaps(
     grants: Grants,
     gap_ns: int,
     round_trip_ns: int,
+    credit_known: bool = True,
 ) -> tuple[Gap, ...]:
     """List idle times of over `gap_ns` in which there was something to send.
 
     One that credit explains is a stall; it reaches to the next byte of data unless the sender
-    stayed idle for more than `gap_ns` after the credit could have reached it.
+    stayed idle for more than `gap_ns` after the credit could have reached it. Where the
+    windows are not known no credit explains anything.
     """
-    sender = _Sender(frames)
+    sender = _Sender(frames, DEFAULT_WINDOW if credit_known else _ENDLESS)
     found: list[Gap] = []
     spans: list[_Span] | None = None
     whole_frame = True
@@ -97,7 +101,7 @@ def find_gaps(
 class _Sender:
     """What the sender had left and was allowed, as the capture tells it."""
 
-    def __init__(self, frames: Frames) -> None:
+    def __init__(self, frames: Frames, window: int) -> None:
         data = frames.of(Kind.DATA)
         self._left: dict[int, int] = {}
         for stream, size in zip(
@@ -105,7 +109,7 @@ class _Sender:
         ):
             self._left[stream] = self._left.get(stream, 0) + size
         self._credit: dict[int, int] = {}
-        self._initial = self._connection = DEFAULT_WINDOW
+        self._initial = self._connection = window
         self._pending: dict[int, None] = {}  # in the order of opening
 
     def take(self, what: int, subject: int, amount: int) -> None:

@@ -67,6 +67,7 @@ class DirectionReport:
     credit : credit left to this side's data
     gaps : times in which this side had data left and sent none
     round_trip_ns : from the capture point to this side and back, by the handshake; 0 if unknown
+    credit_known : both sides' first frames were captured, so that `credit` can be followed
     """
 
     tcp: Transport
@@ -80,6 +81,7 @@ class DirectionReport:
     credit: CreditHistory
     gaps: tuple[Gap, ...]
     round_trip_ns: int
+    credit_known: bool
 
     @property
     def stalls(self) -> tuple[Gap, ...]:

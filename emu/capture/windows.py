@@ -7,6 +7,7 @@ that it allows can arrive.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -44,6 +45,12 @@ class CreditHistory:
     stream: Ints
     stream_left: Ints
     connection_left: Ints
+
+
+NO_CREDIT: Final = CreditHistory(
+    time_ns=ints(), stream=ints(), stream_left=ints(), connection_left=ints()
+)
+"""Of a connection whose beginning, and so its windows, are not known."""
 
 
 @dataclass(slots=True)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from emu.capture.arrays import Ints
-from emu.capture.report import ConnectionReport, DataFrames, DirectionReport, StreamReport
+from emu.capture.report import ConnectionReport, DirectionReport, StreamReport
 from emu.capture.windows import ALL_STREAMS, CONNECTION
 from h2model.connection import UNLIMITED_BYTES
 
 DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
+MOST_KEPT = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,8 @@ class Burst:
 
     `stream`, `size_bytes` and `time_ns` are the DATA frames in order; `streams` stand in the order
     of their first DATA. Windows are those at its beginning, before `grants`; None where the
-    capture does not know them.
+    capture does not know them. `answers` holds how many bytes passed between each PING to the
+    sender and its answer.
     """
 
     stream: Ints
@@ -70,6 +72,7 @@ class Burst:
     initial_window: int | None
     connection_credit: int | None
     first: bool
+    answers: tuple[int, ...] = ()
 
     @property
     def total_bytes(self) -> int:
@@ -96,9 +99,25 @@ def merge_runs(stream: Ints, size_bytes: Ints) -> list[tuple[int, int]]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bursts:
+    """A direction's bursts: how many there are, and the largest of them in full.
+
+    `kept` holds those with several streams, in the order of the wire.
+    """
+
+    count: int = 0
+    streams: int = 0
+    kept: tuple[Burst, ...] = ()
+
+
 def find_bursts(
-    connection: ConnectionReport, *, to_client: bool, arrivals: Mapping[int, int] | None = None
-) -> list[Burst]:
+    connection: ConnectionReport,
+    *,
+    to_client: bool,
+    arrivals: Mapping[int, int] | None = None,
+    most: int = MOST_KEPT,
+) -> Bursts:
     """Cut a direction into bursts: between two of them no stream that was asked for is unfinished.
 
     Parameters
@@ -110,36 +129,56 @@ def find_bursts(
     arrivals
         Where the application's log is at hand: when it handed each stream's message over, on
         the capture's clock. Else the request tells, or for a push the stream's own HEADERS.
+    most
+        How many bursts to keep, the largest.
     """
     data, peer = connection.to_client, connection.to_server
     if not to_client:
         data, peer = peer, data
-    direction = _Direction(data.frames, data.round_trip_ns)
+    direction = _Direction(data, peer)
     if not direction.stream.size:
-        return []
+        return Bursts()
     spans = _spans(connection, direction, to_client=to_client, arrivals=arrivals or {})
-    known = data.tcp.from_start and peer.tcp.from_start
-    windows = _Windows(peer, direction.size_bytes, known=known)
-    return [
-        _burst(direction, group, first, last, windows, number == 0)
-        for number, (first, last, group) in enumerate(_groups(spans))
-    ]
+    windows = _Windows(peer, direction.size_bytes, known=data.credit_known)
+    groups = [*enumerate(_groups(spans))]
+    sent = np.concatenate([[0], np.cumsum(direction.size_bytes)])
+    shared = [(n, g) for n, g in groups if len(g[2]) > 1]
+    shared.sort(key=lambda each: int(sent[each[1][0]] - sent[each[1][1]]))
+    return Bursts(
+        count=len(groups),
+        streams=len(spans),
+        kept=tuple(
+            _burst(direction, group, first, last, windows, number == 0)
+            for number, (first, last, group) in sorted(shared[:most], key=lambda each: each[0])
+        ),
+    )
 
 
 class _Direction:
     """DATA frames that carry bytes, and where the sender's knowledge counts."""
 
-    def __init__(self, frames: DataFrames, round_trip_ns: int) -> None:
+    def __init__(self, data: DirectionReport, peer: DirectionReport) -> None:
+        frames = data.frames
         filled = np.flatnonzero(frames.size_bytes)
         self.stream = frames.stream[filled]
         self.size_bytes = frames.size_bytes[filled]
         self.start_ns = frames.start_ns[filled]
         self.time_ns = frames.time_ns[filled]
-        self.round_trip_ns = round_trip_ns
+        self.round_trip_ns = data.round_trip_ns
+
+        self.pinged_ns, self.answered_ns = _pings(data, peer)
 
     def place(self, time_ns: int) -> int:
         """How many frames had passed at this time."""
         return int(np.searchsorted(self.time_ns, time_ns, side="left"))
+
+
+def _pings(data: DirectionReport, peer: DirectionReport) -> tuple[Ints, Ints]:
+    """When each PING could reach the data's sender, and when its answer passed; in pairs."""
+    asked, answered = peer.pings_ns, data.ping_acks_ns
+    if asked.size != answered.size:  # then nobody can tell which is missing
+        return asked[:0], answered[:0]
+    return asked + data.round_trip_ns, answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +313,11 @@ def _burst(
         )
         for span in sorted(spans, key=lambda span: span.first)
     )
+    pinged = (data.pinged_ns >= times[0]) & (data.pinged_ns < times[-1])
+    ping_at, answer_at = (
+        offset[np.searchsorted(times, when[pinged])]
+        for when in (data.pinged_ns, np.minimum(data.answered_ns, times[-1]))
+    )
     grants = windows.grants
     late = np.flatnonzero((grants.time_ns > begin_ns) & (grants.time_ns < times[-1]))
     late_at = offset[np.searchsorted(times, grants.time_ns[late] + data.round_trip_ns)]
@@ -294,4 +338,5 @@ def _burst(
         initial_window=initial,
         connection_credit=connection,
         first=is_first,
+        answers=tuple((answer_at - ping_at).tolist()),
     )

@@ -58,11 +58,8 @@ def _write_cycle(burst: Burst, turns: Turns) -> list[dict[str, int]]:
     if not burst.first and turns.turn_bytes:
         first = turns.turn_bytes[0]
         targets.add(first + FRAME_HEADER_BYTES * -(-first // burst.frame_bytes))
-    return [
-        {"target": target, "frame": burst.frame_bytes, "finish_first": first}
-        for target in sorted(targets)
-        for first in (0, 1)
-    ]
+    # With finish_first it serves as fifo does, and is called so.
+    return [{"target": target, "frame": burst.frame_bytes} for target in sorted(targets)]
 
 
 def _median(turns: Turns) -> int | None:

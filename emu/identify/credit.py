@@ -161,7 +161,6 @@ class _Read:
         data, peer = report.to_client, report.to_server
         if not to_client:
             data, peer = peer, data
-        known = data.tcp.from_start and peer.tcp.from_start
         halves = [
             (s.stream, half)
             for s in report.streams
@@ -171,7 +170,7 @@ class _Read:
         levels = DEFAULT_WINDOW + np.cumsum(peer.grants.amount[moved])
         frames = data.frames.time_ns
         late = frames.size and (peer.grants.time_ns[moved] > frames[0]).sum()
-        needing = [(s, h) for s, h in halves if known and h.ended_ns is not None]
+        needing = [(s, h) for s, h in halves if data.credit_known and h.ended_ns is not None]
         needing = [
             (s, h) for s, h in needing if h.flow_bytes > _window_at(peer, h.first_data_ns or 0)
         ]

@@ -45,6 +45,7 @@ class Evidence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fit:
     candidate: Candidate
+    setting: Setting
     runs: list[Run]
     apart: Distance
 
@@ -67,17 +68,17 @@ def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
 def _most_ahead(evidence: Sequence[Evidence]) -> int:
     """A bound of the bytes past the scheduler, by the sender's log or by its answers.
 
-    HEADERS that answer a request pass behind all that was past the scheduler when it came, so
-    what lay between a request and its HEADERS on a busy wire is no less. Half of the answers are
+    HEADERS that answer a request, and PING's answer, pass behind all that was past the scheduler
+    when they came, so what lay between on a busy wire is no less. Half of the answers are
     believed to have met a full buffer.
     """
     measured = [e.most_ahead_bytes for e in evidence if e.most_ahead_bytes is not None]
     answered = [
         s.opened_at - s.asked_at for e in evidence for s in e.burst.streams if s.asked_at > 0
     ]
+    pinged = [between for e in evidence for between in e.burst.answers]
     bounds = [max(measured)] if measured else []
-    if answered:
-        bounds.append(int(np.median(answered)))
+    bounds += [int(np.median(each)) for each in (answered, pinged) if each]
     return min(bounds, default=AHEAD_BYTES[-1])
 
 
@@ -115,7 +116,9 @@ def _best_fit(
             upto_bytes=upto,
             priorities=priorities,
         )
-        fit = _Fit(candidate=candidate, runs=runs, apart=distance(seen, runs, upto))
+        fit = _Fit(
+            candidate=candidate, setting=setting, runs=runs, apart=distance(seen, runs, upto)
+        )
         if best is None or fit.apart.score < best.apart.score:
             best = fit
     return best
@@ -237,11 +240,16 @@ def _cannot_tell(
         for name in alike
         for (upto, _), one, other in zip(fits, pooled[best], pooled[name], strict=True)
     )
-    why = (
-        f"on these streams they differ in the place of {100 * apart:.1f} % of the bytes at most"
-        if apart < 2 * MARGIN
-        else "both explain what was captured about equally well"
-    )
+    ahead = {name: max(fit.setting.ahead_bytes for fit in pooled[name]) for name in (best, *alike)}
+    far = max(ahead, key=lambda name: ahead[name])
+    if apart >= 2 * MARGIN:
+        why = "all explain what was captured about equally well"
+    elif ahead[far] > min(ahead.values()):
+        why = f"a sender that is {ahead[far]} bytes ahead of the wire serves so by {far}, too"
+    else:
+        why = (
+            f"on these streams they differ in the place of {100 * apart:.1f} % of the bytes at most"
+        )
     return f"cannot tell {best} from {' or '.join(alike)} with this capture, because {why}"
 
 

@@ -1,0 +1,157 @@
+"""An analysis for a person: what the terminal shows."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from emu.identify.analysis import (
+    Analysis,
+    ConnectionRecord,
+    DirectionRecord,
+    SideRecord,
+    StreamRecord,
+)
+from netcosim.results.failure import one_line
+
+MOST_SETTINGS = 8
+
+
+def print_analysis(
+    analysis: Analysis, console: Console, *, most_streams: int, most_turns: int
+) -> None:
+    """Print all connections; long tables are cut, and say so."""
+    console.print(
+        _text(
+            f"{analysis.file}: {analysis.packets} packets, {analysis.size_bytes} bytes,"
+            f" {len(analysis.connections)} TCP connection(s)"
+        )
+    )
+    for number, connection in enumerate(analysis.connections, 1):
+        console.print()
+        _connection(connection, console, number, most_streams, most_turns)
+
+
+def _connection(
+    connection: ConnectionRecord, console: Console, number: int, most_streams: int, most_turns: int
+) -> None:
+    console.print(
+        _text(
+            f"connection {number}: client {connection.client}, server {connection.server},"
+            f" {connection.duration_ns / 1e9:.3f} s",
+            "bold",
+        )
+    )
+    for problem in connection.problems:
+        console.print(_text(f"  not complete: {problem}", "yellow"))
+    for name, side in (("client", connection.client_side), ("server", connection.server_side)):
+        for line in _side(side):
+            console.print(_text(f"  {name} {line}"))
+    for direction in connection.directions:
+        _direction(direction, console, most_streams, most_turns)
+
+
+def _side(side: SideRecord) -> Iterator[str]:
+    settings = [f"{each.name} {each.value} at {_ms(each.time_ns)} ms" for each in side.settings]
+    if settings:
+        more = f" and {len(settings) - MOST_SETTINGS} more" if len(settings) > MOST_SETTINGS else ""
+        yield "announces " + ", ".join(settings[:MOST_SETTINGS]) + more
+    if side.pings_ns or side.ping_acks_ns:
+        yield f"sends {len(side.pings_ns)} PINGs, answers {len(side.ping_acks_ns)}"
+    if side.retransmitted_segments or side.reordered_segments:
+        yield (
+            f"TCP: {side.segments} segments, {side.retransmitted_segments} sent again,"
+            f" {side.reordered_segments} out of order"
+        )
+
+
+def _direction(
+    direction: DirectionRecord, console: Console, most_streams: int, most_turns: int
+) -> None:
+    idle = "".join(
+        f", idle {each.count} times for {cause} ({_ms(each.total_ns)} ms)"
+        for cause, each in direction.idle.items()
+        if each.count
+    )
+    console.print(
+        _text(
+            f"  to the {direction.to}: {direction.data_bytes} bytes of DATA on"
+            f" {len(direction.streams)} stream(s) in {direction.bursts} burst(s){idle}"
+        )
+    )
+    console.print(_table(direction.streams[:most_streams]))
+    if len(direction.streams) > most_streams:
+        console.print(_text(f"  ... {len(direction.streams) - most_streams} more (--streams)"))
+    for line in (_served(direction, most_turns), *_credit(direction)):
+        console.print(_text("  " + line), soft_wrap=True)
+    for title, verdict in (
+        ("discipline", direction.discipline),
+        ("credit rule", direction.credit),
+    ):
+        console.print(_text(f"  {title}: {verdict.statement}", "bold"), soft_wrap=True)
+        for line in verdict.evidence:
+            console.print(_text(f"    - {line}"), soft_wrap=True)
+    ranked = ", ".join(
+        f"{each.name} {100 * each.misplaced:.2f} %{'' if each.excluded else ' *'}"
+        for each in direction.discipline.candidates
+    )
+    if ranked:
+        console.print(
+            _text(f"    - bytes out of place by replay (* not excluded): {ranked}"), soft_wrap=True
+        )
+
+
+def _table(streams: Sequence[StreamRecord]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("stream", justify="right")
+    table.add_column("path", overflow="ellipsis", no_wrap=True, max_width=40)
+    for heading in (
+        "request\nms", "response\nms", "first DATA\nms", "last DATA\nms", "bytes", "visits",
+        "credit\nstops", "stalls", "first\nwindow", "granted",
+    ):  # fmt: skip
+        table.add_column(heading, justify="right")
+    table.add_column("end")
+    for s in streams:
+        times = (s.request_ns, s.response_ns, s.first_data_ns, s.last_data_ns)
+        counts = (s.data_bytes, s.visits, s.credit_stops, s.stalls, s.window_bytes, s.granted_bytes)
+        table.add_row(
+            str(s.stream),
+            _text(s.path or "-"),
+            *("-" if time_ns is None else _ms(time_ns) for time_ns in times),
+            *("-" if count is None else str(count) for count in counts),
+            s.end,
+        )
+    return table
+
+
+def _served(direction: DirectionRecord, most: int) -> str:
+    turns = " ".join(f"{turn.stream}:{turn.size_bytes}" for turn in direction.turns[:most])
+    left = direction.turns_count - min(most, len(direction.turns))
+    return f"served (stream:bytes): {turns}" + (f" ... {left} more (--turns)" if left > 0 else "")
+
+
+def _credit(direction: DirectionRecord) -> Iterator[str]:
+    for name, amounts in (
+        ("connection", [g.amount for g in direction.grants if g.stream == 0]),
+        ("streams", [g.amount for g in direction.grants if g.stream > 0]),
+        ("all streams' initial window", [g.amount for g in direction.grants if g.stream < 0]),
+    ):
+        if amounts:
+            yield (
+                f"credit to the {name}: {len(amounts)} grants, {min(amounts)} to {max(amounts)}"
+                f" bytes, median {int(np.median(amounts))}"
+            )
+    if direction.grants_count > len(direction.grants):
+        yield f"(the first {len(direction.grants)} of {direction.grants_count} grants)"
+
+
+def _ms(time_ns: int) -> str:
+    return f"{time_ns / 1e6:.3f}"
+
+
+def _text(line: str, style: str = "") -> Text:
+    indent = len(line) - len(line.lstrip())
+    return Text(" " * indent + one_line(line), style=style)

@@ -1,0 +1,162 @@
+"""Senders and receivers of known rules are recognised from their captures, or not guessed at."""
+
+import pytest
+
+from emu.capture import analyse_capture
+from emu.identify.bursts import find_bursts
+from emu.identify.credit import judge_credit
+from emu.identify.discipline import Evidence, judge_discipline
+from h2model import credit, disciplines
+
+from .scenes import MS, Message, World, capture
+
+KIB = 1024
+WINDOW = 256 * KIB
+SIZES = [n * KIB for n in (1200, 150, 900, 200, 1500, 100, 700, 300)]
+AHEAD = World.buffer_bytes
+
+
+def together(discipline):
+    return [
+        Message(s, 0, (i * 5) % 8 if discipline == "priority" else 0) for i, s in enumerate(SIZES)
+    ]
+
+
+def staggered(discipline):
+    return [
+        Message(s, i * 30 * MS, i % 3 if discipline == "priority" else 0)
+        for i, s in enumerate(SIZES)
+    ]
+
+
+def seen(path, world, **known):
+    """The evidence of one capture, and its connection."""
+    report = analyse_capture(capture(path, world))
+    assert report.problems == ()
+    (connection,) = report.connections
+    bursts = find_bursts(connection, to_client=True).kept
+    found = [Evidence(burst=burst, credit=connection.to_client.credit, **known) for burst in bursts]
+    return found, connection
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["headers-first", "headers-with-data"])
+@pytest.mark.parametrize("rule", credit.names())
+@pytest.mark.parametrize("discipline", disciplines.names())
+def test_every_discipline_under_every_credit_rule(tmp_path, discipline, rule, early):
+    """What `identify` runs: a windowed burst and one with staggered arrivals and no windows."""
+    worlds = [
+        World(discipline, together(discipline), credit=rule, window=WINDOW, early_headers=early),
+        World(discipline, staggered(discipline), early_headers=early),
+    ]
+    evidence = []
+    for number, world in enumerate(worlds):
+        priorities = {2 * i + 1: m.priority for i, m in enumerate(world.messages)}
+        found, connection = seen(
+            tmp_path / f"{number}", world, priorities=priorities, most_ahead_bytes=AHEAD
+        )
+        evidence += found
+        if number == 0:
+            assert judge_credit([(connection, True)]).rule == rule
+    verdict = judge_discipline(evidence)
+    assert verdict.discipline == discipline, verdict.statement
+    assert discipline in verdict.statement
+
+
+@pytest.mark.parametrize("discipline", ["round_robin", "write_cycle", "processor_sharing"])
+def test_one_capture_of_a_stranger_is_enough_without_windows(tmp_path, discipline):
+    evidence, _ = seen(tmp_path / "a", World(discipline, staggered(discipline)))
+    assert judge_discipline(evidence).discipline == discipline
+
+
+def test_without_windows_that_bind_two_visit_is_fifo(tmp_path):
+    evidence, _ = seen(tmp_path / "a", World("fifo", staggered("fifo")))
+    verdict = judge_discipline(evidence)
+    assert verdict.discipline is None
+    assert set(verdict.alike) == {"fifo", "two_visit"}
+    assert "cannot tell" in verdict.statement
+
+
+def test_how_far_the_sender_is_ahead_can_decide(tmp_path):
+    """A sender with megabytes in its socket buffer learns of credit late; fifo is then the same."""
+    world = World("two_visit", together("two_visit"), credit="rest_at_header", window=WINDOW)
+    evidence, _ = seen(tmp_path / "a", world)
+    verdict = judge_discipline(evidence)
+    assert verdict.discipline is None
+    assert {"fifo", "two_visit"} <= set(verdict.alike)
+    assert "ahead of the wire" in verdict.statement
+    evidence, _ = seen(tmp_path / "a", world, most_ahead_bytes=AHEAD)
+    assert judge_discipline(evidence).discipline == "two_visit"
+
+
+def test_the_quantum_is_read_off_the_wire(tmp_path):
+    world = World("round_robin", together("round_robin"), options={"quantum": 49152})
+    verdict = judge_discipline(seen(tmp_path / "a", world)[0])
+    assert (verdict.discipline, verdict.options) == ("round_robin", {"quantum": 49152})
+
+
+def test_where_the_remainder_waits_is_told(tmp_path):
+    """C-core queues a first visit's remainder at once, the paper's text allows: when it is over."""
+    for flag in (0, 1):
+        world = World(
+            "two_visit",
+            [Message(900 * KIB), Message(100 * KIB, 8 * MS), Message(700 * KIB, 10 * MS)],
+            options={"requeue_at_completion": flag},
+            credit="rest_at_header",
+            window=WINDOW,
+            buffer_bytes=40_000,
+        )
+        verdict = judge_discipline(seen(tmp_path / f"{flag}", world)[0])
+        if verdict.discipline is not None:
+            assert verdict.discipline == "two_visit"
+            assert verdict.options == {"requeue_at_completion": flag}
+        else:
+            assert "two_visit" in verdict.alike
+
+
+def test_one_stream_after_the_other_tells_nothing(tmp_path):
+    alone = [Message(200 * KIB, i * 200 * MS) for i in range(4)]
+    evidence, _ = seen(tmp_path / "a", World("fifo", alone))
+    verdict = judge_discipline(evidence)
+    assert verdict.discipline is None
+    assert "no two streams were unfinished at the same time" in verdict.statement
+
+
+def test_a_rule_of_nobody_is_called_none(tmp_path):
+    """The last comes first: no known discipline serves in that order with such HEADERS."""
+    world = World("fifo", staggered("fifo"))
+    (evidence,), _ = seen(tmp_path / "a", world)
+    burst = evidence.burst
+    shuffled = burst.stream.copy()
+    order = {stream: burst.streams[-1 - i].stream for i, stream in enumerate(
+        s.stream for s in burst.streams)}  # fmt: skip
+    for place, stream in enumerate(burst.stream.tolist()):
+        shuffled[place] = order[stream] if place % 7 < 3 else stream
+    from dataclasses import replace
+
+    strange = replace(burst, stream=shuffled)
+    verdict = judge_discipline([Evidence(burst=strange)])
+    assert verdict.discipline is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "window", "size"),
+    [
+        # The rest is one window: given anew or as the rest, it is the same.
+        (("fixed", "rest_when_exhausted"), 256 * KIB, 512 * KIB),
+    ],
+)
+def test_rules_that_grant_the_same_are_not_told_apart(tmp_path, rules, window, size):
+    for rule in rules:
+        world = World("fifo", [Message(size), Message(size)], credit=rule, window=window)
+        _, connection = seen(tmp_path / rule, world)
+        verdict = judge_credit([(connection, True)])
+        assert verdict.rule is None
+        assert set(verdict.alike) == set(rules)
+        assert "cannot tell" in verdict.statement
+
+
+def test_no_stream_larger_than_its_window_tells_no_credit_rule(tmp_path):
+    _, connection = seen(tmp_path / "a", World("fifo", together("fifo")))
+    verdict = judge_credit([(connection, True)])
+    assert verdict.rule is None
+    assert "no whole stream was larger" in verdict.statement
