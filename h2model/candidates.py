@@ -18,8 +18,8 @@ H2_DEFAULT_WINDOW_BYTES = 65535
 
 
 def speaks_grpc(transport: TransportSpec) -> bool:
-    """Whether messages carry gRPC's five-byte prefix: one end is a gRPC library."""
-    return "grpc" in (transport.sender, transport.receiver)
+    """Whether messages carry gRPC's five-byte prefix: one end is not our own."""
+    return (transport.sender, transport.receiver) != ("h2", "h2")
 
 
 def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:

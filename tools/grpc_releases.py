@@ -26,6 +26,9 @@ from pythons import Interpreter, default_folders, find_pythons
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "NETCOSIM_GRPC_RELEASES"
 STAMP = "netcosim-grpc-release.json"
+REASON = ".not-ready"
+"""Ends the name of the file that tells a run why a release can't be had."""
+
 OLDEST = (3, 7)
 """Python that the endpoint scripts need."""
 
@@ -261,22 +264,28 @@ def table(folder: Path, releases: Sequence[str], lock: Mapping[str, Locked]) -> 
     own = metadata.version("grpcio")
     version = ".".join(map(str, sys.version_info[:3]))
     rows = [Row(release=own, python=version)]
-    pythons: Sequence[Interpreter] | None = None
-    for release in releases:
-        if release == own:
-            continue
-        python = ready(folder, release)
-        if python is None:
-            if pythons is None:
-                pythons = find_pythons(default_folders()).interpreters
-            with _alone(folder):
-                python = ready(folder, release)
-                row = None if python else provide(folder, release, lock.get(release), pythons)
-        if python is not None:
-            row = Row(release=release, python=python)
-        if row is not None:
-            rows.append(row)
-    return rows
+    others = [release for release in releases if release != own]
+    built = {release: ready(folder, release) for release in others}
+    if not all(built.values()):
+        pythons = find_pythons(default_folders()).interpreters
+        with _alone(folder):
+            return rows + [_have(folder, each, lock.get(each), pythons) for each in others]
+    return rows + [Row(release=release, python=python) for release, python in built.items()]
+
+
+def _have(folder: Path, release: str, locked: Locked | None, pythons: Sequence[Interpreter]) -> Row:
+    """Find a release ready, or provide it; what is missing stays written beside it."""
+    python = ready(folder, release)
+    row = (
+        provide(folder, release, locked, pythons)
+        if python is None
+        else Row(release=release, python=python)
+    )
+    note = folder / f"{release}{REASON}"
+    note.unlink(missing_ok=True)
+    if row.reason:
+        note.write_text(row.reason + "\n", encoding="utf-8")
+    return row
 
 
 if __name__ == "__main__":

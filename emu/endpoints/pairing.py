@@ -2,19 +2,15 @@
 
 import json
 import os
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import emu.remote
 from emu.endpoints.transports import load
 from h2model.candidates import DEFAULT_FRAME_BYTES
 from h2model.connection import FRAME_HEADER_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Direction, TcpSpec, TransportSpec
 
-_SCRIPTS = Path(emu.remote.__file__).parent
 _INHERITED = ("PATH", "LANG", "HOME", "TMPDIR")
 
 
@@ -67,6 +63,8 @@ def pair(
     ------
     ScenarioError
         An unknown implementation, or a setting that neither end takes.
+    EndpointError
+        This machine lacks what an end needs; see `missing`.
     """
     check_transport(spec)
     asks, answers = (server, worker) if direction == "pull-back" else (worker, server)
@@ -117,8 +115,21 @@ def check_transport(spec: TransportSpec) -> None:
     receiver.check(spec, sends=False)
 
 
+def missing(spec: TransportSpec) -> str | None:
+    """What this machine lacks for the transport's two ends; None if they can be started."""
+    for name, sends in ((spec.sender, True), (spec.receiver, False)):
+        reason = load(name).missing(spec, sends=sends)
+        if reason is not None:
+            return reason
+    return None
+
+
 def _given(spec: TransportSpec) -> dict[str, object]:
     fields: dict[str, object] = {
+        "sender_release": spec.sender_release,
+        "receiver_release": spec.receiver_release,
+        "sender_script": spec.sender_script,
+        "receiver_script": spec.receiver_script,
         "window": spec.window,
         "connection_window": spec.connection_window,
         "credit": spec.credit,
@@ -131,14 +142,15 @@ def _given(spec: TransportSpec) -> dict[str, object]:
 
 
 def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bool) -> EndPlan:
-    implementation_name = spec.sender if sends else spec.receiver
-    implementation = load(implementation_name)
+    name = spec.sender if sends else spec.receiver
+    release = spec.sender_release if sends else spec.receiver_release
+    implementation = load(name)
     config["settings"] = implementation.settings(spec, sends=sends)
     inherited = {key: os.environ[key] for key in _INHERITED if key in os.environ}
     return EndPlan(
-        name=f"{implementation_name} {config['role']}",
+        name=" ".join(filter(None, (name, release, config["role"]))),
         host=place.host,
-        argv=(sys.executable, str(_SCRIPTS / implementation.SCRIPT), json.dumps(config)),
+        argv=(*implementation.command(spec, sends=sends), json.dumps(config)),
         environment=inherited
         | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
         | implementation.environment(spec, sends=sends),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import re
 import threading
 import time
 from typing import Any
@@ -47,8 +49,10 @@ def channel_options(settings: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def version() -> str:
-    """Release of grpcio; old ones don't tell."""
-    return getattr(grpc, "__version__", "unknown")
+    """Release of grpcio, by its metadata: old ones don't tell, nor does Python 3.7 look it up."""
+    site = os.path.dirname(os.path.dirname(os.path.abspath(grpc.__file__)))  # noqa: PTH100, PTH120
+    found = [re.fullmatch(r"grpcio-([^-]+)\.dist-info", name) for name in os.listdir(site)]  # noqa: PTH208
+    return next((match.group(1) for match in found if match), "unknown")
 
 
 def announce_connected(port: int) -> None:

@@ -1,17 +1,21 @@
 """Implementations of an endpoint, one file each: how it is launched, which settings it takes.
 
-A file offers `SCRIPT`, the settings it takes as sender and as receiver, and functions::
+A file offers the fields of a transport that it takes as sender and as receiver, and functions::
 
     SENDER_TAKES, RECEIVER_TAKES: frozenset of fields of a transport
     def check(spec, *, sends: bool) -> None         # ScenarioError for a value it can't take
+    def missing(spec, *, sends: bool) -> str | None # what this machine lacks for it
+    def command(spec, *, sends: bool) -> tuple      # program and first arguments
     def settings(spec, *, sends: bool) -> dict      # the `settings` of its configuration
     def environment(spec, *, sends: bool) -> dict   # variables it is started with
 """
 
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, cast
 
+import emu.remote
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
@@ -19,18 +23,28 @@ from netcosim.scenario import TransportSpec
 class Implementation(Protocol):
     """What each file of this package offers."""
 
-    SCRIPT: str
     SENDER_TAKES: frozenset[str]
     RECEIVER_TAKES: frozenset[str]
 
     def check(self, spec: TransportSpec, *, sends: bool) -> None:
         """Refuse values that this end can't take."""
 
+    def missing(self, spec: TransportSpec, *, sends: bool) -> str | None:
+        """Say what this machine lacks for this end, or nothing."""
+
+    def command(self, spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
+        """Give what starts this end; its configuration follows as the last argument."""
+
     def settings(self, spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
         """Give the `settings` of this end's configuration."""
 
     def environment(self, spec: TransportSpec, *, sends: bool) -> dict[str, str]:
         """Give the variables this end is started with."""
+
+
+def own_script(name: str) -> str:
+    """The path of one of the project's endpoint scripts."""
+    return str(Path(emu.remote.__file__).with_name(name))
 
 
 def names() -> tuple[str, ...]:

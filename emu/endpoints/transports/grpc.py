@@ -1,16 +1,22 @@
-"""The grpcio of this environment."""
+"""grpcio: the project's own release, or another one from `./dev grpc-releases`."""
 
 from typing import Any
 
+from emu.endpoints.releases import interpreter, newest, not_ready
+from emu.endpoints.transports import own_script
+from h2model.parameters import order_of
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
-SCRIPT = "grpc_endpoint.py"
-SENDER_TAKES = frozenset({"whole_messages"})
-RECEIVER_TAKES = frozenset({"window"})
+SENDER_TAKES = frozenset({"sender_release", "whole_messages"})
+RECEIVER_TAKES = frozenset({"receiver_release", "window"})
 
 LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 WHOLE_MESSAGES = "prioritize_finished_requests"
+DISABLE_FLOW_CONTROL = "GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL"
+
+_WHOLE_MESSAGES_SINCE = (1, 74)
+_DISABLE_FLOW_CONTROL_IN = ((1, 13), (1, 48))
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:
@@ -29,17 +35,38 @@ def check(spec: TransportSpec, *, sends: bool) -> None:
         )
 
 
+def missing(spec: TransportSpec, *, sends: bool) -> str | None:
+    """Say why this end's release can't be started here."""
+    return not_ready(_release(spec, sends=sends))
+
+
+def command(spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
+    """Our script, with the Python that has the release."""
+    return interpreter(_release(spec, sends=sends)), own_script("grpc_endpoint.py")
+
+
 def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
     """Windows; both ends get them, because the probe that would move them runs at both."""
     return {"flow_control": spec.flow_control, "window_bytes": spec.window}
 
 
 def environment(spec: TransportSpec, *, sends: bool) -> dict[str, str]:
-    """Quiet, and with the experiment that finishes one message before the next if asked for.
+    """Quiet, and with what only the environment can say.
 
     Experiments are read once, when the library is loaded (C-core, src/core/lib/experiments).
     """
-    quiet = {"GRPC_VERBOSITY": "ERROR", "GRPC_ENABLE_FORK_SUPPORT": "0"}
+    found = {"GRPC_VERBOSITY": "ERROR", "GRPC_ENABLE_FORK_SUPPORT": "0"}
     if sends and spec.whole_messages:
-        return quiet | {"GRPC_EXPERIMENTS": WHOLE_MESSAGES}
-    return quiet
+        found["GRPC_EXPERIMENTS"] = WHOLE_MESSAGES
+    if not spec.flow_control and _obeys_variable(spec, sends=sends):
+        found[DISABLE_FLOW_CONTROL] = "1"
+    return found
+
+
+def _release(spec: TransportSpec, *, sends: bool) -> str | None:
+    return spec.sender_release if sends else spec.receiver_release
+
+
+def _obeys_variable(spec: TransportSpec, *, sends: bool) -> bool:
+    first, gone = _DISABLE_FLOW_CONTROL_IN
+    return first <= order_of(_release(spec, sends=sends) or newest()) < gone

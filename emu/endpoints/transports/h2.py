@@ -1,12 +1,14 @@
 """Our own endpoints on python h2: the discipline, the credit rule and the frames are ours."""
 
+import sys
 from typing import Any
 
+from emu.endpoints.transports import own_script
 from h2model import credit, disciplines
+from h2model.candidates import speaks_grpc
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
-SCRIPT = "h2_endpoint.py"
 SENDER_TAKES = frozenset({"discipline", "options", "frame_size"})
 RECEIVER_TAKES = frozenset({"window", "connection_window", "credit", "frame_size"})
 
@@ -38,10 +40,20 @@ def check(spec: TransportSpec, *, sends: bool) -> None:
         )
 
 
+def missing(spec: TransportSpec, *, sends: bool) -> str | None:
+    """Need nothing but the project's own environment."""
+    return None
+
+
+def command(spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
+    """Our script, with the project's own Python."""
+    return sys.executable, own_script("h2_endpoint.py")
+
+
 def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
     """Windows and credit for the receiver, discipline for the sender, frames for both."""
     common: dict[str, Any] = {
-        "grpc": "grpc" in (spec.sender, spec.receiver),
+        "grpc": speaks_grpc(spec),
         "frame_size_bytes": spec.frame_size,
     }
     if sends:
