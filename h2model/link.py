@@ -18,7 +18,8 @@ LINE_BPS = 1e10
 class Frame:
     """A frame past the scheduler; the `left_bytes` of it leave evenly from `since_ns` to `end_ns`.
 
-    Times are at the sender's end of the link. `start_ns` is when its first byte left.
+    Times are at the sender's end of the link. `start_ns` is when its first byte left; once it has
+    `begun`, a new plan does not move that.
     """
 
     stream: int
@@ -27,6 +28,7 @@ class Frame:
     start_ns: float = 0.0
     since_ns: float = 0.0
     end_ns: float = 0.0
+    begun: bool = False
 
 
 class Lane:
@@ -50,9 +52,11 @@ class Lane:
         self._unacked: deque[tuple[float, float, float]] = deque()
         self._past_bytes = 0.0
 
-    def put(self, stream: int, size_bytes: int, now: float) -> None:
-        """The scheduler lets a frame go."""
-        frame = Frame(stream, size_bytes, size_bytes + FRAME_HEADER_BYTES)
+    def put(
+        self, stream: int, size_bytes: int, now: float, header_bytes: int = FRAME_HEADER_BYTES
+    ) -> None:
+        """The scheduler lets a frame go, or the next piece of one, which has no header."""
+        frame = Frame(stream, size_bytes, size_bytes + header_bytes)
         self._plan(frame, now)
         self.waiting.append(frame)
         self._past_bytes += frame.left_bytes
@@ -98,7 +102,7 @@ class Lane:
     def _plan(self, frame: Frame, now: float) -> None:
         link = self._link
         frame.since_ns = max(now, self.free_ns)
-        if frame.left_bytes == frame.size_bytes + FRAME_HEADER_BYTES:
+        if not frame.begun:
             frame.start_ns = frame.since_ns
         self._due_ns = max(now, self._due_ns) + frame.left_bytes * 8e9 / self.rate_bps
         ahead_ns = link.bucket_bytes * 8e9 / self.rate_bps
@@ -121,3 +125,4 @@ class Lane:
             round_trip_ns = 2 * self._link.delay_ns
             self._unacked.append((head.since_ns + round_trip_ns, now + round_trip_ns, gone))
             head.left_bytes -= gone
+            head.begun = True
