@@ -3,10 +3,11 @@
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -53,8 +54,16 @@ def at_most(name: str, value: float, unit: str, target: float, note: str = "") -
     )
 
 
-def record(name: str, figures: Sequence[Figure], notes: Sequence[str] = ()) -> int:
-    """Print the table, write ``bench/results/NAME.json``; 0 if every target was met, else 1."""
+def record(
+    name: str,
+    figures: Sequence[Figure],
+    notes: Sequence[str] = (),
+    rows: Sequence[Mapping[str, Any]] = (),
+) -> int:
+    """Print the table, write ``bench/results/NAME.json``; 0 if every target was met, else 1.
+
+    `rows` are kept beside the figures that sum them up.
+    """
     _table(name, figures)
     RESULTS.mkdir(exist_ok=True)
     content = {
@@ -65,11 +74,20 @@ def record(name: str, figures: Sequence[Figure], notes: Sequence[str] = ()) -> i
         "cores": os.cpu_count(),
         "notes": list(notes),
         "figures": [asdict(f) for f in figures],
+        **({"rows": list(rows)} if rows else {}),
     }
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path}")
     return 0 if all(f.met is not False for f in figures) else 1
+
+
+def heading(name: str) -> str:
+    """What made a page of results, for its top."""
+    day = datetime.now(UTC).date().isoformat()
+    return (
+        f"# bench {name}\n\n`./dev bench {name}` on {os.cpu_count()} cores, {day}, {_commit()}.\n"
+    )
 
 
 def _table(name: str, figures: Sequence[Figure]) -> None:

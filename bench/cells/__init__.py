@@ -1,0 +1,1 @@
+"""Behind `./dev bench fidelity`: its cells, their runs, their observations, their scores."""

@@ -1,0 +1,130 @@
+"""The list of cells: which workload at which rate in which direction over which transport."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import Scenario, build_scenario
+
+LISTING: Final = Path(__file__).parent.parent / "fidelity" / "cells.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """One cell.
+
+    Attributes
+    ----------
+    workload, direction, rate, link, transport : what it is made of, by name
+    family : of its transport
+    settings : its transport's, as in a scenario
+    total, repetitions : bytes a burst, valid bursts
+    """
+
+    workload: str
+    direction: str
+    rate: str
+    link: str
+    transport: str
+    family: str
+    settings: tuple[tuple[str, Any], ...]
+    total: str
+    repetitions: int
+
+    @property
+    def key(self) -> str:
+        """Its name, also of its folder."""
+        return "-".join((self.workload, self.direction, self.rate, self.link, self.transport))
+
+    @property
+    def group(self) -> str:
+        """The cells of one group can share a run."""
+        return "-".join((self.workload, self.direction, self.rate, self.link))
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The job with this cell alone."""
+        return scenario_of([self])
+
+
+def scenario_of(cells: list[Listed]) -> Scenario:
+    """The job that runs cells of one group on one network.
+
+    Raises
+    ------
+    ScenarioError
+        A setting that no scenario may have.
+    """
+    first = cells[0]
+    name = first.key if len(cells) == 1 else first.group
+    return build_scenario(
+        {
+            "name": name,
+            "repetitions": first.repetitions,
+            "cluster": {"link": {"rate": first.rate, "model": first.link}},
+            "workload": [
+                {
+                    "name": first.workload,
+                    "set": first.workload,
+                    "total": first.total,
+                    "direction": first.direction,
+                }
+            ],
+            "transport": [{"name": c.transport, **dict(c.settings)} for c in cells],
+        },
+        name,
+    )
+
+
+def read_listing(path: Path = LISTING) -> list[Listed]:
+    """All cells in their order.
+
+    Raises
+    ------
+    ScenarioError
+        Not TOML, a transport that the file does not describe, a cell that is listed twice.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as problem:
+        raise ScenarioError(f"{path}: {problem}") from None
+    transports = data.pop("transport")
+    cells = [
+        _listed(path, data, transports, group, name)
+        for group in data.pop("group")
+        for name in group["transports"]
+    ]
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.key in seen:
+            raise ScenarioError(f"{path}: {cell.key} is listed twice")
+        seen.add(cell.key)
+    return cells
+
+
+def _listed(
+    path: Path,
+    data: dict[str, Any],
+    transports: dict[str, dict[str, Any]],
+    group: dict[str, Any],
+    name: str,
+) -> Listed:
+    if name not in transports:
+        raise ScenarioError(
+            f'{path}: transports: "{name}": must be one of {", ".join(sorted(transports))}'
+        )
+    settings = dict(transports[name])
+    return Listed(
+        workload=group["workload"],
+        direction=group["direction"],
+        rate=group["rate"],
+        link=group["link"],
+        transport=name,
+        family=settings.pop("family") + ("" if group["link"] == "fair" else ", fifo link"),
+        settings=tuple(settings.items()),
+        total=data["total"],
+        repetitions=data["repetitions"],
+    )

@@ -1,0 +1,66 @@
+"""Runs of the cells that have no observation yet, group by group."""
+
+import itertools
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from bench.cells.listing import Listed, scenario_of
+from bench.cells.store import Store
+from netcosim.errors import StorageError
+from netcosim.results.folder import ResultsFolder
+from netcosim.scenario import dump_scenario
+
+ROOT: Final = Path(__file__).parent.parent.parent
+
+
+def run_missing(
+    cells: Iterable[Listed], store: Store, *, budget_s: float, say: Callable[[str], None]
+) -> None:
+    """Run what is missing, in the order of the list, until the budget is used up.
+
+    A group that is begun is ended. What a run leaves is kept at once, so nothing is lost when
+    this is killed.
+    """
+    begin = time.monotonic()
+    for group, members in itertools.groupby(cells, key=lambda c: c.group):
+        missing = [cell for cell in members if not store.has(cell)]
+        if not missing:
+            continue
+        if time.monotonic() - begin > budget_s:
+            say(f"the budget of {budget_s:.0f} s is used up before {group}")
+            return
+        for line in _run_group(missing, store):
+            say(line)
+
+
+def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as folder:
+        path, out = Path(folder) / "scenario.toml", Path(folder) / "out"
+        path.write_text(dump_scenario(scenario_of(list(cells))), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "emu.run", "--scenario", str(path), "--out", str(out)],
+            cwd=ROOT,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        said = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        yield f"{cells[0].group}: {time.monotonic() - begin:.0f} s, exit code {done.returncode}"
+        for cell in cells:
+            kept = _keep(cell, out, store)
+            store.note_not_run({cell.key: "" if kept else said[0]})
+            yield f"  {cell.transport}: {'kept' if kept else 'not run: ' + said[0]}"
+
+
+def _keep(cell: Listed, out: Path, store: Store) -> bool:
+    try:
+        with ResultsFolder.open(out) as run:
+            return store.keep(cell, run)
+    except StorageError:
+        return False

@@ -1,0 +1,107 @@
+"""Observations: of each cell the small files of a results folder, complete or absent.
+
+``python -m emu.predict FOLDER`` takes one of these folders like a run's own.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench.cells.listing import Listed
+from netcosim.results.folder import (
+    GRANTS,
+    RUN,
+    SCENARIO,
+    TRACE,
+    ResultsFolder,
+    grants_file,
+    trace_file,
+)
+from netcosim.results.records import to_json
+from netcosim.scenario import dump_scenario
+
+OBSERVATIONS: Final = Path(__file__).parent.parent / "fidelity" / "observations"
+_NOT_RUN: Final = "not-run.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """The folder with one folder a cell."""
+
+    path: Path = OBSERVATIONS
+
+    def folder(self, cell: Listed) -> Path:
+        """Where a cell's observation is, or will be."""
+        return self.path / cell.key
+
+    def has(self, cell: Listed) -> bool:
+        """Whether the cell was observed as it is listed now."""
+        try:
+            text = (self.folder(cell) / SCENARIO).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return False
+        return text == dump_scenario(cell.scenario)
+
+    def keep(self, cell: Listed, run: ResultsFolder) -> bool:
+        """Take a cell's rows out of a run's folder; False if the run has none of it."""
+        record = run.read_run()
+        name = f"{cell.workload}/{cell.transport}"
+        measured = [row for row in run.read_trace() if row.cell == name]
+        if record is None or not measured:
+            return False
+        predicted = trace_file(row for row in run.read_predictions() if row.cell == name)
+        mine = record.model_copy(
+            update={
+                "phases_s": {k: v for k, v in record.phases_s.items() if k == name},
+                "models": {k: v for k, v in record.models.items() if _is_of(k, name)},
+                "predictions_sha256": hashlib.sha256(predicted).hexdigest(),
+                "validity": tuple(v for v in record.validity if v.cell == name),
+                "captures": {},
+                "problems": tuple(p for p in record.problems if _is_of(p, name)),
+            }
+        )
+        self._write(
+            self.folder(cell),
+            {
+                SCENARIO: dump_scenario(cell.scenario).encode(),
+                TRACE: trace_file(measured),
+                GRANTS: grants_file(row for row in run.read_grants() if row.cell == name),
+                RUN: to_json(mine).encode(),
+            },
+        )
+        return True
+
+    def _write(self, folder: Path, files: Mapping[str, bytes]) -> None:
+        """A folder with these files, in place of what is there."""
+        partial = folder.with_name(f".{folder.name}.part")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        for name, content in files.items():
+            (partial / name).write_bytes(content)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.replace(folder)
+
+    def note_not_run(self, reasons: Mapping[str, str]) -> None:
+        """Keep why cells could not be run, by their keys; an empty reason takes one back."""
+        kept = {key: why for key, why in {**self.not_run(), **reasons}.items() if why}
+        self.path.mkdir(parents=True, exist_ok=True)
+        partial = self.path / f".{_NOT_RUN}.part"
+        partial.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        partial.replace(self.path / _NOT_RUN)
+
+    def not_run(self) -> dict[str, str]:
+        """Why cells could not be run, by their keys."""
+        try:
+            found: dict[str, str] = json.loads((self.path / _NOT_RUN).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return found
+
+
+def _is_of(text: str, cell: str) -> bool:
+    """Whether a key or a line of a run's record is about this cell."""
+    return text == cell or text.startswith((f"{cell} ", f"{cell},", f"{cell}:"))

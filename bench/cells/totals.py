@@ -1,0 +1,70 @@
+"""What the cells come to, held against the targets."""
+
+from collections.abc import Sequence
+
+from bench.cells.scores import Row, target_of
+from bench.record import Figure, at_least, at_most
+
+LEAST_EVIDENCE = 20
+LEAST_BURSTS = 5
+MOST_SECONDS = 45
+
+
+def totals(rows: Sequence[Row]) -> list[Figure]:
+    """The worst cell of each family, the cells that met all targets, the evidence."""
+    figures: list[Figure] = []
+    for family in dict.fromkeys(row.family for row in rows):
+        figures += _family(family, [row for row in rows if row.family == family])
+    scored = [row for row in rows if row.scored]
+    slow = max((row.seconds or 0.0 for row in scored), default=0.0)
+    few = sum(row.valid_bursts < LEAST_BURSTS for row in scored)
+    return [
+        *figures,
+        at_least(
+            "cells that are evidence", sum(row.evidence for row in scored), "", LEAST_EVIDENCE
+        ),
+        at_most("the longest cell", slow, "s", MOST_SECONDS),
+        at_most(f"cells with fewer than {LEAST_BURSTS} valid bursts", few, "", 0),
+        at_most(
+            "cells without an observation", sum(row.not_run is not None for row in rows), "", 0
+        ),
+        *_delivered(scored),
+    ]
+
+
+def _family(family: str, rows: Sequence[Row]) -> list[Figure]:
+    scored = [row for row in rows if row.scored]
+    if not scored:
+        return [Figure(name=f"{family}: no cell was run", value=0, unit="")]
+    target = target_of(family)
+    met = sum(not row.missed for row in scored)
+    bounds = [
+        ("primary mean", "wire", "mean", target.mean),
+        ("primary p99", "wire", "p99", target.p99),
+        ("primary max", "wire", "max", target.max),
+        ("secondary mean", "secondary", "mean", target.secondary_mean),
+        ("secondary max", "secondary", "max", target.secondary_max),
+    ]
+    figures = [
+        at_least(f"{family}: cells that meet all", met, "", len(scored), f"of {len(scored)}"),
+    ]
+    for name, kind, key, bound in bounds:
+        row = max(scored, key=lambda r: float(r.levels["PREDICT"][kind][key]))
+        worst = 100 * float(row.levels["PREDICT"][kind][key])
+        label = f"{family}: worst cell, {name}"
+        if bound is None:
+            figures.append(Figure(name=label, value=worst, unit="%", note=row.key))
+        else:
+            figures.append(at_most(label, worst, "%", bound, row.key))
+    return figures
+
+
+def _delivered(rows: Sequence[Row]) -> list[Figure]:
+    known = [row for row in rows if row.delivered is not None]
+    if not known:
+        return []
+    return [
+        at_most(f"delivered ends, worst cell, {key}", 100 * worst, "%", bound)
+        for key, bound in (("mean", 1.0), ("p95", 2.0), ("max", 5.0))
+        for worst in [max((r.delivered or {})[key] for r in known)]
+    ]

@@ -1,0 +1,90 @@
+"""`./dev bench fidelity`: how well the models predict real streams, cell by cell.
+
+The cells are listed in ``bench/fidelity/cells.toml``. What each one left is kept in
+``bench/fidelity/observations``, and every figure is computed from that, so a run that is cut short
+goes on where it ended, and ``python -m bench.fidelity --recompute`` scores what is there with the
+models of today, without root.
+"""
+
+import argparse
+import fnmatch
+import math
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from bench.cells.listing import Listed, read_listing
+from bench.cells.page import page
+from bench.cells.running import run_missing
+from bench.cells.scores import Row, as_json, empty_row, score_cell
+from bench.cells.store import Store
+from bench.cells.totals import totals
+from bench.record import RESULTS, heading, record
+from netcosim.cli import CrashSite, Parser, run_main
+
+PROG = "bench fidelity"
+
+
+def main(site: CrashSite) -> int:
+    """Run what is missing, score what is there, write the table."""
+    options = _parser().parse_args()
+    cells = [c for c in read_listing() if fnmatch.fnmatch(c.key, f"*{options.only}*")]
+    store = Store()
+    if options.list:
+        _print_list(cells, store)
+        return 0
+    if not options.recompute:
+        run_missing(cells, store, budget_s=options.budget_s, say=_say)
+    rows = score_all(cells, store)
+    if options.only:
+        print(page(rows, ""))
+        return 0
+    (RESULTS / "fidelity.md").write_text(page(rows, heading("fidelity")), encoding="utf-8")
+    return record("fidelity", totals(rows), rows=[as_json(row) for row in rows])
+
+
+def score_all(cells: Sequence[Listed], store: Store) -> list[Row]:
+    """A line for each cell, in their order."""
+    reasons = store.not_run()
+    seen = [cell for cell in cells if store.has(cell)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        scored = dict(
+            zip(
+                (c.key for c in seen), pool.map(partial(score_cell, store=store), seen), strict=True
+            )
+        )
+    return [
+        scored.get(cell.key)
+        or empty_row(cell, reasons.get(cell.key, "not reached: it is not among the observations"))
+        for cell in cells
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog=PROG, description="How well the models predict, cell by cell.")
+    parser.add_argument(
+        "--only", metavar="PATTERN", default="", help="cells whose name has this in it; * and ?"
+    )
+    parser.add_argument("--list", action="store_true", help="list the cells, then stop")
+    parser.add_argument(
+        "--recompute", action="store_true", help="run nothing, score what is there; needs no root"
+    )
+    parser.add_argument(
+        "--budget-s", metavar="N", type=float, default=math.inf, help="begin no group after N s"
+    )
+    return parser
+
+
+def _print_list(cells: Sequence[Listed], store: Store) -> None:
+    for cell in cells:
+        print(f"{'observed' if store.has(cell) else '-':10}{cell.key}")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_main(main, PROG))
