@@ -7,13 +7,9 @@ HEADERS at the requester (for a push: the first hand-over).
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-
-from netcosim.errors import StorageError
 
 World = Literal["emu", "predict", "sim"]
 
@@ -155,42 +151,6 @@ def trace_rows(table: Any) -> Trace:
         if name not in table.schema.names:
             raise ValueError(f'lacks the column "{name}"')
     return tuple(_row(record) for record in table.to_pylist())
-
-
-def write_trace(path: Path, rows: Iterable[StreamRow]) -> None:
-    """Write the rows as Parquet, at once or not at all.
-
-    Raises
-    ------
-    StorageError
-        The file can't be written.
-    """
-    partial = path.with_name(path.name + ".part")
-    try:
-        pq.write_table(trace_table(rows), partial, compression="zstd")
-        partial.replace(path)
-    except OSError as problem:
-        partial.unlink(missing_ok=True)
-        raise StorageError(f"{path}: can't be written: {problem.strerror or problem}") from None
-
-
-def read_trace(path: Path) -> Trace:
-    """Read a trace that `write_trace` wrote.
-
-    Raises
-    ------
-    StorageError
-        The file can't be read, or is not a trace of this version.
-    """
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as problem:
-        reason = str(problem).splitlines()[0]
-        raise StorageError(f"{path}: can't be read as Parquet: {reason}") from None
-    try:
-        return trace_rows(table)
-    except ValueError as problem:
-        raise StorageError(f"{path}: {problem}") from None
 
 
 def bursts(rows: Iterable[StreamRow]) -> dict[tuple[str, int], list[StreamRow]]:

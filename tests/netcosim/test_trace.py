@@ -3,21 +3,19 @@
 from dataclasses import fields
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.errors import StorageError
 from netcosim.trace import (
     SCHEMA,
     Service,
     Stall,
     StreamRow,
     bursts,
-    read_trace,
     service_order,
-    write_trace,
+    trace_rows,
+    trace_table,
 )
 
 times = st.integers(-(2**62), 2**62)
@@ -77,65 +75,19 @@ def test_every_field_has_a_column_and_a_line_in_the_docstring():
     assert all(name in documented for name in names)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(drawn=st.lists(rows, max_size=6))
-def test_there_and_back(tmp_path, drawn):
-    path = tmp_path / "trace.parquet"
-    write_trace(path, drawn)
-    assert read_trace(path) == tuple(drawn)
-    assert [p.name for p in tmp_path.iterdir()] == ["trace.parquet"]
-
-
-def test_the_same_rows_are_the_same_bytes(tmp_path):
-    for name in ("a", "b"):
-        write_trace(tmp_path / name, [row(), row(stream=3)])
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(StorageError, match=r"none/t: can't be written: .*No such file"):
-        write_trace(tmp_path / "none" / "t", [row()])
+def test_there_and_back(drawn):
+    assert trace_rows(trace_table(drawn)) == tuple(drawn)
 
 
 class TestRefusals:
-    def refused(self, path, reason):
-        with pytest.raises(StorageError) as problem:
-            read_trace(path)
-        assert str(problem.value).startswith(f"{path}: {reason}")
-        assert len(str(problem.value).splitlines()) == 1
+    def test_another_table(self):
+        with pytest.raises(ValueError, match=r"^is not a netcosim trace of version 1$"):
+            trace_rows(pa.table({"x": [1]}))
 
-    def test_a_missing_file(self, tmp_path):
-        self.refused(tmp_path / "none", "can't be read as Parquet")
-
-    def test_a_directory(self, tmp_path):
-        self.refused(tmp_path, "is not a netcosim trace of version 1")
-        (tmp_path / "notes.txt").write_text("no Parquet")
-        self.refused(tmp_path, "can't be read as Parquet")
-
-    @pytest.mark.parametrize("content", [b"", b"PAR1", b"\x00" * 500])
-    def test_something_else(self, tmp_path, content):
-        path = tmp_path / "t"
-        path.write_bytes(content)
-        self.refused(path, "can't be read as Parquet")
-
-    def test_a_trace_cut_off(self, tmp_path):
-        path = tmp_path / "t"
-        write_trace(path, [row()])
-        path.write_bytes(path.read_bytes()[:-100])
-        self.refused(path, "can't be read as Parquet")
-
-    def test_another_table(self, tmp_path):
-        path = tmp_path / "t"
-        pq.write_table(pa.table({"x": [1]}), path)
-        self.refused(path, "is not a netcosim trace of version 1")
-
-    def test_a_trace_without_one_of_its_columns(self, tmp_path):
-        path = tmp_path / "t"
-        write_trace(path, [row()])
-        pq.write_table(pq.read_table(path).drop_columns(["stream"]), path)
-        self.refused(path, 'lacks the column "stream"')
+    def test_a_trace_without_one_of_its_columns(self):
+        with pytest.raises(ValueError, match=r'^lacks the column "stream"$'):
+            trace_rows(trace_table([row()]).drop_columns(["stream"]))
 
 
 class TestGroups:

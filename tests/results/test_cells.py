@@ -1,8 +1,10 @@
 """A cell's summary against figures worked out by hand, and Arrow tables there and back."""
 
+import io
 import itertools
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from netcosim.results.cells import (
     summarise_cell,
 )
 from netcosim.results.coarsen import merge_close, resolution_for
+from netcosim.results.folder import grants_file, trace_file
 from netcosim.results.grants import GrantRow
 from netcosim.results.summary import Ratios
 from netcosim.results.windows import WindowRow
@@ -229,8 +232,8 @@ ROWS = st.builds(
 
 
 @given(st.lists(ROWS, max_size=5))
-def test_any_trace_survives_arrow(rows: list[StreamRow]) -> None:
-    assert trace_rows(trace_table(rows)) == tuple(rows)
+def test_any_trace_survives_its_file(rows: list[StreamRow]) -> None:
+    assert trace_rows(pq.read_table(io.BytesIO(trace_file(rows)))) == tuple(rows)
 
 
 @given(
@@ -267,8 +270,8 @@ def test_any_windows_survive_arrow(rows: list[WindowRow]) -> None:
         max_size=5,
     )
 )
-def test_any_grants_survive_arrow(rows: list[GrantRow]) -> None:
-    assert grants.TABLE.rows(grants.TABLE.table(rows)) == tuple(rows)
+def test_any_grants_survive_their_file(rows: list[GrantRow]) -> None:
+    assert grants.TABLE.rows(pq.read_table(io.BytesIO(grants_file(rows)))) == tuple(rows)
 
 
 def test_a_table_without_one_of_its_columns_is_refused() -> None:
