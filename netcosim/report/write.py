@@ -54,7 +54,7 @@ def write_report(path: Path, owner: Owner | None = None) -> Path:
                     if image is not None:
                         folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
                         pictures.setdefault(cell.name, []).append((title, image))
-        there = folder.folder.names()
+        there = folder.names()
         files = [(name, text) for name, text in FILES.items() if name in there]
         folder.write(REPORT, render_page(data, pictures, files).encode())
     return path / REPORT

@@ -6,6 +6,7 @@ followed if it is a link. A file appears under its name at once and complete, or
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from netcosim.results.owner import Owner
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 # A planted pipe must not make the reader wait.
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -56,6 +58,13 @@ class Directory:
         """
         with one_line(path, "can't be opened"):
             return cls(os.open(path, _FOLDER), path, owner)
+
+    @classmethod
+    def over(cls, folder: "Directory") -> Self:
+        """The same open folder as one of this kind, which closes it from now on."""
+        taken = cls(folder._fd, folder.path, folder._owner)
+        folder._fd = -1
+        return taken
 
     def __enter__(self) -> Self:
         return self
@@ -121,15 +130,27 @@ class Directory:
         with one_line(path, "can't be opened"):
             return Directory(os.open(name, _FOLDER, dir_fd=self._fd), path, self._owner)
 
+    def has(self, name: str) -> bool:
+        """Whether there is something of this name in this folder."""
+        return name in self.names()
+
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
         """Write a file that replaces `name` when the block ends without an error.
+
+        A name such as ``pictures/a.png`` is of a file in a folder below this one, which is made
+        if it is not there.
 
         Raises
         ------
         StorageError
             The file system refuses; nothing is left behind.
         """
+        above, name = _parts(name)
+        if above:
+            with self.make(above) as folder, folder.writing(name) as file:
+                yield file
+            return
         partial = f".{name}.part"
         with one_line(self.path / name):
             try:
@@ -142,14 +163,29 @@ class Directory:
                 self._discard(partial)
                 raise
 
+    def write(self, name: str, content: bytes) -> None:
+        """Write a whole file; names as in `writing`.
+
+        Raises
+        ------
+        StorageError
+            The file system refuses.
+        """
+        with self.writing(name) as file:
+            file.write(content)
+
     def read(self, name: str) -> bytes:
-        """The content of a regular file.
+        """The content of a regular file; names as in `writing`.
 
         Raises
         ------
         StorageError
             There is none, it is a link, or it can't be read.
         """
+        above, name = _parts(name)
+        if above:
+            with self.enter(above) as folder:
+                return folder.read(name)
         with (
             one_line(self.path / name, "can't be read"),
             os.fdopen(os.open(name, _FILE, dir_fd=self._fd), "rb") as file,
@@ -166,6 +202,14 @@ class Directory:
     def _discard(self, name: str) -> None:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._fd)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The folder below, or nothing, and the file's own name."""
+    above, _, last = name.rpartition("/")
+    if not all(_NAME.fullmatch(part) for part in (above or last, last)):
+        raise ValueError(f"{name!r} is not a name within the results folder")
+    return above, last
 
 
 def _names(descriptor: int) -> list[str]:

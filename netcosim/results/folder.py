@@ -26,7 +26,6 @@ from netcosim.results.perfetto import perfetto_json
 from netcosim.results.records import from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
-from netcosim.results.tree import Tree
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
@@ -69,7 +68,7 @@ def capture_name(cell: str, connection: int) -> str:
     return f"captures/{cell_file(cell)}.c{connection}.pcap.gz"
 
 
-class ResultsFolder(Tree):
+class ResultsFolder(Directory):
     """One run's folder. Close it, or use a ``with`` statement."""
 
     @classmethod
@@ -81,13 +80,12 @@ class ResultsFolder(Tree):
         StorageError
             It can't be written, is a link, or exists and is not empty.
         """
-        folder = make_path(path, owner)
+        results = cls.over(make_path(path, owner))
         try:
-            if folder.names():
+            if results.names():
                 raise StorageError(f"{path}: is not empty: must be a new or an empty folder")
-            results = cls(folder)
             # Of two runs that find the same folder empty, one gets it.
-            folder.make("schemas", exclusive=True).close()
+            results.make("schemas", exclusive=True).close()
             results.write(SCENARIO, dump_scenario(scenario).encode())
             results.write("schemas/summary.schema.json", schema_json(Summary).encode())
             results.write("schemas/run.schema.json", schema_json(RunRecord).encode())
@@ -95,7 +93,7 @@ class ResultsFolder(Tree):
             results.write("schemas/windows.columns.json", window_columns().encode())
             results.write("schemas/grants.columns.json", grant_columns().encode())
         except BaseException:
-            folder.close()
+            results.close()
             raise
         return results
 
@@ -108,16 +106,11 @@ class ResultsFolder(Tree):
         StorageError
             It can't be read, or is not a results folder.
         """
-        folder = Directory.open(path, owner)
-        if SCENARIO not in folder.names():
-            folder.close()
+        results = super().open(path, owner)
+        if not results.has(SCENARIO):
+            results.close()
             raise StorageError(f"{path}: is not a results folder: it has no {SCENARIO}")
-        return cls(folder)
-
-    @property
-    def path(self) -> Path:
-        """Where the folder is, as it was asked for."""
-        return self.folder.path
+        return results
 
     def check_space(self, needed_bytes: int) -> None:
         """Refuse before the run what would fail in its middle.
@@ -127,7 +120,7 @@ class ResultsFolder(Tree):
         StorageError
             Fewer than `needed_bytes` are free.
         """
-        free = self.folder.free_bytes()
+        free = self.free_bytes()
         if free < needed_bytes:
             raise StorageError(
                 f"{self.path}: {_roughly(free)} free: the run needs {_roughly(needed_bytes)}"
