@@ -52,6 +52,7 @@ def predict_again(folder: ResultsFolder) -> Again:
     for cell, validity in judged:
         measured = [row for row in trace if row.cell == cell.name]
         given = [row for row in grants if row.cell == cell.name]
+        overhead = _overhead(record, receiver_key(cell))
         known = known_cell(
             plan,
             cell,
@@ -60,10 +61,11 @@ def predict_again(folder: ResultsFolder) -> Again:
             shares=shared_links(measured_paths, plan.connections(cell), plan.net),
             measured=measured,
             grants=given,
+            overhead=overhead,
         )
         claims = with_delivered(
             predict_cell(known),
-            _overhead(record, receiver_key(cell)),
+            overhead,
             first_bursts({v.burst: v.attempt for v in validity}),
         )
         predicted += claims
@@ -81,6 +83,7 @@ def predict_again(folder: ResultsFolder) -> Again:
             trusted=not reasons,
             reasons=tuple(reasons),
             cells=tuple(cells),
+            not_run=() if before is None else before.not_run,
         ),
     )
 

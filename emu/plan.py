@@ -1,10 +1,11 @@
 """What a run would do: the scenario resolved and checked, nothing touched."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from emu.endpoints.pairing import check_transport
+from emu.endpoints.pairing import check_transport, missing
 from netcosim.job import Cell, Message, resolve_cells
+from netcosim.results.summary import NotRun
 from netcosim.scenario import Direction, Scenario
 from netcosim.units import format_rate, format_size
 from topo.catalogue import build_spec
@@ -45,11 +46,16 @@ class PlannedConnection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A checked scenario: its cells and its network."""
+    """A checked scenario: its cells and its network.
+
+    `not_run` are cells of the scenario that this machine lacks something for; they are not among
+    `cells`.
+    """
 
     scenario: Scenario
     cells: tuple[Cell, ...]
     net: NetSpec
+    not_run: tuple[NotRun, ...] = ()
 
     def connections(self, cell: Cell) -> tuple[PlannedConnection, ...]:
         """Every connection of a cell that carries at least one message, workers first."""
@@ -118,6 +124,26 @@ def make_plan(scenario: Scenario) -> Plan:
     return Plan(scenario=scenario, cells=resolve_cells(scenario), net=build_spec(scenario.cluster))
 
 
+def on_this_machine(plan: Plan) -> Plan:
+    """The plan without the cells whose endpoints can't be started here."""
+    lacks = {transport.name: missing(transport) for transport in plan.scenario.transport}
+    reasons = {cell.name: lacks[cell.transport.name] for cell in plan.cells}
+    return replace(
+        plan,
+        cells=tuple(cell for cell in plan.cells if reasons[cell.name] is None),
+        not_run=tuple(
+            NotRun(
+                cell=cell.name,
+                workload=cell.workload.name,
+                transport=cell.transport.name,
+                reason=reason,
+            )
+            for cell in plan.cells
+            if (reason := reasons[cell.name]) is not None
+        ),
+    )
+
+
 def describe(plan: Plan) -> list[str]:
     """What would be done, line by line."""
     cluster = plan.scenario.cluster
@@ -139,5 +165,6 @@ def describe(plan: Plan) -> list[str]:
             f" {streams} streams, {format_size(cell.burst_bytes)} a worker, about"
             f" {plan.burst_seconds(cell):.1f} s a burst, {plan.scenario.repetitions} bursts"
         )
+    lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]
     lines.append(f"takes about {plan.expected_s:.0f} s; needs root")
     return lines

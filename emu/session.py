@@ -158,6 +158,7 @@ class Session:
                 for o in self.outcomes
                 if o.validity
             ),
+            not_run=self.plan.not_run,
         )
 
     def _record(self, predictions_sha256: str) -> RunRecord:

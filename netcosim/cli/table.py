@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netcosim.results.failure import one_line
-from netcosim.results.summary import CellSummary, ModelResult, Summary
+from netcosim.results.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.verdict import percent
 from netcosim.units import format_size
 
@@ -28,13 +28,16 @@ def print_summary(summary: Summary, console: Console) -> None:
     _print_warnings(summary, console)
     if not summary.cells:
         console.print("No burst was finished: there is nothing to compare.")
-        return
     models = sorted({m.model for cell in summary.cells for m in _judged(cell)})
     if models:
         console.print(_line(_TITLE))
-        console.print(_table(summary.cells, models))
+        console.print(_table(summary.cells, summary.not_run, models))
     for cell in summary.cells:
         console.print(Text.assemble((one_line(cell.cell), "bold"), ": ", one_line(cell.verdict)))
+    for other in summary.not_run:
+        console.print(
+            Text.assemble((one_line(other.cell), "bold"), ": not run: ", one_line(other.reason))
+        )
 
 
 def _print_warnings(summary: Summary, console: Console) -> None:
@@ -46,7 +49,7 @@ def _print_warnings(summary: Summary, console: Console) -> None:
         console.print(_line(f"- {reason}", "red" if not summary.trusted else "yellow"))
 
 
-def _table(cells: Sequence[CellSummary], models: Sequence[str]) -> Table:
+def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("workload\ntransport", overflow="fold")
     table.add_column("flow\ncontrol")
@@ -59,6 +62,13 @@ def _table(cells: Sequence[CellSummary], models: Sequence[str]) -> Table:
             _flow_control(cell),
             *(_figures(cell, model) for model in models),
             f"{cell.valid_bursts}\nof {cell.valid_bursts + cell.invalid_bursts}",
+        )
+    for other in not_run:
+        table.add_row(
+            Text(f"{one_line(other.workload)}\n{one_line(other.transport)}"),
+            "-",
+            *("-" for _ in models),
+            "not run",
         )
     return table
 

@@ -97,6 +97,15 @@ class CellSummary(_Record):
     verdict: str = Field(description="one sentence for a person")
 
 
+class NotRun(_Record):
+    """One workload on one transport that the machine lacked something for."""
+
+    cell: str = Field(description="workload/transport")
+    workload: str
+    transport: str
+    reason: str = Field(description="what the machine lacks")
+
+
 class Summary(_Record):
     """The whole run."""
 
@@ -109,3 +118,6 @@ class Summary(_Record):
     trusted: bool = Field(description="false: do not use these figures; see reasons")
     reasons: tuple[str, ...] = Field(description="why the run can't be trusted, or is incomplete")
     cells: tuple[CellSummary, ...]
+    not_run: tuple[NotRun, ...] = Field(
+        default=(), description="cells that the machine lacked something for"
+    )

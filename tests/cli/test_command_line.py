@@ -21,7 +21,7 @@ from netcosim.cli import (
     read_options,
 )
 from netcosim.errors import ScenarioError
-from netcosim.results.summary import Summary
+from netcosim.results.summary import NotRun, Summary
 from netcosim.scenario import dump_scenario
 from tests.results.synthetic import Case, scenario, summary
 
@@ -126,6 +126,19 @@ def test_the_table_of_an_untrusted_run_begins_with_the_warning() -> None:
         "This run is incomplete",
         "- a [red]bad[/] link",
     ]
+
+
+def test_the_table_names_the_cells_that_were_not_run_and_why() -> None:
+    left = NotRun(cell="w/old", workload="w", transport="old", reason="no [b]Python[/b] 3.7")
+    text = table(summary((SMALL,), not_run=(left,)))
+    rows = [line.split() for line in text.splitlines()]
+    [row] = [row for row in rows if row[:1] == ["w"]]
+    assert set(row[1:-2]) == {"-"} and row[-2:] == ["not", "run"]
+    assert rows[rows.index(row) + 1] == ["old"]
+    assert "w/old: not run: no [b]Python[/b] 3.7" in text
+    assert "DO NOT TRUST" not in text and "incomplete" not in text
+    alone = table(summary((), not_run=(left,)))
+    assert "nothing to compare" in alone and "w/old: not run: " in alone
 
 
 def test_a_run_without_bursts_says_so() -> None:

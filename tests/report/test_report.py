@@ -17,6 +17,7 @@ from netcosim.report.data import ReportData
 from netcosim.report.panels import panels_png
 from netcosim.report.timeline import plain, size_text, timeline_png
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.summary import NotRun
 from tests.results.synthetic import (
     Case,
     measured_rows,
@@ -126,6 +127,16 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
         assert not any(name.startswith("on") for name in attributes)
     text = (tmp_path / "run" / "report.html").read_text("utf-8")
     assert "url(" not in text and "@import" not in text and "http://" not in text
+
+
+def test_what_was_not_run_is_found_on_the_page_with_its_reason(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    left = NotRun(cell="w/old", workload="w", transport="old", reason="no <b>Python</b> 3.7")
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        folder.write_summary(summary((SMALL,), not_run=(left,)))
+    page = report(tmp_path / "run")
+    assert "w/old" in page.text and "not run: no <b>Python</b> 3.7" in page.text
+    assert page.of_class("banner") == 0
 
 
 def test_an_untrusted_run_says_so_first_and_says_why(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.grants import GrantRow
 from netcosim.results.owner import Owner
 from netcosim.results.run_record import RunRecord, Validity
-from netcosim.results.summary import Summary
+from netcosim.results.summary import NotRun, Summary
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario, build_scenario
 from netcosim.trace import Service, Stall, StreamRow
@@ -169,8 +169,10 @@ def summary(
     complete: bool = True,
     trusted: bool = True,
     reasons: tuple[str, ...] = (),
+    not_run: tuple[NotRun, ...] = (),
 ) -> Summary:
     return Summary(
+        not_run=not_run,
         scenario="synthetic",
         world="emu",
         seed=1,

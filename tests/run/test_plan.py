@@ -8,7 +8,7 @@ import pytest
 
 from emu.calibration import HANDLING_NS, link_model, path_of, shared_links
 from emu.network.measure import Measured, PathMeasured
-from emu.plan import GOODPUT_SHARE, Plan, describe, make_plan
+from emu.plan import GOODPUT_SHARE, Plan, describe, make_plan, on_this_machine
 from emu.session import resolved_tcp
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TcpSpec, build_scenario, read_scenario
@@ -41,6 +41,24 @@ def plan(
             }
         )
     )
+
+
+def test_a_cell_whose_release_is_missing_is_planned_as_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETCOSIM_GRPC_RELEASES", str(tmp_path))
+    (tmp_path / "1.17.0.not-ready").write_text("no Python 3.7 on this machine\n")
+    old = {**GRPC, "name": "old", "receiver_release": "1.17.0"}
+    whole = plan(transports=(GRPC, old))
+    assert [cell.name for cell in whole.cells] == ["w/grpc", "w/old"] and not whole.not_run
+    here = on_this_machine(whole)
+    assert [cell.name for cell in here.cells] == ["w/grpc"]
+    [left] = here.not_run
+    assert (left.cell, left.workload, left.transport) == ("w/old", "w", "old")
+    assert left.reason == (
+        "grpcio 1.17.0 is not set up: no Python 3.7 on this machine; see ./dev grpc-releases 1.17.0"
+    )
+    assert f"not run     w/old: {left.reason}" in describe(here)
 
 
 @pytest.mark.parametrize(
