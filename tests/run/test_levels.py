@@ -8,21 +8,12 @@ import pytest
 from emu.known import KnownCell, busy_ns, known_cell
 from emu.plan import Plan, make_plan
 from emu.predictions import predict_cell
-from h2model.candidates import candidate_senders, receiver_model
-from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan
-from netcosim.results.grants import GrantRow
+from h2model.connection import ReceiverModel
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow, service_order
+from tests.run.made import LINK, OPEN_WINDOWS, find, grant, wire_of
 from tests.run.running import scenario
 
-LINK = LinkModel(
-    rate_bps=95e6,
-    delay_ns=100_000,
-    credit_latency_ns=200_000,
-    past_bytes=65536,
-    bucket_bytes=15_000,
-)
-Grants = tuple[tuple[int, int, int], ...]
 CELL = "mix/fifo"
 
 
@@ -30,91 +21,13 @@ def alone(busy: frozenset[int]) -> dict[int, float]:
     return dict.fromkeys(busy, LINK.rate_bps)
 
 
-def grant(kind: str, size_bytes: int, time_ns: int = -(10**6), stream: int = 0) -> GrantRow:
-    return GrantRow(
-        cell=CELL,
-        burst=0,
-        connection=0,
-        time_ns=time_ns,
-        from_receiver=True,
-        kind=kind,
-        stream=stream,
-        size_bytes=size_bytes,
-    )
-
-
-OPEN_WINDOWS = (grant("initial_window", 2**31 - 1), grant("window_update", 2**31 - 1 - 65535))
-
-
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return make_plan(read_scenario(Path(scenario("transports"))))
 
 
-def wire_of(
-    plan: Plan,
-    appearance: dict[int, list[int]],
-    cell_name: str = CELL,
-    *,
-    receiver: ReceiverModel | None = None,
-    grants: Grants | None = None,
-    rate_bps: float | None = None,
-) -> list[StreamRow]:
-    """Rows as a run would leave them, of a sender that was handed `appearance` in this order.
-
-    By burst, the messages' places in their order of release. The logged times are those of
-    the order of release, 1 ms apart.
-    """
-    cell = next(c for c in plan.cells if c.name == cell_name)
-    (planned,) = plan.connections(cell)
-    discipline = str(cell.transport.discipline)
-    sender = candidate_senders(cell.transport)[discipline]
-    configured = receiver_model(cell.transport, cell.window_bytes)
-    connection = Connection(sender, receiver or configured, LINK)
-    rows = []
-    for burst, order in appearance.items():
-        streams = [2 * (len(order) * burst + place) + 1 for place in range(len(order))]
-        schedule = connection.burst(
-            [
-                StreamPlan(
-                    stream=streams[place],
-                    size_bytes=planned.messages[place].size_bytes,
-                    ready_ns=number * 1_000_000,
-                )
-                for number, place in enumerate(order)
-            ],
-            grants=grants,
-            rate_bps=rate_bps,
-        )
-        for place, (message, stream) in enumerate(zip(planned.messages, streams, strict=True)):
-            served = [
-                Service(start_ns=i.start_ns, end_ns=i.end_ns, size_bytes=i.size_bytes, position=n)
-                for n, i in enumerate(schedule.intervals)
-                if i.stream == stream
-            ]
-            rows.append(
-                StreamRow(
-                    world="emu",
-                    cell=cell.name,
-                    burst=burst,
-                    source=planned.source,
-                    destination=planned.destination,
-                    connection=planned.index,
-                    stream=stream,
-                    tensor=message.tensor,
-                    size_bytes=message.size_bytes,
-                    wire_bytes=message.size_bytes,
-                    ready_ns=place * 1_000_000,
-                    start_ns=served[0].start_ns,
-                    wire_end_ns=schedule.end_ns[stream],
-                    services=tuple(served),
-                )
-            )
-    return rows
-
-
 def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> KnownCell:
-    cell = next(c for c in plan.cells if c.name == rows[0].cell)
+    cell = find(plan, rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
     return known_cell(plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS)
 
@@ -124,7 +37,7 @@ def ends(rows: list[StreamRow], level: str, model: str = "fifo") -> dict[int, in
 
 
 def test_explain_knows_the_order_in_which_streams_appeared(plan: Plan) -> None:
-    rows = wire_of(plan, {0: [2, 0, 4, 1, 3]})
+    rows = wire_of(plan, {0: [2, 0, 4, 1, 3]}, CELL)
     measured = {r.stream: r.wire_end_ns for r in rows}
     predicted = predict_cell(known(plan, rows, {0: 0}))
     assert ends(predicted, "EXPLAIN") == measured
@@ -132,7 +45,7 @@ def test_explain_knows_the_order_in_which_streams_appeared(plan: Plan) -> None:
 
 
 def test_predict_sees_nothing_of_the_wire(plan: Plan) -> None:
-    rows = wire_of(plan, {0: [2, 0, 4, 1, 3]})
+    rows = wire_of(plan, {0: [2, 0, 4, 1, 3]}, CELL)
     # The same hand-overs with quite another wire.
     other = [
         replace(
@@ -149,7 +62,7 @@ def test_predict_sees_nothing_of_the_wire(plan: Plan) -> None:
 
 
 def test_levels_above_predict_are_asked_of_the_configured_discipline(plan: Plan) -> None:
-    predicted = predict_cell(known(plan, wire_of(plan, {0: [0, 1, 2, 3, 4]}), {0: 0}))
+    predicted = predict_cell(known(plan, wire_of(plan, {0: [0, 1, 2, 3, 4]}, CELL), {0: 0}))
     assert {r.model for r in predicted if r.level == "EXPLAIN"} == {"fifo"}
     assert {"fifo", "two_visit", "write_cycle"} < {r.model for r in predicted}
 
@@ -176,6 +89,7 @@ def windowed(
     return wire_of(
         plan,
         {0: [0, 1, 2, 3, 4]},
+        CELL,
         receiver=ReceiverModel(window_bytes=65535, credit="fixed"),
         grants=grants,
         rate_bps=rate_bps,
@@ -195,7 +109,7 @@ def test_oracle_knows_the_credit_and_the_rate_as_they_were(plan: Plan) -> None:
     measured = {r.stream: r.wire_end_ns for r in rows}
     updates = [grant("window_update", size, time_ns, stream) for time_ns, stream, size in given]
     connection = grant("window_update", 2**31 - 1 - 65535)
-    cell = next(c for c in plan.cells if c.name == CELL)
+    cell = find(plan, CELL)
     predicted = predict_cell(
         known_cell(
             plan,
@@ -219,7 +133,7 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
     """As updates of each stream: what a burst begins with, and what changes in its midst."""
     rows = windowed(plan, tuple((0, 2 * n + 1, 10**6) for n in range(5)), rate_bps=95e6)
     later = [replace(row, burst=1, stream=row.stream + 10) for row in rows]
-    cell = next(c for c in plan.cells if c.name == CELL)
+    cell = find(plan, CELL)
     (round_,) = known_cell(
         plan,
         cell,
@@ -252,8 +166,8 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
 
 
 def test_a_round_whose_credit_was_not_captured_has_no_oracle(plan: Plan) -> None:
-    rows = wire_of(plan, {0: [0, 1, 2, 3, 4]})
-    cell = next(c for c in plan.cells if c.name == CELL)
+    rows = wire_of(plan, {0: [0, 1, 2, 3, 4]}, CELL)
+    cell = find(plan, CELL)
     predicted = predict_cell(
         known_cell(plan, cell, {0: LINK}, {0: 0}, shares=alone, measured=rows, grants=[])
     )
@@ -268,7 +182,7 @@ def test_a_pause_counts_as_far_as_the_bucket_does_not_make_it_good(
     link = replace(LINK, rate_bps=100e6, bucket_bytes=bucket)
     spans = ((0, 50_000_000), (150_000_000, 160_000_000), (160_100_000, 170_100_000))
     row = replace(
-        wire_of(plan, {0: [0, 1, 2, 3, 4]})[0],
+        wire_of(plan, {0: [0, 1, 2, 3, 4]}, CELL)[0],
         services=tuple(
             Service(start_ns=a, end_ns=b, size_bytes=1, position=n)
             for n, (a, b) in enumerate(spans)
