@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from emu.capture import analyse_capture
 from emu.delivered import first_bursts, receiver_key, with_delivered
@@ -21,6 +22,7 @@ from emu.measured import (
     window_rows,
 )
 from emu.network.live import LiveNetwork
+from emu.peers import peers
 from emu.plan import Plan, PlannedConnection
 from emu.predictions import predict_cell
 from emu.validity import BOUNDS, Facts, judge
@@ -52,6 +54,7 @@ class CellOutcome:
     windows: list[WindowRow] = field(default_factory=list)
     grants: list[GrantRow] = field(default_factory=list)
     validity: list[Validity] = field(default_factory=list)
+    peers: dict[str, Any] = field(default_factory=dict)
     captures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     failure: BaseException | None = None
@@ -101,6 +104,7 @@ class CellRunner:
         cell = outcome.cell
         links = {c.index: self.links(cell, c) for c in self.plan.connections(cell)}
         attempts = {v.burst: v.attempt for v in outcome.validity}
+        overhead = self.overheads.get(receiver_key(cell))
         known = known_cell(
             self.plan,
             cell,
@@ -109,8 +113,8 @@ class CellRunner:
             shares=self.shares(cell),
             measured=outcome.measured,
             grants=outcome.grants,
+            overhead=overhead,
         )
-        overhead = self.overheads.get(receiver_key(cell))
         outcome.predicted = with_delivered(predict_cell(known), overhead, first_bursts(attempts))
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
@@ -131,6 +135,10 @@ class CellRunner:
 
     def _digest(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
         carried = self._carried(outcome, done)
+        opened = {c.index: each for c, each in zip(done.planned, done.opened, strict=False)}
+        for each in carried:
+            name = _round_name(outcome.cell, attempt, each.planned.index)
+            outcome.peers[name] = peers(each.planned, opened[each.planned.index], each.report)
         ended: Mapping[int, int] = {}
         for burst in sorted(done.facts):
             try:
@@ -212,15 +220,23 @@ class CellRunner:
         )
 
     def _store(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
-        cell = outcome.cell.name if attempt == 0 else f"{outcome.cell.name}.r{attempt}"
+        cell = _capture_cell(outcome.cell, attempt)
         for host, path in done.captures.items():
             if not path.exists():
                 continue
             connections = [c.index for c in done.planned if c.destination == host]
             name = self.folder.add_capture(cell, connections[0], path)
             for index in connections:
-                outcome.captures[f"{cell} connection {index}"] = name
+                outcome.captures[_round_name(outcome.cell, attempt, index)] = name
             path.unlink()
+
+
+def _capture_cell(cell: Cell, attempt: int) -> str:
+    return cell.name if attempt == 0 else f"{cell.name}.r{attempt}"
+
+
+def _round_name(cell: Cell, attempt: int, connection: int) -> str:
+    return f"{_capture_cell(cell, attempt)} connection {connection}"
 
 
 def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:

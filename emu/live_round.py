@@ -3,10 +3,10 @@
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from emu.capture.tcpdump import Capture, CaptureCounts
 from emu.endpoints import BurstLog, Connection, Place, StreamRequest, pair, run_burst
@@ -41,11 +41,13 @@ class BurstFacts:
 class Round:
     """What a round left: the finished bursts' logs and facts, and the captures.
 
-    `failure` is what ended it early; the bursts finished before it are kept.
+    `opened` is what both ends of each connection said of themselves. `failure` is what ended the
+    round early; the bursts finished before it are kept.
     """
 
     planned: Sequence[PlannedConnection]
     logs: list[dict[int, BurstLog]]
+    opened: list[Mapping[str, Any]] = field(default_factory=list)
     facts: dict[int, BurstFacts] = field(default_factory=dict)
     captures: dict[str, Path] = field(default_factory=dict)
     counts: dict[str, CaptureCounts] = field(default_factory=dict)
@@ -72,6 +74,7 @@ def run_round(
         with _captures(live, planned, scratch, outcome) as captures:
             connections = _connections(live, cell, planned, tcp)
             open_connections(connections)
+            outcome.opened = [connection.opened for connection in connections]
             try:
                 for burst in bursts:
                     _burst(live, connections, burst, expected_s, outcome)

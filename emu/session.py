@@ -179,6 +179,7 @@ class Session:
             predictions_sha256=predictions_sha256,
             bounds={key: float(value) for key, value in asdict(BOUNDS).items()},
             validity=tuple(v for o in self.outcomes for v in o.validity),
+            peers={key: each for o in self.outcomes for key, each in o.peers.items()},
             captures={key: name for o in self.outcomes for key, name in o.captures.items()},
             problems=tuple(p for o in self.outcomes for p in o.problems),
         )

@@ -25,6 +25,8 @@ from emu.remote.steering import (
 UNLIMITED_BYTES = 2**31 - 1 - 2**20
 SAMPLE_S = 0.002
 CONNECT_TIMEOUT_S = 15
+PAGE_BYTES = 4096
+MOST_TOUCHED_BYTES = 2**28
 
 
 def channel_options(settings: dict[str, Any]) -> list[tuple[str, int]]:
@@ -55,6 +57,12 @@ def version() -> str:
     return next((match.group(1) for match in found if match), "unknown")
 
 
+def check_release(wanted: str | None) -> None:
+    """Refuse to stand for another release than the one asked for."""
+    if wanted is not None and wanted != version():
+        raise EndpointFailureError(f"this Python has grpcio {version()} instead of {wanted}")
+
+
 def announce_connected(port: int) -> None:
     """Emit `connected` with the options of this process's own socket, if it can be found."""
     sock = own_connection(port)
@@ -74,7 +82,22 @@ def arm(command: dict[str, Any], log: BurstLog | None) -> BurstLog:
             f"burst {command['burst']} came while burst {log.number} is under way"
         )
     gc.collect()
+    _touch_memory(2 * sum(item["size_bytes"] for item in command["streams"]))
     return BurstLog(command)
+
+
+_touched_bytes = 0
+
+
+def _touch_memory(size_bytes: int) -> None:
+    """Have the process own so much memory: the allocator keeps what is freed here."""
+    global _touched_bytes  # noqa: PLW0603 - of the process
+    size_bytes = min(size_bytes, MOST_TOUCHED_BYTES)
+    if size_bytes <= _touched_bytes:
+        return
+    memory = bytearray(size_bytes)
+    memory[::PAGE_BYTES] = bytes(len(range(0, size_bytes, PAGE_BYTES)))
+    _touched_bytes = size_bytes
 
 
 class Sampler:

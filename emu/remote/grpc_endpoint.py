@@ -20,7 +20,9 @@ sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
-from emu.remote.grpc_requester import Requester  # noqa: E402 - grpc reads its environment when imported
+# grpc reads its environment when it is imported.
+from emu.remote.grpc_common import check_release  # noqa: E402
+from emu.remote.grpc_requester import Requester  # noqa: E402
 from emu.remote.grpc_responder import HAS_ASYNCIO, serve_asyncio  # noqa: E402
 from emu.remote.grpc_single import serve_one_thread  # noqa: E402
 from emu.remote.steering import EndpointFailureError, give_up  # noqa: E402
@@ -41,6 +43,7 @@ def main() -> None:
     commands: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=read_commands, args=(commands,), daemon=True).start()
     try:
+        check_release(config["settings"].get("release"))
         if config["role"] == "requester":
             Requester(config).run(commands)
         elif HAS_ASYNCIO and config["settings"].get("server", "asyncio") == "asyncio":

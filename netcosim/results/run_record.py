@@ -54,6 +54,11 @@ class RunRecord(_Record):
         description="each receiver's overhead from the last byte to the message in the application,"
         " calibrated before the cells, with the samples it was fitted to",
     )
+    peers: dict[str, Any] = Field(
+        default={},
+        description="by cell and connection the release of sender and receiver, and the values"
+        " that each HTTP/2 setting took on the wire",
+    )
     predictions_sha256: str | None = Field(description="of predictions.parquet")
     bounds: dict[str, float] = Field(description="the bounds of a valid burst")
     validity: tuple[Validity, ...]

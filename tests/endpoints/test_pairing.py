@@ -36,7 +36,7 @@ def test_who_asks_who_sends(direction, asks, sends) -> None:
             assert "window_bytes" not in settings
         else:
             assert end.argv[1].endswith("grpc_endpoint.py")
-            assert settings == {"flow_control": True, "window_bytes": 9999}
+            assert settings == {"flow_control": True, "window_bytes": 9999, "release": None}
 
 
 def test_whole_messages_is_for_the_sender_alone() -> None:

@@ -15,6 +15,14 @@ LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 WHOLE_MESSAGES = "prioritize_finished_requests"
 DISABLE_FLOW_CONTROL = "GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL"
 
+_KEEP_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(2**30),
+    "MALLOC_TRIM_THRESHOLD_": str(2**32),
+    "MALLOC_ARENA_MAX": "1",
+}
+"""glibc's allocator keeps what is freed: else each copy of a message is made on pages that the
+kernel must first find and clear, which takes several times as long as the copy and varies."""
+
 _WHOLE_MESSAGES_SINCE = (1, 74)
 _DISABLE_FLOW_CONTROL_IN = ((1, 13), (1, 48))
 
@@ -47,7 +55,11 @@ def command(spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
 
 def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
     """Windows; both ends get them, because the probe that would move them runs at both."""
-    return {"flow_control": spec.flow_control, "window_bytes": spec.window}
+    return {
+        "flow_control": spec.flow_control,
+        "window_bytes": spec.window,
+        "release": _release(spec, sends=sends),
+    }
 
 
 def environment(spec: TransportSpec, *, sends: bool) -> dict[str, str]:
@@ -55,7 +67,7 @@ def environment(spec: TransportSpec, *, sends: bool) -> dict[str, str]:
 
     Experiments are read once, when the library is loaded (C-core, src/core/lib/experiments).
     """
-    found = {"GRPC_VERBOSITY": "ERROR", "GRPC_ENABLE_FORK_SUPPORT": "0"}
+    found = {"GRPC_VERBOSITY": "ERROR", "GRPC_ENABLE_FORK_SUPPORT": "0"} | _KEEP_MEMORY
     if sends and spec.whole_messages:
         found["GRPC_EXPERIMENTS"] = WHOLE_MESSAGES
     if not spec.flow_control and _obeys_variable(spec, sends=sends):
