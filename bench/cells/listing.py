@@ -1,6 +1,7 @@
 """The list of cells: which workload at which rate in which direction over which transport."""
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +51,7 @@ class Listed:
         return scenario_of([self])
 
 
-def scenario_of(cells: list[Listed]) -> Scenario:
+def scenario_of(cells: Sequence[Listed]) -> Scenario:
     """The job that runs cells of one group on one network.
 
     Raises

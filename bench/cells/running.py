@@ -11,6 +11,7 @@ from typing import Final
 
 from bench.cells.listing import Listed, scenario_of
 from bench.cells.store import Store
+from emu.plan import make_plan, on_this_machine
 from netcosim.errors import StorageError
 from netcosim.results.folder import ResultsFolder
 from netcosim.scenario import dump_scenario
@@ -34,15 +35,28 @@ def run_missing(
         if time.monotonic() - begin > budget_s:
             say(f"the budget of {budget_s:.0f} s is used up before {group}")
             return
-        for line in _run_group(missing, store):
+        absent = lacking(missing)
+        store.note_not_run(absent)
+        for key, reason in absent.items():
+            say(f"{key}: not run: {reason}")
+        for line in _run_group([c for c in missing if c.key not in absent], store):
             say(line)
 
 
+def lacking(cells: Sequence[Listed]) -> dict[str, str]:
+    """What this machine lacks for the cells of a group that it can't run, by their keys."""
+    plan = on_this_machine(make_plan(scenario_of(cells)))
+    reasons = {each.transport: each.reason for each in plan.not_run}
+    return {c.key: reasons[c.transport] for c in cells if c.transport in reasons}
+
+
 def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
+    if not cells:
+        return
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as folder:
         path, out = Path(folder) / "scenario.toml", Path(folder) / "out"
-        path.write_text(dump_scenario(scenario_of(list(cells))), encoding="utf-8")
+        path.write_text(dump_scenario(scenario_of(cells)), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "emu.run", "--scenario", str(path), "--out", str(out)],
             cwd=ROOT,

@@ -199,4 +199,5 @@ def _path(plan: Plan) -> PathMeasured:
         round_trip_median_ns=200_000,
         queued_bytes=65536,
         queued_max_bytes=65536,
+        congestion_control="cubic",
     )

@@ -1,0 +1,220 @@
+"""The cells of `bench fidelity`: what the list covers, what is kept of a run, what it comes to."""
+
+import hashlib
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.cells.listing import Listed, read_listing, scenario_of
+from bench.cells.page import page
+from bench.cells.running import run_missing
+from bench.cells.scores import NATIVE, TARGET, empty_row, score_cell
+from bench.cells.store import Store
+from bench.cells.totals import totals
+from emu.plan import make_plan
+from netcosim.errors import ScenarioError
+from netcosim.results.folder import ResultsFolder, trace_file
+from tests.run.made import write_run
+
+Pair = tuple[list[Listed], Path]
+ROOT = Path(__file__).parents[2]
+AXES = {
+    "workload": {"mixed8", "alexnet", "resnet50", "inception_v3"},
+    "rate": {"50mbit", "100mbit", "200mbit", "500mbit", "1000mbit"},
+    "direction": {"pull", "pull-back", "push"},
+}
+FAMILIES = {"h2", "grpc newest", "grpc 1.59.5 to h2", "grpc 1.39.0", "grpc 1.17.0"}
+
+
+@pytest.fixture(scope="module")
+def cells() -> list[Listed]:
+    return read_listing()
+
+
+@pytest.fixture(scope="module")
+def pair(
+    cells: list[Listed], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[Listed], Path]:
+    """Two h2 cells of one group, and a run of both that was made by the models."""
+    of_h2 = [c for c in cells if c.family == "h2" and c.group == "mixed8-pull-100mbit-fair"]
+    folder = tmp_path_factory.mktemp("run") / "out"
+    write_run(folder, scenario_of(of_h2), bursts=3)
+    return of_h2, folder
+
+
+def test_every_cell_is_a_job_that_could_be_run(cells: list[Listed]) -> None:
+    names = set()
+    for cell in cells:
+        (one,) = make_plan(cell.scenario).cells
+        assert 19_900_000 < one.burst_bytes < 20_100_000
+        assert cell.scenario.repetitions >= 5
+        names.add(cell.key)
+    assert len(names) == len(cells) > 90
+
+
+def test_every_value_of_every_axis_meets_every_family_several_times(cells: list[Listed]) -> None:
+    families = {c.family.removesuffix(", fifo link") for c in cells}
+    assert families == FAMILIES
+    for axis, values in AXES.items():
+        found = Counter((c.family, getattr(c, axis)) for c in cells if c.link == "fair")
+        for family in FAMILIES:
+            assert all(found[family, value] >= 2 for value in values), (family, axis)
+    assert len({c.family for c in cells if c.link == "fifo"}) >= 4
+
+
+def test_a_group_runs_as_its_cells_do_alone(cells: list[Listed]) -> None:
+    group = [c for c in cells if c.group == cells[0].group]
+    together = make_plan(scenario_of(group)).cells
+    alone = [make_plan(c.scenario).cells[0] for c in group]
+    assert [c.messages for c in together] == [c.messages for c in alone]
+    assert [c.transport for c in together] == [c.transport for c in alone]
+    assert [c.name for c in together] == [c.name for c in alone]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("repetitions = ", "Invalid value"),
+        ('transports = ["none"]', 'transports: "none": must be one of h2-fifo'),
+        ('transports = ["h2-fifo", "h2-fifo"]', "is listed twice"),
+    ],
+)
+def test_a_wrong_list_is_one_line(tmp_path: Path, text: str, reason: str) -> None:
+    head = 'repetitions = 5\ntotal = "20MB"\n[transport.h2-fifo]\nfamily = "h2"\n[[group]]\n'
+    where = 'workload = "mixed8"\ndirection = "pull"\nrate = "50mbit"\nlink = "fair"\n'
+    path = tmp_path / "cells.toml"
+    path.write_text(head + where + text + "\n")
+    with pytest.raises(ScenarioError, match=reason):
+        read_listing(path)
+
+
+def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Path) -> None:
+    cells, path = pair
+    store = Store(path=tmp_path / "kept")
+    with ResultsFolder.open(path) as run:
+        assert not any(store.has(cell) for cell in cells)
+        assert all(store.keep(cell, run) for cell in cells)
+        predicted, measured = run.read_predictions(), run.read_trace()
+    assert all(store.has(cell) for cell in cells)
+    for cell in cells:
+        name = f"mixed8/{cell.transport}"
+        folder = store.folder(cell)
+        assert {file.name for file in folder.iterdir()} == {
+            *("scenario.toml", "trace.parquet", "grants.parquet", "run.json")
+        }
+        with ResultsFolder.open(folder) as kept:
+            assert kept.read_trace() == tuple(r for r in measured if r.cell == name)
+            record = kept.read_run()
+            assert {r.cell for r in kept.read_grants()} == {name}
+        assert record is not None
+        assert {v.cell for v in record.validity} == {name}
+        assert list(record.phases_s) == [name]
+        mine = trace_file(r for r in predicted if r.cell == name)
+        assert record.predictions_sha256 == hashlib.sha256(mine).hexdigest()
+        done = subprocess.run(
+            [sys.executable, "-m", "emu.predict", str(folder)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "These predictions are the same as the run, byte for byte." in done.stdout
+
+
+def test_an_observation_is_complete_or_absent(pair: Pair, tmp_path: Path) -> None:
+    """What a kill in the midst of writing leaves is not taken for an observation."""
+    (cell, *_), path = pair
+    store = Store(path=tmp_path)
+    partial = tmp_path / f".{cell.key}.part"
+    partial.mkdir()
+    (partial / "scenario.toml").write_text("half of i")
+    assert not store.has(cell)
+    with ResultsFolder.open(path) as run:
+        assert store.keep(cell, run)
+    assert store.has(cell)
+    assert not partial.exists()
+    # The cell is listed otherwise now: what was observed is another cell's.
+    assert not store.has(replace(cell, total="10MB"))
+
+
+def test_a_cell_that_the_run_does_not_have_is_not_kept(
+    pair: Pair, cells: list[Listed], tmp_path: Path
+) -> None:
+    store = Store(path=tmp_path)
+    other = next(c for c in cells if c.transport == "h2-round-robin")
+    with ResultsFolder.open(pair[1]) as run:
+        assert not store.keep(other, run)
+    assert not store.has(other)
+    store.note_not_run({other.key: "no interpreter", "x": "no time"})
+    store.note_not_run({"x": ""})
+    assert store.not_run() == {other.key: "no interpreter"}
+
+
+def test_scores_are_of_the_valid_bursts_and_of_the_right_model(pair: Pair, tmp_path: Path) -> None:
+    (cell, *_), path = pair
+    store = Store(path=tmp_path)
+    with ResultsFolder.open(path) as run:
+        store.keep(cell, run)
+    row = score_cell(cell, store)
+    assert (row.right, row.best) == ("two_visit", "two_visit")
+    assert (row.valid_bursts, row.invalid_bursts) == (2, 1)
+    assert row.levels.keys() == {"PREDICT", "EXPLAIN", "ORACLE"}
+    for level in ("PREDICT", "EXPLAIN"):
+        assert row.levels[level]["wire"]["max"] == 0
+        assert row.levels[level]["orders_equal"] == row.levels[level]["bursts"] == 2
+    assert row.wrong not in (None, "two_visit")
+    assert row.wrong_mean is not None
+    assert row.wrong_mean > 0.01
+    assert row.separation >= 0.05
+    assert row.missed == []
+    assert row.seconds == 3.0
+
+
+def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
+    (cell, *_), path = pair
+    store = Store(path=tmp_path)
+    with ResultsFolder.open(path) as run:
+        store.keep(cell, run)
+    with ResultsFolder.open(store.folder(cell)) as folder:
+        from emu.again import predict_again
+
+        (summary,) = predict_again(folder).summary.cells
+    right = next(m for m in summary.models if m.model == "two_visit")
+    bad = right.wire.model_copy(update={"mean": 0.004, "p99": 0.02, "max": 0.025})
+    assert TARGET.missed(right) == []
+    assert TARGET.missed(right.model_copy(update={"wire": bad})) == ["mean", "p99", "max"]
+    assert NATIVE.missed(right.model_copy(update={"wire": bad})) == []
+    late = right.wire_secondary.model_copy(update={"mean": 0.011, "max": 0.049})
+    assert TARGET.missed(right.model_copy(update={"wire_secondary": late})) == ["secondary mean"]
+
+
+def test_the_page_and_the_totals_say_what_was_not_run(
+    pair: Pair, cells: list[Listed], tmp_path: Path
+) -> None:
+    (cell, *_), path = pair
+    store = Store(path=tmp_path)
+    with ResultsFolder.open(path) as run:
+        store.keep(cell, run)
+    absent = next(c for c in cells if c.family == "grpc 1.17.0")
+    rows = [score_cell(cell, store), empty_row(absent, "Python 3.7 is missing")]
+    text = page(rows, "head")
+    assert "## h2\n" in text
+    assert "not run: Python 3.7 is missing" in text
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in lines}) == 1
+    figures = {f.name: f for f in totals(rows)}
+    assert figures["h2: cells that meet all"].met
+    assert figures["cells without an observation"].value == 1
+    assert figures["cells without an observation"].met is False
+    assert figures["cells with fewer than 5 valid bursts"].value == 1
+    assert figures["the longest cell"].value == 3.0
+
+
+def test_a_budget_that_is_used_up_runs_nothing(cells: list[Listed], tmp_path: Path) -> None:
+    said: list[str] = []
+    run_missing(cells, Store(path=tmp_path), budget_s=-1.0, say=said.append)
+    assert said == [f"the budget of -1 s is used up before {cells[0].group}"]
