@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.cells.listing import Listed
+from emu.delivered import receiver_key
+from netcosim.job import resolve_cells
 from netcosim.results.folder import (
     GRANTS,
     RUN,
@@ -54,10 +56,13 @@ class Store:
         if record is None or not measured:
             return False
         predicted = trace_file(row for row in run.read_predictions() if row.cell == name)
+        receiver = receiver_key(resolve_cells(cell.scenario)[0])
         mine = record.model_copy(
             update={
                 "phases_s": {k: v for k, v in record.phases_s.items() if k == name},
                 "models": {k: v for k, v in record.models.items() if _is_of(k, name)},
+                "peers": {k: v for k, v in record.peers.items() if _is_of(k, name)},
+                "overheads": {k: v for k, v in record.overheads.items() if k == receiver},
                 "predictions_sha256": hashlib.sha256(predicted).hexdigest(),
                 "validity": tuple(v for v in record.validity if v.cell == name),
                 "captures": {},
