@@ -171,7 +171,7 @@ def test_connections_bursts_models_and_levels_are_delivered_apart() -> None:
     burst = in_turn(0, [(500_000, 0), (400_000, 0)])
     alone = with_delivered(burst, TRUTH, frozenset({0}))
     mixed = [
-        replace(r, **change)  # type: ignore[arg-type]
+        replace(r, **change)
         for change in ({}, {"connection": 1}, {"model": "fifo"}, {"level": "ORACLE"})
         for r in burst
     ]
