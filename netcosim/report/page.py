@@ -48,6 +48,7 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
         machine=_machine(data.run),
         pictures=pictures,
         files=list(files),
+        ratios={cell.name: _ratios(cell.summary) for cell in data.cells},
     )
 
 
@@ -118,6 +119,19 @@ def _receivers(run: RunRecord | None) -> list[dict[str, Any]]:
         }
         for name, record in records.items()
     ]
+
+
+def _ratios(summary: CellSummary | None) -> list[str]:
+    """A cell's ratios in words, as far as they are known."""
+    if summary is None:
+        return []
+    found = (
+        (summary.ratios.window_to_message, "window", "the largest message"),
+        (summary.ratios.turn_to_message, "turn", "the largest message"),
+        (summary.ratios.buffer_to_message, "buffer", "the largest message"),
+        (summary.ratios.bdp_to_window, "bandwidth-delay product", "the window"),
+    )
+    return [f"{what} / {of}: {value:.2g}" for value, what, of in found if value is not None]
 
 
 def _past_scheduler(validity: Iterable[Validity]) -> dict[str, int]:

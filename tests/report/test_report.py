@@ -93,7 +93,7 @@ def test_the_page_says_what_was_found(tmp_path: Path) -> None:
         assert page.text.count(f"h2 with flow control on (window 1MiB) follows {model}:") == 2
         assert case.cell in page.text
     assert page.of_class("banner") == 0
-    assert "errors at level PREDICT" in page.text
+    assert "errors by model and level" in page.text
     assert "steal 7.3% > 1.0%" in page.text  # the invalid burst and its reason
     assert "broken by 1 of 4 bursts" in page.text
     assert "server1 to worker1" in page.text and "93.7" in page.text  # the link as measured
@@ -113,7 +113,27 @@ def test_the_best_model_of_each_cell_is_marked_once_a_table(tmp_path: Path) -> N
     write_folder(tmp_path / "run", (SMALL,))
     page = report(tmp_path / "run")
     tables = sum(a.get("class") == "errors" for tag, a in page.tags if tag == "table")
-    assert page.of_class("best") == tables == 3
+    assert page.of_class("best") == tables == 4
+
+
+def test_the_page_names_levels_and_what_is_not_counted(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        summary = folder.read_summary()
+        assert summary is not None
+        (cell,) = summary.cells
+        ratios = cell.ratios.model_copy(update={"window_to_message": 0.26, "bdp_to_window": None})
+        oracle = cell.models[0].model_copy(update={"level": "ORACLE"})
+        changes = {"counted": False, "ratios": ratios, "models": (*cell.models, oracle)}
+        folder.write_summary(
+            summary.model_copy(update={"cells": (cell.model_copy(update=changes),)})
+        )
+    page = report(tmp_path / "run")
+    assert "window / the largest message: 0.26" in page.text
+    assert "bandwidth-delay product / the window" not in page.text
+    assert "the window stalled no stream: not counted" in page.text
+    assert page.text.count("two_visit (ORACLE)") == 4
+    assert page.of_class("best") == 4
 
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
