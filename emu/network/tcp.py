@@ -54,6 +54,8 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         "net/ipv4/tcp_rmem": f"{_LEAST_BYTES} {receive_start} {receive_limit}",
         # What one connection learnt must not steer the next one.
         "net/ipv4/tcp_no_metrics_save": "1",
+        # Nor must the pause between two bursts, which is ours, start one of them slowly again.
+        "net/ipv4/tcp_slow_start_after_idle": "0",
         # A full segment is 1448 bytes, an acknowledgement 52, only with timestamps.
         "net/ipv4/tcp_timestamps": "1",
     }
