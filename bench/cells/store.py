@@ -24,7 +24,7 @@ from netcosim.results.folder import (
     trace_file,
 )
 from netcosim.results.records import to_json
-from netcosim.scenario import dump_scenario
+from netcosim.scenario import dump_scenario, read_scenario
 
 OBSERVATIONS: Final = Path(__file__).parent.parent / "fidelity" / "observations"
 _NOT_RUN: Final = "not-run.json"
@@ -42,11 +42,9 @@ class Store:
 
     def has(self, cell: Listed) -> bool:
         """Whether the cell was observed as it is listed now."""
-        try:
-            text = (self.folder(cell) / SCENARIO).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return False
-        return text == dump_scenario(cell.scenario)
+        path = self.folder(cell) / SCENARIO
+        # As a job, not as text: fields that came later have their defaults in both.
+        return path.exists() and read_scenario(path) == cell.scenario
 
     def keep(self, cell: Listed, run: ResultsFolder) -> bool:
         """Take a cell's rows out of a run's folder; False if the run has none of it."""
