@@ -65,7 +65,10 @@ class Frames:
 
     def of(self, *kinds: int) -> Ints:
         """Places of the frames of these types."""
-        return np.flatnonzero(np.isin(self.kind, kinds))
+        wanted = self.kind == kinds[0]
+        for kind in kinds[1:]:
+            wanted |= self.kind == kind
+        return np.flatnonzero(wanted)
 
     def whole(self) -> Mask:
         """Which frames were captured to their end."""

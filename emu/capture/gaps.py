@@ -108,18 +108,18 @@ class _Sender:
             frames.stream[data].tolist(), frames.length[data].tolist(), strict=True
         ):
             self._left[stream] = self._left.get(stream, 0) + size
-        self._credit: dict[int, int] = {}
+        self._own: dict[int, int] = {}  # a stream's credit, less the initial window
         self._initial = self._connection = window
         self._pending: dict[int, None] = {}  # in the order of opening
 
     def take(self, what: int, subject: int, amount: int) -> None:
         if what == _OPEN:
-            self._credit.setdefault(subject, self._initial)
+            self._own.setdefault(subject, 0)
             if self._left.get(subject):
                 self._pending[subject] = None
         elif what == _SEND:
             self._connection -= amount
-            self._credit[subject] = self._credit.get(subject, self._initial) - amount
+            self._own[subject] = self._own.get(subject, 0) - amount
             self._left[subject] -= amount
             if not self._left[subject]:
                 self._pending.pop(subject, None)
@@ -127,9 +127,8 @@ class _Sender:
             self._connection += amount
         elif subject == ALL_STREAMS:
             self._initial += amount
-            self._credit = {stream: left + amount for stream, left in self._credit.items()}
         else:
-            self._credit[subject] = self._credit.get(subject, self._initial) + amount
+            self._own[subject] = self._own.get(subject, 0) + amount
 
     def state(
         self, *, whole_frame: bool, now_ns: int
@@ -140,7 +139,9 @@ class _Sender:
             cause = None
         elif whole_frame and self._connection <= 0:
             cause = Cause.CONNECTION_CREDIT
-        elif whole_frame and all(self._credit[stream] <= 0 for stream in self._pending):
+        elif whole_frame and all(
+            self._initial + self._own[stream] <= 0 for stream in self._pending
+        ):
             cause = Cause.STREAM_CREDIT
         return cause, now_ns, now_ns, tuple(self._pending)
 

@@ -1,5 +1,6 @@
 """pcapng, read by scapy and rewritten as classic pcap for the fast reader."""
 
+import logging
 import struct
 import tempfile
 from pathlib import Path
@@ -17,6 +18,10 @@ _DAMAGE = (
     Scapy_Exception, EOFError, struct.error, ValueError, LookupError, TypeError, ArithmeticError,
     MemoryError,
 )  # fmt: skip
+
+
+# What it would warn of is told in `problems`.
+logging.getLogger("scapy").setLevel(logging.ERROR)
 
 
 def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:

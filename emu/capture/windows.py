@@ -53,26 +53,17 @@ NO_CREDIT: Final = CreditHistory(
 """Of a connection whose beginning, and so its windows, are not known."""
 
 
+MOST_MOVED: Final = 1_000_000
+"""Rows of the history that SETTINGS may cause: each moves every open stream's window."""
+
+
 @dataclass(slots=True)
 class _Account:
-    """One stream's credit: what it may have sent in all, what it sent, what it was told when."""
+    """One stream's credit less the initial window: what it got, what it sent, what it had when."""
 
     granted: int
     sent: int
     levels: list[tuple[int, int]]  # time of a grant, granted in all from then on
-
-    def grant(self, amount: int, now_ns: int) -> None:
-        self.granted += amount
-        self.levels.append((now_ns, self.granted))
-
-    def exhausted(self, known_ns: int) -> bool:
-        """Whether exactly all was sent that had been granted at some time since `known_ns`."""
-        for since, level in reversed(self.levels):
-            if level == self.sent:
-                return True
-            if since < known_ns:
-                return False
-        return False
 
 
 def read_grants(frames: Frames, control: Control, tail_record: Ints, time_ns: Ints) -> Grants:
@@ -82,10 +73,11 @@ def read_grants(frames: Frames, control: Control, tail_record: Ints, time_ns: In
         for place, amount in zip(control.updates.tolist(), control.increments.tolist(), strict=True)
     ]
     initial = DEFAULT_WINDOW
-    for setting in control.settings:
-        if setting.number == INITIAL_WINDOW_SIZE:
-            rows.append((setting.frame, ALL_STREAMS, setting.value - initial))
-            initial = setting.value
+    # Of several values in one frame the last one counts: nothing happens between.
+    announced = {s.frame: s.value for s in control.settings if s.number == INITIAL_WINDOW_SIZE}
+    for frame, value in announced.items():
+        rows.append((frame, ALL_STREAMS, value - initial))
+        initial = value
     place, stream, amount = ints(sorted(rows)).reshape(-1, 3).T
     record = tail_record[place]
     return Grants(record=record, time_ns=time_ns[record], stream=stream, amount=amount)
@@ -143,16 +135,18 @@ class _Ledger:
     def __init__(self, known_after_ns: int) -> None:
         self._known_after_ns = known_after_ns
         self._initial = DEFAULT_WINDOW
+        self._initials: list[tuple[int, int]] = [(0, DEFAULT_WINDOW)]
         self._accounts: dict[int, _Account] = {}
         self._closed: set[int] = set()
         self._connection = DEFAULT_WINDOW
         self._shrunk = False
+        self._moved = 0
         self.rows: list[tuple[int, int, int, int]] = []
         self.problem = ""
 
     def open(self, stream: int, now_ns: int) -> None:
         if stream not in self._accounts and stream not in self._closed:
-            self._accounts[stream] = _Account(self._initial, 0, [(now_ns, self._initial)])
+            self._accounts[stream] = _Account(0, 0, [(now_ns, 0)])
             self._note(stream, now_ns)
 
     def close(self, stream: int) -> None:
@@ -163,33 +157,53 @@ class _Ledger:
         if stream == CONNECTION:
             self._connection += amount
             self._note(stream, now_ns)
-            return
-        if stream == ALL_STREAMS:
+        elif stream == ALL_STREAMS:
             self._initial += amount
+            self._initials.append((now_ns, self._initial))
             self._shrunk |= amount < 0 and bool(self._accounts)
-        elif stream in self._closed:
-            return
-        else:
+            self._moved += len(self._accounts)
+            if self._moved <= MOST_MOVED:
+                for each in self._accounts:
+                    self._note(each, now_ns)
+        elif stream not in self._closed:
             self.open(stream, now_ns)  # the receiver may grant before the sender's first frame
-        for each in self._accounts if stream == ALL_STREAMS else (stream,):
-            self._accounts[each].grant(amount, now_ns)
-            self._note(each, now_ns)
+            account = self._accounts[stream]
+            account.granted += amount
+            account.levels.append((now_ns, account.granted))
+            self._note(stream, now_ns)
 
     def send(self, stream: int, amount: int, now_ns: int) -> bool:
         account = self._accounts[stream]
         account.sent += amount
         self._connection -= amount
         self._note(stream, now_ns)
-        left = min(account.granted - account.sent, self._connection)
+        left = min(self._left(account), self._connection)
         if left < 0 and not self._shrunk and not self.problem:
             self.problem = f"stream {stream} sent {-left} bytes more than was granted"
-        return account.exhausted(now_ns - self._known_after_ns)
+        return self._exhausted(account, now_ns - self._known_after_ns)
+
+    def _left(self, account: _Account) -> int:
+        return self._initial + account.granted - account.sent
+
+    def _exhausted(self, account: _Account, known_ns: int) -> bool:
+        """Whether exactly all was sent that had been granted at some time since `known_ns`."""
+        own, initials = len(account.levels) - 1, len(self._initials) - 1
+        while True:
+            since, granted = account.levels[own]
+            moved, initial = self._initials[initials]
+            if granted + initial == account.sent:
+                return True
+            if max(since, moved) < known_ns:
+                return False
+            if moved > since:
+                initials -= 1
+            elif own:
+                own -= 1
+            else:
+                return False  # that was when the stream was opened
 
     def _note(self, stream: int, now_ns: int) -> None:
-        left = self._connection
-        if stream != CONNECTION:
-            account = self._accounts[stream]
-            left = account.granted - account.sent
+        left = self._connection if stream == CONNECTION else self._left(self._accounts[stream])
         self.rows.append((now_ns, stream, left, self._connection))
 
 

@@ -177,7 +177,7 @@ def _name(end: tuple[str, int]) -> str:
 def _side(side: DirectionReport, zero_ns: int) -> SideRecord:
     return SideRecord(
         settings=tuple(
-            SettingRecord(
+            SettingRecord.model_construct(
                 time_ns=each.time_ns - zero_ns,
                 number=each.number,
                 name=SETTING_NAMES.get(each.number, str(each.number)),

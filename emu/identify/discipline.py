@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from emu.capture.windows import CreditHistory
+from emu.capture.windows import ALL_STREAMS, CreditHistory
 from emu.identify.bursts import Burst, Served, merge_runs
 from emu.identify.candidates import Candidate, candidates
 from emu.identify.distance import Distance, distance
@@ -25,6 +25,7 @@ MARGIN: Final = 0.01
 
 MOST_FRAMES: Final = 3000
 MOST_BURSTS: Final = 6
+MOST_MOVES: Final = 5000
 AHEAD_BYTES: Final = (0, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152)
 
 
@@ -53,7 +54,7 @@ class _Fit:
 def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
     """Say which discipline served the bursts, or why that can't be told from them."""
     read = [(each, read_turns(each.burst, each.credit)) for each in evidence]
-    met = [(each, turns) for each, turns in read if turns.contested]
+    met = [(each, turns) for each, turns in read if turns.contested and not _is_flood(each.burst)]
     turns = reduce(add, (turns for _, turns in read), Turns())
     if not met:
         return _nothing("no two streams were unfinished at the same time", turns)
@@ -63,6 +64,12 @@ def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
     most_ahead = _most_ahead(evidence)
     fits = [_fit_all(each, burst_turns, frames, most_ahead) for each, burst_turns in met]
     return _rank(fits, turns, guessed=not any(each.priorities for each, _ in met))
+
+
+def _is_flood(burst: Burst) -> bool:
+    """Whether SETTINGS move so many windows that a replay would take for ever."""
+    moves = sum(grant.stream == ALL_STREAMS for grant in burst.grants)
+    return moves * len(burst.streams) > MOST_MOVES
 
 
 def _most_ahead(evidence: Sequence[Evidence]) -> int:

@@ -39,28 +39,39 @@ def distance(one: Sequence[Run], other: Sequence[Run], upto_bytes: int) -> Dista
     """Compare two orders of service over their first `upto_bytes`."""
     grid = np.linspace(0, upto_bytes, GRID + 1)
     numbers = sorted({stream for stream, _ in (*one, *other)})
-    ours, theirs = (_curves(runs, numbers, grid) for runs in (one, other))
+    ours, theirs = (_curves(runs, numbers, grid, upto_bytes) for runs in (one, other))
     misplaced = np.abs(ours - theirs).sum(axis=0).mean() / 2 / upto_bytes
     return Distance(
         misplaced=float(misplaced), turns=_turn_octaves(unfinished(one), unfinished(other))
     )
 
 
-def _curves(runs: Sequence[Run], numbers: Sequence[int], grid: _Floats) -> _Floats:
+def _curves(runs: Sequence[Run], numbers: Sequence[int], grid: _Floats, upto_bytes: int) -> _Floats:
     """Bytes of each stream (rows) that were served up to each position (columns)."""
-    row = {number: index for index, number in enumerate(numbers)}
     streams, sizes = ints(list(runs)).reshape(-1, 2).T
     ends = np.cumsum(sizes)
-    curves = np.zeros((len(numbers), grid.size))
-    for number in numbers:
-        mine = np.flatnonzero(streams == number)
-        if not mine.size:
-            continue
-        # Flat outside the stream's visits, one byte a byte inside.
-        place = np.stack([ends[mine] - sizes[mine], ends[mine]], axis=1).ravel()
-        level = np.cumsum(np.stack([np.zeros_like(mine), sizes[mine]], axis=1).ravel())
-        curves[row[number]] = np.interp(grid, place, level, left=0)
-    return curves
+    order = np.argsort(streams, kind="stable")
+    row = np.searchsorted(numbers, streams[order])
+    size, end = sizes[order], ends[order]
+    served = np.cumsum(size)
+    served -= np.concatenate([[0], served])[np.searchsorted(row, row)]
+    # All streams on one axis, each on a stretch of its own that begins at zero and ends flat.
+    stretch = upto_bytes + max(0, int(ends[-1] if ends.size else 0) - upto_bytes) + 10
+    every = np.arange(len(numbers))
+    totals = np.bincount(row, weights=size, minlength=every.size)
+    place = np.concatenate(
+        [
+            every * stretch - 1,
+            row * stretch + end - size,
+            row * stretch + end,
+            every * stretch + stretch - 2,
+        ]
+    )
+    level = np.concatenate([np.zeros(every.size), served - size, served, totals])
+    along = np.argsort(place, kind="stable")
+    points = (every[:, None] * stretch + grid[None, :]).ravel()
+    curves: _Floats = np.interp(points, place[along], level[along])
+    return curves.reshape(every.size, grid.size)
 
 
 def unfinished(runs: Sequence[Run]) -> Ints:

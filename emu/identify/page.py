@@ -15,6 +15,8 @@ from emu.identify.analysis import (
     SideRecord,
     StreamRecord,
 )
+from emu.identify.run import Identification
+from emu.identify.verdicts import DisciplineVerdict
 from netcosim.results.failure import one_line
 
 MOST_SETTINGS = 8
@@ -33,6 +35,40 @@ def print_analysis(
     for number, connection in enumerate(analysis.connections, 1):
         console.print()
         _connection(connection, console, number, most_streams, most_turns)
+
+
+def print_identification(found: Identification, console: Console) -> None:
+    """Print the table of evidence, and the statement last."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("cell", "shows", "verdict and evidence"):
+        table.add_column(heading, overflow="fold")
+    for cell in found.cells:
+        lines = "\n".join([cell.verdict, *(f"- {line}" for line in cell.evidence)])
+        table.add_row(cell.cell, cell.shows, Text(lines))
+    console.print(table)
+    for title, verdict in (("discipline", found.discipline), ("credit rule", found.credit)):
+        console.print(_text(f"{title}, all cells: {verdict.statement}"), soft_wrap=True)
+    console.print(_ranking(found.discipline))
+    for missing in found.missing:
+        console.print(_text(f"not run: {missing}", "yellow"))
+    console.print(_text(found.statement, "bold"), soft_wrap=True)
+
+
+def _ranking(verdict: DisciplineVerdict) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("discipline replayed")
+    for heading in ("bytes out of place", "turns off, octaves", "score"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for each in verdict.candidates:
+        table.add_row(
+            each.name,
+            f"{100 * each.misplaced:.2f} %",
+            f"{each.turns:.2f}",
+            f"{each.score:.4f}",
+            "excluded" if each.excluded else "",
+        )
+    return table
 
 
 def _connection(

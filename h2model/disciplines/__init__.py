@@ -7,6 +7,7 @@ functions `start`, `enqueued`, `credited`, `select`, `sent`, `cancelled` over `h
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 from typing import Protocol, cast
 
 from h2model.state import State
@@ -31,6 +32,7 @@ class Discipline(Protocol):
     def cancelled(s: State, i: int, now: int) -> None: ...
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The names of all disciplines, sorted."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
