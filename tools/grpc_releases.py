@@ -53,7 +53,8 @@ grpc.channel_ready_future(channel).result(timeout=20)
 channel.close()
 server.stop(None)
 """
-_SMOKE_S = 60
+_STEP_S = 600
+_STAGING = ".building-"
 
 
 class BuildError(Exception):
@@ -119,7 +120,7 @@ def build(folder: Path, release: str, python: Interpreter, locked: Locked | None
     BuildError
         There is no wheel for it, or what was installed does not work.
     """
-    staging = Path(tempfile.mkdtemp(prefix=f".building-{release}-", dir=folder))
+    staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
     try:
         environment = staging / "environment"
         _run([python.executable, "-I", "-m", "venv", "--without-pip", str(environment)], staging)
@@ -169,13 +170,13 @@ def _run(command: Sequence[str], scratch: Path) -> None:
             text=True,
             errors="replace",
             check=False,
-            timeout=_SMOKE_S * 10,
+            timeout=_STEP_S,
             env=environ | {"TMPDIR": str(scratch)},
         )
     except OSError as problem:
         raise BuildError(f"{command[0]}: {problem.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise BuildError(f"{command[0]} did not end within {_SMOKE_S * 10} s") from None
+        raise BuildError(f"{command[0]} did not end within {_STEP_S} s") from None
     if done.returncode:
         raise BuildError(_said(done.stderr) or f"{command[0]} ended with {done.returncode}")
 
@@ -220,10 +221,12 @@ def provide(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder; who waited finds the work done."""
+    """Hold the folder, without what a killed build left; who waited finds the work done."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        for left in folder.glob(f"{_STAGING}*"):
+            shutil.rmtree(left, ignore_errors=True)
         yield
 
 
@@ -289,4 +292,7 @@ def _have(folder: Path, release: str, locked: Locked | None, pythons: Sequence[I
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -185,19 +185,42 @@ setup_python() {
   ) 9<"$folder"
 }
 
-# sudo, which runs are started through; a kernel with netem, to be booted where the machine's own
-# has none. Ubuntu's has it.
-test_packages() {
-  echo sudo
-  case "$(source /etc/os-release && echo "$ID") $(dpkg --print-architecture)" in
-    "debian amd64") echo user-mode-linux ;;
-  esac
+# --- what only tests need ------------------------------------------------------------------
+
+own_netem() {
+  as_root sh -c 'unshare --net tc qdisc add dev lo root netem delay 1ms 2>/dev/null'
+}
+
+# What boots a kernel with netem where the machine's own has none: user-mode Linux, or qemu where
+# there is no package of it or it can't run (tests/netem/usermode.py says why).
+guest_package() {  # guest_package CPUINFO OS_RELEASE ARCHITECTURE
+  local distribution
+  distribution=$(source "$2" && echo "$ID")
+  if [[ $3 != amd64 ]]; then return; fi
+  if [[ $distribution == debian ]] && ! grep -qE '^flags\b.*\bamx_tile\b' "$1"; then
+    echo user-mode-linux
+  else
+    echo qemu-system-x86
+  fi
+}
+
+setup_guest() {
+  local package kernel=$root/.guest-kernel
+  [[ -d $root/tests/netem ]] || return 0
+  ! own_netem || return 0
+  package=$(guest_package /proc/cpuinfo /etc/os-release "$(dpkg --print-architecture)")
+  [[ -n $package ]] || return 0
+  ensure_packages "$package"
+  [[ $package == qemu-system-x86 && ! -f $kernel/version ]] || return 0
+  note "unpacking a kernel for tests/netem in $kernel (70 MB are fetched)"
+  quietly apt update || refuse 3 "apt-get update failed"
+  quietly as_root "$BASH" "$root/tools/guest_kernel.sh" "$kernel" ||
+    refuse 3 "no kernel could be unpacked in $kernel"
 }
 
 setup_tests() {
-  local more
-  mapfile -t more < <(test_packages)
-  ensure_packages "${packages[@]}" "${more[@]}"
+  ensure_packages "${packages[@]}" sudo  # runs are started through it
+  setup_guest
   setup_python
 }
 
