@@ -25,6 +25,7 @@ from emu.remote.steering import (
 UNLIMITED_BYTES = 2**31 - 1 - 2**20
 SAMPLE_S = 0.002
 CONNECT_TIMEOUT_S = 15
+LOOK_S = 0.02
 PAGE_BYTES = 4096
 MOST_TOUCHED_BYTES = 2**28
 
@@ -65,12 +66,18 @@ def check_release(wanted: str | None) -> None:
 
 def announce_connected(port: int) -> None:
     """Emit `connected` with the options of this process's own socket, if it can be found."""
+    if not seen_connected(port):
+        emit("connected", tcp=None, release=version())
+
+
+def seen_connected(port: int) -> bool:
+    """Emit `connected` once the connection's socket is there; gRPC itself doesn't tell."""
     sock = own_connection(port)
-    options = None
-    if sock is not None:
-        with sock:
-            options = read_back(sock)
-    emit("connected", tcp=options, release=version())
+    if sock is None:
+        return False
+    with sock:
+        emit("connected", tcp=read_back(sock), release=version())
+    return True
 
 
 def arm(command: dict[str, Any], log: BurstLog | None) -> BurstLog:

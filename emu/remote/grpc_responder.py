@@ -10,17 +10,9 @@ import threading
 import time
 from typing import Any
 
-import grpc
-
-from emu.remote.grpc_common import Sampler, announce_connected, arm, channel_options
-from emu.remote.steering import (
-    BurstLog,
-    EndpointFailureError,
-    emit,
-    give_up,
-    own_connection,
-    parse_path,
-)
+from emu.remote.grpc_answers import Answers, Service, bind
+from emu.remote.grpc_common import LOOK_S, channel_options, seen_connected
+from emu.remote.steering import BurstLog, EndpointFailureError, emit, give_up
 
 try:
     from grpc import aio
@@ -28,8 +20,6 @@ try:
     HAS_ASYNCIO = True
 except ImportError:  # before grpcio 1.32
     HAS_ASYNCIO = False
-
-LOOK_S = 0.02
 
 
 def serve_asyncio(config: dict[str, Any], commands: queue.Queue[dict[str, Any]]) -> None:
@@ -40,50 +30,25 @@ def serve_asyncio(config: dict[str, Any], commands: queue.Queue[dict[str, Any]])
     loop.run_until_complete(_Responder(config).run(commands))
 
 
-class _Service(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
-    """Finds the tensor that a path names."""
-
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
-
-    def service(self, handler_call_details: Any) -> Any:
-        """Give the handler of one call."""
-        try:
-            burst, index = parse_path(handler_call_details.method)
-        except EndpointFailureError as problem:
-            give_up(problem)
-
-        async def answer(request: bytes, context: Any) -> bytes:
-            # A function of its own: some releases see no coroutine in a partial.
-            answered: bytes = await self._answer(burst, index, request)
-            return answered
-
-        return grpc.unary_unary_rpc_method_handler(answer)
-
-
 class _Responder:
     def __init__(self, config: dict[str, Any]) -> None:
         self._config = config
-        self._mode = config["mode"]
-        self._port = config["port"]
-        self._log: BurstLog | None = None
-        self._sampler: Sampler | None = None
-        self._bodies: dict[int, bytes] = {}
+        self._answers = Answers(config)
         self._ready: dict[int, asyncio.Future[None]] = {}
-        self._open: set[int] = set()
         self._releaser: asyncio.Task[None] | None = None
 
     async def run(self, commands: queue.Queue[dict[str, Any]]) -> None:
         server = aio.server(options=channel_options(self._config["settings"]))
-        server.add_generic_rpc_handlers((_Service(self._answer),))
-        await _listen(server, self._config)
+        server.add_generic_rpc_handlers((Service(self._answerer),))
+        bind(server, self._config)
+        await server.start()
         emit("listening")
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         threading.Thread(
             target=_forward, args=(commands, loop, functools.partial(self._obey, stop)), daemon=True
         ).start()
-        connected = asyncio.ensure_future(_wait_for_peer(self._port))
+        connected = asyncio.ensure_future(_wait_for_peer(self._config["port"]))
         await stop.wait()
         connected.cancel()
         await server.stop(None)
@@ -93,16 +58,11 @@ class _Responder:
             stop.set()
             return
         try:
-            log = arm(command, self._log)
+            log = self._answers.begin(command)
         except EndpointFailureError as problem:
             give_up(problem)
-        self._log = log
-        self._open = set(log.by_index)
-        loop = asyncio.get_running_loop()
-        if self._mode != "push":
-            self._bodies = {s["size_bytes"]: bytes(s["size_bytes"]) for s in log.streams}
-            self._sampler = Sampler(self._port, log)
-        if self._mode == "pull-back":
+        if self._answers.mode == "pull-back":
+            loop = asyncio.get_running_loop()
             self._ready = {index: loop.create_future() for index in log.by_index}
             self._releaser = asyncio.ensure_future(self._release(log))
         emit("armed", burst=log.number)
@@ -121,60 +81,34 @@ class _Responder:
             await asyncio.sleep(0)
             self._ready[item["index"]].set_result(None)
 
+    def _answerer(self, burst: int, index: int) -> Any:
+        # A function of its own: some releases see no coroutine in a partial.
+        async def answer(request: bytes, context: Any) -> bytes:
+            return await self._answer(burst, index, request)
+
+        return answer
+
     async def _answer(self, burst: int, index: int, request: bytes) -> bytes:
         arrived_ns = time.time_ns()
-        log = self._log
-        if log is None:
-            give_up("a request came before any burst was announced")
-        try:
-            item = log.stream(burst, index)
-        except EndpointFailureError as problem:
-            give_up(problem)
+        log = self._answers.asked(burst, index)
         # The call's own task: its end is the call's, and not every release tells of that otherwise.
         call: Any = asyncio.current_task()
         call.add_done_callback(functools.partial(self._finished, index))
-        if self._mode == "push":
-            if len(request) != item["size_bytes"]:
-                give_up(f"tensor {index} has {len(request)} bytes instead of {item['size_bytes']}")
-            log.mark(index, "delivered_ns", arrived_ns)
-            return b""
-        if self._mode == "pull-back":
+        if self._answers.mode == "push":
+            return self._answers.take(log, index, request, arrived_ns)
+        if self._answers.mode == "pull-back":
             await self._ready[index]
-        log.mark(index, "handed_ns", time.time_ns())
-        return self._bodies[item["size_bytes"]]
+        return self._answers.give(log, index)
 
     def _finished(self, index: int, call: Any) -> None:
         """Count a call that is over: sent, or lost with its connection."""
         if call.cancelled():
             give_up(f"connection lost: the call for tensor {index} was cancelled")
-        self._open.discard(index)
-        if not self._open and self._log is not None:
-            if self._sampler is not None:
-                self._sampler.stop()
-            self._log.report()
-            self._log = None
-            self._bodies = {}
-
-
-async def _listen(server: Any, config: dict[str, Any]) -> None:
-    address = f"{config['address']}:{config['port']}"
-    try:
-        bound = server.add_insecure_port(address)
-    except RuntimeError:
-        bound = 0
-    if not bound:
-        raise EndpointFailureError(f"can't listen on {address}")
-    await server.start()
+        self._answers.over(index)
 
 
 async def _wait_for_peer(port: int) -> None:
-    """Announce the connection once its socket is there; gRPC itself doesn't tell."""
-    while True:
-        sock = own_connection(port)
-        if sock is not None:
-            sock.close()
-            announce_connected(port)
-            return
+    while not seen_connected(port):
         await asyncio.sleep(LOOK_S)
 
 

@@ -1,0 +1,97 @@
+"""What both gRPC servers share: the burst they answer, the service's paths, the listening port."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import grpc
+
+from emu.remote.grpc_common import Sampler, arm
+from emu.remote.steering import BurstLog, EndpointFailureError, give_up, parse_path
+
+
+class Answers:
+    """The burst under way; its calls may come and end in any thread."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.mode: str = config["mode"]
+        self._port: int = config["port"]
+        self._lock = threading.Lock()
+        self._log: BurstLog | None = None
+        self._sampler: Sampler | None = None
+        self._bodies: dict[int, bytes] = {}
+        self._open: set[int] = set()
+
+    def begin(self, command: dict[str, Any]) -> BurstLog:
+        """Prepare the burst that the emulator announces; its log."""
+        log = arm(command, self._log)
+        self._open = set(log.by_index)
+        if self.mode != "push":
+            self._bodies = {s["size_bytes"]: bytes(s["size_bytes"]) for s in log.streams}
+            self._sampler = Sampler(self._port, log)
+        self._log = log
+        return log
+
+    def asked(self, burst: int, index: int) -> BurstLog:
+        """Find the burst of a call that has come."""
+        if self._log is None:
+            give_up("a request came before any burst was announced")
+        try:
+            self._log.stream(burst, index)
+        except EndpointFailureError as problem:
+            give_up(problem)
+        return self._log
+
+    def take(self, log: BurstLog, index: int, request: bytes, arrived_ns: int) -> bytes:
+        """Note a tensor that was pushed here; its empty answer."""
+        expected: int = log.by_index[index]["size_bytes"]
+        if len(request) != expected:
+            give_up(f"tensor {index} has {len(request)} bytes instead of {expected}")
+        log.mark(index, "delivered_ns", arrived_ns)
+        return b""
+
+    def give(self, log: BurstLog, index: int) -> bytes:
+        """Hand a tensor over to gRPC."""
+        log.mark(index, "handed_ns", time.time_ns())
+        return self._bodies[log.by_index[index]["size_bytes"]]
+
+    def over(self, index: int) -> None:
+        """Count a call that has ended; report the burst after its last."""
+        with self._lock:
+            self._open.discard(index)
+            log = self._log
+            if self._open or log is None:
+                return
+            self._log = None
+        self._bodies = {}
+        if self._sampler is not None:
+            self._sampler.stop()
+        log.report()
+
+
+class Service(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
+    """Answers any tensor's path; `answerer` makes the function for one burst and index."""
+
+    def __init__(self, answerer: Any) -> None:
+        self._answerer = answerer
+
+    def service(self, handler_call_details: Any) -> Any:
+        """Give the handler of one call."""
+        try:
+            burst, index = parse_path(handler_call_details.method)
+        except EndpointFailureError as problem:
+            give_up(problem)
+        return grpc.unary_unary_rpc_method_handler(self._answerer(burst, index))
+
+
+def bind(server: Any, config: dict[str, Any]) -> None:
+    """Take the responder's address, before the server is started."""
+    address = f"{config['address']}:{config['port']}"
+    try:
+        bound = server.add_insecure_port(address)
+    except RuntimeError:
+        bound = 0
+    if not bound:
+        raise EndpointFailureError(f"can't listen on {address}")
