@@ -12,9 +12,11 @@ from h2model.overhead import Arrival, Linear, Overhead, Span, delivered_ends_ns
 from netcosim.job import Cell
 from netcosim.trace import StreamRow
 
+_LINES = ("first", "later", "handover_first", "handover_later")
+
 
 def receiver_key(cell: Cell) -> str:
-    """What tells receivers apart: implementation, release, its part, whose framing it reads.
+    """What tells receivers apart: implementation, release, its part, who sends to it.
 
     Its windows do not: they decide when bytes come, not what is done with them.
     """
@@ -22,7 +24,9 @@ def receiver_key(cell: Cell) -> str:
     which = spec.receiver_script or spec.receiver_release
     receiver = f"{spec.receiver} {which}" if which else spec.receiver
     frames = f", frames of {spec.frame_size}" if spec.frame_size else ""
-    return f"{receiver}, {cell.workload.direction} from {spec.sender}{frames}"
+    whose = spec.sender_script or spec.sender_release
+    sender = f"{spec.sender} {whose}" if whose else spec.sender
+    return f"{receiver}, {cell.workload.direction} from {sender}{frames}"
 
 
 def distinct_receivers(cells: Iterable[Cell]) -> dict[str, Cell]:
@@ -42,9 +46,8 @@ def overhead_of(record: Mapping[str, Any]) -> Overhead:
         It is not one.
     """
     fields = record["overhead"]
-    return Overhead(
-        first=Linear(**fields["first"]), later=Linear(**fields["later"]), stretch=fields["stretch"]
-    )
+    lines = {name: Linear(**fields[name]) for name in _LINES if name in fields}
+    return Overhead(**lines, stretch=fields["stretch"])
 
 
 def with_delivered(

@@ -9,6 +9,7 @@ from typing import Final
 
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import Grant, LinkModel
+from h2model.overhead import Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.results.grants import INITIAL_WINDOW, WINDOW_UPDATE, GrantRow
@@ -79,12 +80,14 @@ class KnownRound:
 class KnownCell:
     """A cell with all its rounds; every round began with new connections.
 
-    `shares` says how its connections, by position, share the links.
+    `shares` says how its connections, by position, share the links; `overhead` what its ends add,
+    as calibrated before the cells, if it was.
     """
 
     cell: Cell
     rounds: tuple[KnownRound, ...]
     shares: Shares
+    overhead: Overhead | None = None
 
 
 def known_cell(
@@ -96,6 +99,7 @@ def known_cell(
     shares: Shares,
     measured: Sequence[StreamRow],
     grants: Sequence[GrantRow],
+    overhead: Overhead | None = None,
 ) -> KnownCell:
     """Collect what models may know of a cell.
 
@@ -111,6 +115,8 @@ def known_cell(
         How the connections share the links.
     measured, grants
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
+    overhead
+        What the cell's ends add.
     """
     rows: dict[tuple[int, int], list[StreamRow]] = {}
     for row in measured:
@@ -124,6 +130,7 @@ def known_cell(
     return KnownCell(
         cell=cell,
         shares=shares,
+        overhead=overhead,
         rounds=tuple(
             KnownRound(
                 connections=tuple(

@@ -120,7 +120,11 @@ def calibrate(
     finally:
         for capture in done.captures.values():
             capture.unlink(missing_ok=True)
-    return evaluate(bursts, steal=max(facts.steal for facts in done.facts.values()))
+    return evaluate(
+        bursts,
+        steal=max(facts.steal for facts in done.facts.values()),
+        one_way_ns=round_trip_ns(path) // 2,
+    )
 
 
 def calibration_messages(
@@ -156,8 +160,19 @@ def calibration_messages(
     return tuple(messages)
 
 
-def evaluate(bursts: Sequence[Sequence[StreamRow]], steal: float = 0.0) -> Calibration:
+def evaluate(
+    bursts: Sequence[Sequence[StreamRow]], steal: float = 0.0, one_way_ns: int = 0
+) -> Calibration:
     """Fit a receiver's overhead to the rows of its calibration's bursts, the first one first.
+
+    Parameters
+    ----------
+    bursts
+        The rows of each burst.
+    steal
+        The processors' time that the hypervisor took.
+    one_way_ns
+        What a byte takes on an idle path: no part of the hand-over.
 
     Raises
     ------
@@ -179,7 +194,13 @@ def evaluate(bursts: Sequence[Sequence[StreamRow]], steal: float = 0.0) -> Calib
         )
     ]
     return Calibration(
-        overhead=Overhead(first=lines[0], later=lines[-1], stretch=stretch),
+        overhead=Overhead(
+            first=lines[0],
+            later=lines[-1],
+            stretch=stretch,
+            handover_first=_handover_line(bursts[0], one_way_ns),
+            handover_later=_handover_line(bursts[-1], one_way_ns),
+        ),
         samples=tuple(
             Sample(
                 burst=row.burst,
@@ -250,7 +271,27 @@ def _line(rows: Sequence[StreamRow], alone: Sequence[bool]) -> Linear:
         [row.size_bytes for row in chosen],
         [max(0, _delivered(row) - row.wire_end_ns) for row in chosen],
     )
-    # Rounded as a file keeps it, so that a later recomputation has the same numbers.
+    return _rounded(line)
+
+
+def _handover_line(rows: Sequence[StreamRow], one_way_ns: int) -> Linear:
+    """The line from log to first byte, of the messages that were handed over to an idle sender."""
+    kept = [
+        row
+        for row in rows
+        if not any(
+            other.ready_ns < row.start_ns and other.wire_end_ns > row.ready_ns
+            for other in rows
+            if other.stream != row.stream
+        )
+    ]
+    chosen = kept if len({row.size_bytes for row in kept}) > 1 else list(rows)[:1]
+    waits = [max(0, row.start_ns - row.ready_ns - one_way_ns) for row in chosen]
+    return _rounded(fit_linear([row.size_bytes for row in chosen], waits))
+
+
+def _rounded(line: Linear) -> Linear:
+    """As a file keeps it, so that a later recomputation has the same numbers."""
     return Linear(
         alpha_ns_per_byte=round(line.alpha_ns_per_byte, 5), beta_ns=float(round(line.beta_ns))
     )

@@ -37,6 +37,7 @@ from h2model.connection import (
     StreamPlan,
 )
 from h2model.network import Network
+from h2model.overhead import NOTHING, Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.trace import Service, Stall, StreamRow
@@ -58,6 +59,7 @@ class _Question:
     model: str
     sender: SenderModel
     level: Level
+    overhead: Overhead | None = None
 
     @property
     def receiver(self) -> ReceiverModel:
@@ -69,7 +71,11 @@ class _Question:
     def prefix_bytes(self) -> int:
         return GRPC_PREFIX_BYTES if speaks_grpc(self.cell.transport) else 0
 
-    def plans(self, burst: KnownBurst) -> list[StreamPlan]:
+    def plans(self, burst: KnownBurst, *, first: bool) -> list[StreamPlan]:
+        """The burst's messages; `first` if it is the first of its connection."""
+        handover = NOTHING
+        if self.overhead is not None:
+            handover = self.overhead.handover_first if first else self.overhead.handover_later
         messages = burst.messages
         ready = [m.ready_ns for m in messages]
         if self.level != "PREDICT":
@@ -80,7 +86,7 @@ class _Question:
             StreamPlan(
                 stream=m.stream,
                 size_bytes=m.size_bytes + self.prefix_bytes,
-                ready_ns=ready_ns,
+                ready_ns=ready_ns + handover.ns(m.size_bytes),
                 priority=m.priority,
             )
             for m, ready_ns in zip(messages, ready, strict=True)
@@ -114,7 +120,9 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
         for level in LEVELS
         if level == "PREDICT" or cell.transport.discipline in (None, model)
         for row in _round_rows(
-            _Question(cell=cell, model=model, sender=sender, level=level), round_, known.shares
+            _Question(cell=cell, model=model, sender=sender, level=level, overhead=known.overhead),
+            round_,
+            known.shares,
         )
     ]
 
@@ -139,9 +147,11 @@ def _alone(asked: _Question, connection: KnownConnection) -> list[Schedule]:
     simulated = Connection(asked.sender, asked.receiver, connection.link)
     return [
         simulated.burst(
-            asked.plans(burst), grants=asked.grants(burst), rate_bps=asked.rate_bps(burst)
+            asked.plans(burst, first=i == 0),
+            grants=asked.grants(burst),
+            rate_bps=asked.rate_bps(burst),
         )
-        for burst in connection.bursts
+        for i, burst in enumerate(connection.bursts)
     ]
 
 
@@ -151,9 +161,10 @@ def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list
         [Connection(asked.sender, asked.receiver, c.link) for c in round_.connections], shares
     )
     answers: list[list[Schedule]] = [[] for _ in round_.connections]
-    for bursts in zip(*(c.bursts for c in round_.connections), strict=True):
+    for i, bursts in enumerate(zip(*(c.bursts for c in round_.connections), strict=True)):
         grants = [burst.wire.grants for burst in bursts] if asked.level == "ORACLE" else None
-        schedules = network.burst([asked.plans(burst) for burst in bursts], grants=grants)
+        plans = [asked.plans(burst, first=i == 0) for burst in bursts]
+        schedules = network.burst(plans, grants=grants)
         for mine, schedule in zip(answers, schedules, strict=True):
             mine.append(schedule)
     return answers

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 
 from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
 from h2model.disciplines import names
+from h2model.parameters import ReceiverRule, SenderRule, parameters
 from netcosim.scenario import TransportSpec
 
 DEFAULT_FRAME_BYTES = 16384
 GRPC_PREFIX_BYTES = 5
 """Length prefix of a gRPC message: compression flag and four bytes of length."""
-
-GRPC_INITIAL_WINDOW_BYTES = 4 * 2**20
-"""What a gRPC receiver announces at once while it probes the bandwidth-delay product."""
 
 H2_DEFAULT_WINDOW_BYTES = 65535
 """RFC 9113, section 6.9.2."""
@@ -25,10 +23,10 @@ def speaks_grpc(transport: TransportSpec) -> bool:
 def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
     """Every discipline as a model of this transport's sender, by name.
 
-    The configured discipline of our own sender gets its configured options, all others their
-    defaults.
+    The discipline that our own sender was configured for gets its configured options; the one that
+    a gRPC release follows gets that release's constants; all others their defaults.
     """
-    frame = transport.frame_size or DEFAULT_FRAME_BYTES
+    frame = largest_frame_bytes(transport)
     return {
         name: SenderModel(
             discipline=name, options=_options(name, transport, frame), frame_bytes=frame
@@ -38,13 +36,24 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
     }
 
 
+def followed(transport: TransportSpec) -> str | None:
+    """The discipline that the sender is known to follow; None for somebody's own script."""
+    rule = sender_rule(transport)
+    return transport.discipline if rule is None else rule.discipline
+
+
 def receiver_model(transport: TransportSpec, window_bytes: int | None) -> ReceiverModel:
     """The receiver's windows and credit rule, from its configuration alone."""
     if not transport.flow_control:
         return ReceiverModel()
-    if transport.receiver == "grpc":
+    rule = receiver_rule(transport)
+    if rule is not None:
         return ReceiverModel(
-            window_bytes=window_bytes or GRPC_INITIAL_WINDOW_BYTES, credit="grpc_progress"
+            window_bytes=rule.window or window_bytes or H2_DEFAULT_WINDOW_BYTES,
+            credit=rule.credit,
+            grpc=True,
+            progress_bytes=rule.progress or 0,
+            probes=rule.probes,
         )
     return ReceiverModel(
         window_bytes=window_bytes or H2_DEFAULT_WINDOW_BYTES,
@@ -53,11 +62,55 @@ def receiver_model(transport: TransportSpec, window_bytes: int | None) -> Receiv
     )
 
 
+def largest_frame_bytes(transport: TransportSpec) -> int:
+    """The largest frame that the sender writes, which is the largest that the receiver allows."""
+    rule = receiver_rule(transport)
+    if rule is not None and transport.sender == "grpc":
+        return rule.frame or DEFAULT_FRAME_BYTES
+    return transport.frame_size or DEFAULT_FRAME_BYTES
+
+
+def sender_rule(transport: TransportSpec) -> SenderRule | None:
+    """What is known of a gRPC sender under the transport's settings."""
+    if transport.sender != "grpc":
+        return None
+    setting = "whole_messages" if transport.whole_messages else _setting(transport)
+    return parameters("grpc", transport.sender_release).sends(setting)
+
+
+def receiver_rule(transport: TransportSpec) -> ReceiverRule | None:
+    """What is known of a gRPC receiver under the transport's settings."""
+    if transport.receiver != "grpc":
+        return None
+    return parameters("grpc", transport.receiver_release).receives(_setting(transport))
+
+
+def parameter_digests(transport: TransportSpec) -> dict[str, str]:
+    """The digests of the parameter files that predictions of this transport rest on."""
+    files = [
+        parameters("grpc", release)
+        for end, release in (
+            (transport.sender, transport.sender_release),
+            (transport.receiver, transport.receiver_release),
+        )
+        if end == "grpc"
+    ]
+    return {f"{file.implementation}-{file.release}": file.sha256 for file in files}
+
+
+def _setting(transport: TransportSpec) -> str:
+    if not transport.flow_control:
+        return "off"
+    return "default" if transport.window is None else "window"
+
+
 def _options(
     name: str, transport: TransportSpec, frame_bytes: int
 ) -> Mapping[str, int | bool | str]:
     if transport.discipline == name:
         return transport.options
+    rule = sender_rule(transport)
+    known = rule.options if rule is not None and rule.discipline == name else {}
     if name == "write_cycle":
-        return {"frame": frame_bytes, "finish_first": int(transport.whole_messages)}
-    return {}
+        return {"frame": frame_bytes, **known}
+    return known

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from h2model.link import LINE_BPS
 from h2model.machine import Machine
-from h2model.receiver import ReceiverAccount
+from h2model.receiver import account_of
 from h2model.records import (
     FRAME_HEADER_BYTES,
     UNLIMITED_BYTES,
@@ -62,7 +62,7 @@ class Connection:
                 else receiver.connection_window_bytes
             ),
         )
-        self._account = ReceiverAccount(receiver)
+        self._account = account_of(receiver)
 
     def burst(
         self,

@@ -9,6 +9,7 @@ from h2model.disciplines import Discipline, load, resolve_options
 from h2model.state import (
     ARRIVALS,
     CONNECTION_CREDIT,
+    CONTROL,
     CURRENT,
     NONE,
     OUT,
@@ -120,6 +121,10 @@ class Machine:
         if s.place[slot] == STALLED and s.credit[slot] > 0:
             self._rule.credited(s, slot, now_ns)
 
+    def widen(self, more_bytes: int, now_ns: int) -> None:
+        """SETTINGS_INITIAL_WINDOW_SIZE grew by so much."""
+        self.resize_windows(self._window + more_bytes, now_ns)
+
     def resize_windows(self, initial_window: int, now_ns: int) -> None:
         """SETTINGS_INITIAL_WINDOW_SIZE changed: all streams move by the difference.
 
@@ -129,6 +134,15 @@ class Machine:
         self._window = initial_window
         for stream in self._slot_of:
             self.credit(stream, difference, now_ns)
+
+    def ping(self) -> None:
+        """The receiver asks for an answer, which goes out with the next write."""
+        self.state.shared[CONTROL] += 1
+
+    @property
+    def control(self) -> int:
+        """Control frames that the discipline has not yet written."""
+        return self.state.shared[CONTROL]
 
     def next(self, budget_bytes: int, now_ns: int) -> tuple[int, int]:
         """Decide what to send: (stream, bytes), at most `budget_bytes`; (BLOCKED, 0) if none may.

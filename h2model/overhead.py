@@ -31,6 +31,13 @@ class Linear:
     alpha_ns_per_byte: float
     beta_ns: float
 
+    def ns(self, size_bytes: int) -> int:
+        """What a message of so many bytes costs."""
+        return round(self.alpha_ns_per_byte * size_bytes + self.beta_ns)
+
+
+NOTHING: Final = Linear(alpha_ns_per_byte=0.0, beta_ns=0.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
@@ -41,11 +48,15 @@ class Overhead:
     first : in the first burst of a connection: its process has not touched its memory yet
     later : in all others
     stretch : how many times longer parsing takes while DATA arrives on the same connection
+    handover_first, handover_later : what the sender of these messages needs from its log of a
+        message to the first byte that leaves, which is the copy that a library makes of it
     """
 
     first: Linear
     later: Linear
     stretch: float = 1.0
+    handover_first: Linear = NOTHING
+    handover_later: Linear = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

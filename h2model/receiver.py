@@ -1,8 +1,41 @@
 """The receiver's account: what it got and granted, by its credit rule."""
 
+from typing import Protocol
+
 from h2model.credit import GrantRule
 from h2model.credit import load as load_credit
+from h2model.grpc_receiver import GrpcAccount, Update
 from h2model.records import UNLIMITED_BYTES, ReceiverModel
+
+
+class Account(Protocol):
+    """What a simulated connection asks of its receiver."""
+
+    def begin(self) -> None:
+        """A burst begins after a rest."""
+
+    def opening_bytes(self) -> int:
+        """Credit that comes with a request, beyond the initial window."""
+
+    def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
+        """Account for DATA of a stream whose message has so many bytes; what is written now."""
+
+    def answered(self, now_ns: float) -> tuple[float, list[Update]]:
+        """A PING's answer has come: when to look again, and what is written now."""
+
+    def look_again(self, now_ns: float) -> list[Update]:
+        """The time between two PINGs is over."""
+
+
+def account_of(receiver: ReceiverModel) -> Account:
+    """The account that a receiver keeps.
+
+    Raises
+    ------
+    KeyError
+        An unknown credit rule.
+    """
+    return GrpcAccount(receiver) if receiver.grpc else ReceiverAccount(receiver)
 
 
 class ReceiverAccount:
@@ -23,8 +56,23 @@ class ReceiverAccount:
         self._granted: dict[int, int] = {}
         self._connection_pending = 0
 
-    def frame(self, stream: int, size: int, message: int) -> list[tuple[int, int]]:
-        """Account for a frame; return the WINDOW_UPDATEs as (stream, bytes)."""
+    def begin(self) -> None:
+        """Nothing depends on when."""
+
+    def opening_bytes(self) -> int:
+        """Nothing beyond the initial window."""
+        return 0
+
+    def answered(self, now_ns: float) -> tuple[float, list[Update]]:
+        """It never asks."""
+        return 0.0, []
+
+    def look_again(self, now_ns: float) -> list[Update]:
+        """It never asks."""
+        return []
+
+    def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
+        """Account for a frame; return the WINDOW_UPDATEs."""
         updates = []
         window = self._receiver.connection_window_bytes
         if window != UNLIMITED_BYTES:

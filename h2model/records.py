@@ -29,11 +29,20 @@ class SenderModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverModel:
-    """The receiver's windows and its credit rule; `credit` None means windows never bind."""
+    """The receiver's windows and its credit rule; `credit` None means windows never bind.
+
+    With `grpc` the account is that of a gRPC library: its updates go out together, and those of
+    the connection follow those of the streams. `progress_bytes` is how much of a message still to
+    come it allows beyond the window; `probes` says whether it measures the bandwidth-delay product
+    with PINGs, to which the sender's answers take writes of their own.
+    """
 
     window_bytes: int = UNLIMITED_BYTES
     connection_window_bytes: int = UNLIMITED_BYTES
     credit: str | None = None
+    grpc: bool = False
+    progress_bytes: int = 1 << 20
+    probes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

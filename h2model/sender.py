@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from h2model.grpc_receiver import ALL_STREAMS, Update
+from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, Lane
 from h2model.machine import BLOCKED, Machine
-from h2model.receiver import ReceiverAccount
+from h2model.receiver import Account
 from h2model.records import FRAME_HEADER_BYTES, Grant, Interval, LinkModel, Schedule, StreamPlan
 
 # Kinds of events.
@@ -14,6 +16,18 @@ CREDIT: Final = 1
 WAKE: Final = 2
 LEFT: Final = 3
 """The last byte of the first waiting frame has left; void if the lane was planned anew."""
+PING: Final = 4
+"""The receiver's PING is at the sender."""
+ANSWER: Final = 5
+"""The sender's answer is at the receiver."""
+LOOK: Final = 6
+"""The receiver may ask again."""
+
+PIECE_BYTES: Final = 16384
+"""A kernel takes a large frame in pieces."""
+
+
+NOBODY: Final = -1
 
 
 class At(Protocol):
@@ -43,7 +57,7 @@ class Sender:
     def __init__(
         self,
         machine: Machine,
-        account: ReceiverAccount,
+        account: Account,
         link: LinkModel,
         *,
         rate_bps: float,
@@ -56,6 +70,9 @@ class Sender:
         self._account = account if grants is None else None
         self._link = link
         self._frame_bytes = frame_bytes
+        self._piece_bytes = min(frame_bytes, PIECE_BYTES)
+        self._frame_open = (NOBODY, 0)
+        self._asked = False
         self._plans = plans
         self._grants = grants or ()
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
@@ -68,6 +85,8 @@ class Sender:
     def begin(self, at: At) -> None:
         """Note what is known of the burst beforehand."""
         self._at = at
+        if self._account is not None:
+            self._open(self._account)
         for plan in self._plans:
             at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
         # What turning bytes into credit takes is spent half at either end.
@@ -75,16 +94,34 @@ class Sender:
         for time_ns, stream, size_bytes in self._grants:
             at(time_ns + way_ns, CREDIT, stream, size_bytes)
 
+    def _open(self, account: Account) -> None:
+        account.begin()
+        opening = account.opening_bytes()
+        if opening:
+            for plan in self._plans:
+                self._machine.credit(plan.stream, opening, 0)
+                self._machine.credit(0, opening, 0)
+
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; whether a decision may follow from it."""
+        if kind in (ANSWER, LOOK):
+            self._hear(now, kind)
+            return False
         if kind == LEFT:
             if value == self._version:
                 self._left(self.lane.take())
             return False
         if kind == ENQUEUE:
             self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
+        elif kind == CREDIT and stream == ALL_STREAMS:
+            self._machine.widen(value, round(now))
         elif kind == CREDIT:
             self._machine.credit(stream, value, round(now))
+        elif kind == PING:
+            self._asked = True
+            self._machine.ping()
+            if self._machine.idle:
+                self._answer(now)
         else:
             self._wake_at = -1.0
         return True
@@ -92,11 +129,13 @@ class Sender:
     def pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
         while not self._machine.idle:
-            room_at = self.lane.room_at(self._frame_bytes + FRAME_HEADER_BYTES, now)
+            room_at = self.lane.room_at(self._piece_bytes + FRAME_HEADER_BYTES, now)
             if room_at > now:
                 self._wake(room_at)
                 return
-            stream, size = self._machine.next(self._frame_bytes, round(now))
+            stream, size = self._machine.next(self._piece_bytes, round(now))
+            if self._asked and not self._machine.control:
+                self._answer(now)
             if stream == BLOCKED:
                 if self._blocked_at < 0:
                     self._blocked_at = now
@@ -111,7 +150,7 @@ class Sender:
         if self.lane.waiting:
             self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
         if self._wake_at >= 0:
-            self._wake(self.lane.room_at(self._frame_bytes + FRAME_HEADER_BYTES, now))
+            self._wake(self.lane.room_at(self._piece_bytes + FRAME_HEADER_BYTES, now))
 
     def finish(self) -> Schedule:
         """What became of the burst.
@@ -138,7 +177,7 @@ class Sender:
             if idle_to > idle_from:
                 self._record.stalls.append((idle_from, idle_to))
             self._blocked_at = -1.0
-        self.lane.put(stream, size, now)
+        self.lane.put(stream, size, now, self._header_bytes(stream, size))
         if len(self.lane.waiting) == 1:
             self._at(self.lane.free_ns, LEFT, 0, self._version)
 
@@ -150,10 +189,37 @@ class Sender:
         if self._unsent[stream] == 0:
             self._record.ends[stream] = round(arrival)
         if self._account is not None:
-            for target, grant in self._account.frame(stream, size, self._messages[stream]):
-                self._at(arrival + self._link.credit_latency_ns, CREDIT, target, grant)
+            self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
         if self.lane.waiting:
             self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
+
+    def _header_bytes(self, stream: int, size: int) -> int:
+        """A frame's header goes before its first piece; a piece that is not full is its last."""
+        whose, room = self._frame_open
+        new = whose != stream or room < size
+        room = (self._frame_bytes if new else room) - size
+        self._frame_open = (stream, room) if size == self._piece_bytes else (NOBODY, 0)
+        return FRAME_HEADER_BYTES if new else 0
+
+    def _tell(self, updates: Sequence[Update], now: float) -> None:
+        for target, grant in updates:
+            kind = PING if target == PING_TARGET else CREDIT
+            self._at(now + self._link.credit_latency_ns, kind, target, grant)
+
+    def _answer(self, now: float) -> None:
+        """The answer to a PING goes out behind what is past the scheduler."""
+        self._asked = False
+        self._at(max(now, self.lane.free_ns) + self._link.delay_ns, ANSWER)
+
+    def _hear(self, now: float, kind: int) -> None:
+        if self._account is None:
+            return
+        if kind == LOOK:
+            self._tell(self._account.look_again(now), now)
+            return
+        look_ns, updates = self._account.answered(now)
+        self._tell(updates, now)
+        self._at(look_ns, LOOK)
 
 
 class _Recorder:

@@ -20,7 +20,9 @@ TAIL: Final = 2
 CURRENT: Final = 3
 TURN: Final = 4
 ARRIVALS: Final = 5
-OWN: Final = 6
+CONTROL: Final = 6
+"""Control frames that wait to be written, such as an answer to a PING."""
+OWN: Final = 7
 """First of the registers a discipline may use as it likes."""
 SHARED_SIZE: Final = 20
 

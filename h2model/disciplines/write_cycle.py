@@ -13,12 +13,14 @@ streak. The target outlives a burst: it belongs to the connection.
 stream goes to the head.
 
 Credit is used up when a cycle gathers, as in C-core: a window that shrinks afterwards does not call
-back what was gathered. Not modelled: HEADERS and control frames in a write, and PING ACKs, which
-let C-core send a cycle without DATA.
+back what was gathered. An answer to a PING makes a write of its own without DATA, which ends a fast
+streak. `head_first`, `head` and `tail` are the bytes of the HEADERS before the first message of a
+connection, before each later one, and after each: they count against the target.
 """
 
 from h2model.state import (
     CONNECTION_CREDIT,
+    CONTROL,
     HEAD,
     NONE,
     OUT,
@@ -40,6 +42,9 @@ OPTIONS: dict[str, int] = {
     "slow_ns": 1_000_000_000,
     "frame": 16384,
     "finish_first": 0,
+    "head_first": 0,
+    "head": 0,
+    "tail": 0,
 }
 TARGET_INITIAL = 0
 TARGET_MIN = 1
@@ -48,6 +53,9 @@ FAST_NS = 3
 SLOW_NS = 4
 FRAME = 5
 FINISH_FIRST = 6
+HEAD_FIRST = 7
+HEAD_LATER = 8
+TAIL_BYTES = 9
 
 TARGET = OWN
 STREAK = OWN + 1
@@ -55,6 +63,8 @@ TIMED_FROM = OWN + 2
 PLANNED = OWN + 3
 EMITTED = OWN + 4
 UNSENT = OWN + 5
+HEADED = OWN + 6
+"""How many streams of the connection have sent their HEADERS."""
 
 FRAME_HEADER_BYTES = 9
 
@@ -96,13 +106,22 @@ def _gather(s: State, now: int) -> None:
     s.shared[PLANNED] = 0
     s.shared[EMITTED] = 0
     s.shared[TIMED_FROM] = NONE
+    if s.shared[CONTROL] > 0:
+        s.shared[CONTROL] = 0
+        s.shared[STREAK] = max(s.shared[STREAK], 0)
     room = s.shared[TARGET]
     while room > 0 and s.shared[HEAD] != NONE and s.shared[CONNECTION_CREDIT] > 0:
         i = s.shared[HEAD]
+        if s.visits[i] == 0:
+            room -= _head_bytes(s, i)
         if s.credit[i] <= 0:
             unlink(s, i, STALLED)
             continue
-        size = allowed(s, i, _payload(room, s.option[FRAME]))
+        if room <= 0 and s.shared[PLANNED] > 0:
+            unlink(s, i, OUT)  # its HEADERS took what was left
+            push_tail(s, i)
+            break
+        size = allowed(s, i, _payload(max(room, 1), s.option[FRAME]))
         take(s, i, size)
         s.plan_slot[s.shared[PLANNED]] = i
         s.plan_bytes[s.shared[PLANNED]] = size
@@ -112,12 +131,21 @@ def _gather(s: State, now: int) -> None:
         unlink(s, i, OUT)
         if s.left[i] > 0:
             _return(s, i)
+        else:
+            room -= s.option[TAIL_BYTES]
     if s.shared[PLANNED] == 0:
         return
     if s.shared[TARGET] - room < s.shared[TARGET] * 7 // 10:
         s.shared[STREAK] = max(s.shared[STREAK], 0)
     else:
         s.shared[TIMED_FROM] = now
+
+
+def _head_bytes(s: State, i: int) -> int:
+    """Note that slot `i` sends its HEADERS, and say how long they are."""
+    s.visits[i] = 1
+    s.shared[HEADED] += 1
+    return s.option[HEAD_FIRST] if s.shared[HEADED] == 1 else s.option[HEAD_LATER]
 
 
 def _payload(room: int, frame: int) -> int:

@@ -9,7 +9,6 @@ import functools
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
 from importlib import resources
 from typing import Final, Literal
 
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 
 from h2model import credit, disciplines
 from netcosim.errors import ScenarioError
-from netcosim.scenario.fields import Name, OptionValue, Record, SizeBytes, Whole
+from netcosim.scenario.fields import Flag, Name, OptionValue, Record, SizeBytes
 
 NEWEST: Final = "newest"
 """Stands for the release in the project's own environment."""
@@ -33,13 +32,16 @@ class SenderRule(Record):
 class ReceiverRule(Record):
     """How a receiver gives credit under a setting; `credit` None: windows that never bind.
 
-    `window` and `connection_window` None: as the scenario configures them.
+    `window` None: as the scenario configures it. `progress` is how much of a message still to come
+    is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
+    measures its path with PINGs.
     """
 
     credit: Name | None = None
     window: SizeBytes | None = None
-    connection_window: SizeBytes | None = None
-    options: dict[str, OptionValue] = {}
+    progress: SizeBytes | None = None
+    frame: SizeBytes | None = None
+    probes: Flag = False
 
 
 class Parameters(Record):
@@ -56,7 +58,6 @@ class Parameters(Record):
     sources: tuple[str, ...]
     sender: dict[str, SenderRule]
     receiver: dict[str, ReceiverRule]
-    handover_ns: Whole = 0
     sha256: str = ""
 
     def sends(self, setting: str) -> SenderRule:
@@ -155,8 +156,3 @@ def _files() -> tuple[Parameters, ...]:
         if file.name.endswith(".toml")
     ]
     return tuple(sorted(found, key=lambda p: (p.implementation, order_of(p.release))))
-
-
-def digests(used: Mapping[str, Parameters]) -> dict[str, str]:
-    """The digest of each file used, by `implementation-release`."""
-    return {f"{p.implementation}-{p.release}": p.sha256 for p in used.values()}

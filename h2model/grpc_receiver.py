@@ -1,0 +1,179 @@
+"""The account of a gRPC receiver: credit for streams and connection, and the probe of the path.
+
+Source: C-core, src/core/ext/transport/chttp2/transport/flow_control.cc and
+src/core/lib/transport/bdp_estimator.cc, releases 1.41 to 1.85.1; before 1.41 the demand of a reader
+is its whole message.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from h2model.records import ReceiverModel
+
+ALL_STREAMS: Final = -1
+"""Target of an update by SETTINGS_INITIAL_WINDOW_SIZE."""
+
+PING: Final = -2
+"""Target of what is no credit but a PING."""
+
+MESSAGE_HEADER_BYTES: Final = 5
+"""What a reader asks for before it knows the message's length."""
+
+LEAST_HURRY_BYTES: Final = 8192
+
+Update = tuple[int, int]
+"""Target and bytes: a stream, 0 for the connection, `ALL_STREAMS` or `PING`."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """`ahead_bytes` is the credit given beyond the initial window less the bytes received."""
+
+    ahead_bytes: int = MESSAGE_HEADER_BYTES
+    needed_bytes: int = MESSAGE_HEADER_BYTES
+    received_bytes: int = 0
+
+
+class GrpcAccount:
+    """What the receiver has got and granted; it outlives a burst."""
+
+    def __init__(self, receiver: ReceiverModel) -> None:
+        self._window = receiver.window_bytes
+        self._progress = receiver.progress_bytes
+        self._streams: dict[int, _Stream] = {}
+        self._connection = receiver.window_bytes
+        self._probe = Probe() if receiver.probes else None
+
+    def opening_bytes(self) -> int:
+        """Credit that comes with a request, beyond the initial window."""
+        return MESSAGE_HEADER_BYTES
+
+    def begin(self) -> None:
+        """A burst begins after a rest."""
+        self._streams.clear()
+        if self._probe is not None:
+            self._probe.rest()
+
+    def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
+        """Account for DATA of a stream whose message has so many bytes.
+
+        Returns
+        -------
+        list of Update
+            What the receiver writes now.
+        """
+        self._connection -= size
+        asked = self._probe is not None and self._probe.received(size, now_ns)
+        each = self._streams.setdefault(stream, _Stream())
+        each.received_bytes += size
+        each.ahead_bytes -= size
+        each.needed_bytes = message - each.received_bytes
+        if each.needed_bytes <= 0:
+            del self._streams[stream]
+            return self._write(asked) if asked else []
+        hurry = max(self._window // 2, LEAST_HURRY_BYTES)
+        urgent = self._wanted(each) > hurry or self._connection <= self._target() // 2
+        return self._write(asked) if asked or urgent else []
+
+    def answered(self, now_ns: float) -> tuple[float, list[Update]]:
+        """The PING's answer has come: when to look again, and what is written now."""
+        if self._probe is None:
+            return 0.0, []
+        delay_ns = self._probe.complete(now_ns)
+        target = max(self._window, 2 * self._probe.estimate_bytes)
+        if target - self._window < target // 5:
+            return now_ns + delay_ns, []
+        grown, self._window = target - self._window, target
+        return now_ns + delay_ns, [(ALL_STREAMS, grown), *self._write(asked=False)]
+
+    def look_again(self, now_ns: float) -> list[Update]:
+        """The time between two PINGs is over."""
+        asked = self._probe is not None and self._probe.due(now_ns)
+        return self._write(asked) if asked else []
+
+    def _wanted(self, stream: _Stream) -> int:
+        return min(stream.needed_bytes, self._progress) - stream.ahead_bytes
+
+    def _target(self) -> int:
+        return self._window + sum(max(0, s.ahead_bytes) for s in self._streams.values())
+
+    def _write(self, asked: bool) -> list[Update]:
+        """All that is wanted goes out together once something must."""
+        updates: list[Update] = [(PING, 0)] if asked else []
+        for number, each in self._streams.items():
+            wanted = self._wanted(each)
+            if wanted > 0:
+                each.ahead_bytes += wanted
+                updates.append((number, wanted))
+        lacking = self._target() - self._connection
+        if lacking > 0 and (updates or 2 * self._connection <= self._target()):
+            self._connection += lacking
+            updates.append((0, lacking))
+        return updates
+
+
+class Probe:
+    """The estimate of the bandwidth-delay product, and when the next PING is due.
+
+    The time between PINGs grows by 100 to 200 ms, drawn by the library; here by 150.
+    """
+
+    FIRST_DELAY_NS: Final = 100_000_000
+    GROWTH_NS: Final = 150_000_000
+    LONGEST_DELAY_NS: Final = 10_000_000_000
+    FIRST_ESTIMATE_BYTES: Final = 65536
+
+    def __init__(self) -> None:
+        self.estimate_bytes = self.FIRST_ESTIMATE_BYTES
+        self._bandwidth = 0.0
+        self._delay_ns = float(self.FIRST_DELAY_NS)
+        self._stable = 0
+        self._gathered_bytes = 0
+        self._waits_for_data = True
+        self._sent_ns: float | None = None
+
+    def rest(self) -> None:
+        """Nothing happened for a long time: the next PING waits for data."""
+        self._sent_ns = None
+        self._gathered_bytes = 0
+        self._waits_for_data = True
+
+    def received(self, size_bytes: int, now_ns: float) -> bool:
+        """Count bytes; whether a PING goes out because of them."""
+        self._gathered_bytes += size_bytes
+        if not self._waits_for_data:
+            return False
+        self._send(now_ns)
+        return True
+
+    def due(self, now_ns: float) -> bool:
+        """Whether a PING goes out now that its time has come."""
+        if self._gathered_bytes == 0:
+            self._waits_for_data = True
+            return False
+        self._send(now_ns)
+        return True
+
+    def complete(self, now_ns: float) -> float:
+        """The answer is here; how long to wait before the next PING, nanoseconds."""
+        elapsed_ns = 0.0 if self._sent_ns is None else now_ns - self._sent_ns
+        bandwidth = self._gathered_bytes / elapsed_ns if elapsed_ns > 0 else 0.0
+        before = self._delay_ns
+        if 3 * self._gathered_bytes > 2 * self.estimate_bytes and bandwidth > self._bandwidth:
+            self.estimate_bytes = max(self._gathered_bytes, 2 * self.estimate_bytes)
+            self._bandwidth = bandwidth
+            self._delay_ns /= 2
+        elif self._delay_ns < self.LONGEST_DELAY_NS:
+            self._stable += 1
+            if self._stable >= 2:
+                self._delay_ns += self.GROWTH_NS
+        if self._delay_ns != before:
+            self._stable = 0
+        self._sent_ns = None
+        self._gathered_bytes = 0
+        return self._delay_ns
+
+    def _send(self, now_ns: float) -> None:
+        self._waits_for_data = False
+        self._gathered_bytes = 0
+        self._sent_ns = now_ns
