@@ -1,6 +1,7 @@
 """`./dev bench fidelity`: how well the models predict real streams, cell by cell.
 
-The cells are listed in ``bench/fidelity/cells.toml``. What each one left is kept in
+The cells are listed in ``bench/fidelity/cells.toml``, those of several connections in
+``connections.toml`` beside it. What each one left is kept in
 ``bench/fidelity/observations``, and every figure is computed from that, so a run that is cut short
 goes on where it ended, and ``python -m bench.fidelity --recompute`` scores what is there with the
 models of today, without root.
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from bench.cells.listing import Listed, read_listing
+from bench.cells.listing import CONNECTIONS, Listed, read_listing
 from bench.cells.page import page
 from bench.cells.running import run_missing
 from bench.cells.scores import Row, as_json, empty_row, score_cell
@@ -30,7 +31,8 @@ PROG = "bench fidelity"
 def main(site: CrashSite) -> int:
     """Run what is missing, score what is there, write the table."""
     options = _parser().parse_args()
-    cells = [c for c in read_listing() if fnmatch.fnmatch(c.key, f"*{options.only}*")]
+    listed = [*read_listing(), *read_listing(CONNECTIONS)]
+    cells = [c for c in listed if fnmatch.fnmatch(c.key, f"*{options.only}*")]
     store = Store()
     if options.list:
         _print_list(cells, store)

@@ -11,6 +11,8 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, build_scenario
 
 LISTING: Final = Path(__file__).parent.parent / "fidelity" / "cells.toml"
+CONNECTIONS: Final = LISTING.with_name("connections.toml")
+"""Cells of several connections."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,8 @@ class Listed:
     family : of its transport
     settings : its transport's, as in a scenario
     total, repetitions : bytes a burst, valid bursts
+    cluster : the topology and its hosts; nothing for a pair with one connection
+    stagger : between the starts of its workers
     """
 
     workload: str
@@ -34,16 +38,20 @@ class Listed:
     settings: tuple[tuple[str, Any], ...]
     total: str
     repetitions: int
+    cluster: tuple[tuple[str, Any], ...] = ()
+    stagger: str = ""
 
     @property
     def key(self) -> str:
         """Its name, also of its folder."""
-        return "-".join((self.workload, self.direction, self.rate, self.link, self.transport))
+        return f"{self.group}-{self.transport}"
 
     @property
     def group(self) -> str:
         """The cells of one group can share a run."""
-        return "-".join((self.workload, self.direction, self.rate, self.link))
+        hosts = "x".join(str(value) for _, value in self.cluster)
+        parts = (self.workload, self.direction, self.rate, self.link, hosts, self.stagger)
+        return "-".join(part for part in parts if part)
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -65,13 +73,17 @@ def scenario_of(cells: Sequence[Listed]) -> Scenario:
         {
             "name": name,
             "repetitions": first.repetitions,
-            "cluster": {"link": {"rate": first.rate, "model": first.link}},
+            "cluster": {
+                "link": {"rate": first.rate, "model": first.link},
+                **dict(first.cluster),
+            },
             "workload": [
                 {
                     "name": first.workload,
                     "set": first.workload,
                     "total": first.total,
                     "direction": first.direction,
+                    **({"stagger": first.stagger} if first.stagger else {}),
                 }
             ],
             "transport": [{"name": c.transport, **dict(c.settings)} for c in cells],
@@ -126,6 +138,8 @@ def _listed(
         transport=name,
         family=settings.pop("family") + ("" if group["link"] == "fair" else ", fifo link"),
         settings=tuple(settings.items()),
-        total=data["total"],
+        total=group.get("total", data["total"]),
         repetitions=data["repetitions"],
+        cluster=tuple(group.get("cluster", {}).items()),
+        stagger=group.get("stagger", ""),
     )

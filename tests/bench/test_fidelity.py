@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.listing import Listed, read_listing, scenario_of
+from bench.cells.listing import CONNECTIONS, Listed, read_listing, scenario_of
 from bench.cells.page import page
 from bench.cells.running import run_missing
 from bench.cells.scores import NATIVE, TARGET, empty_row, score_cell
@@ -54,6 +54,21 @@ def test_every_cell_is_a_job_that_could_be_run(cells: list[Listed]) -> None:
         assert cell.scenario.repetitions >= 5
         names.add(cell.key)
     assert len(names) == len(cells) > 90
+
+
+def test_cells_of_several_connections_are_jobs_of_several_connections(
+    cells: list[Listed],
+) -> None:
+    several = read_listing(CONNECTIONS)
+    for cell in several:
+        plan = make_plan(cell.scenario)
+        (one,) = plan.cells
+        assert len(plan.connections(one)) > 1, cell.key
+        assert 5 * plan.burst_seconds(one) < 30
+    keys = [cell.key for cell in [*cells, *several]]
+    assert len(set(keys)) == len(keys)
+    assert {c.link for c in several} == {"fair", "fifo"}
+    assert {c.direction for c in several} == {"pull", "both"}
 
 
 def test_every_value_of_every_axis_meets_every_family_several_times(cells: list[Listed]) -> None:
