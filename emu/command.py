@@ -13,7 +13,15 @@ from typing import Final
 from rich.console import Console
 
 from emu import isolate
-from emu.plan import Plan, describe, make_plan
+from emu.identify.door import (
+    add_subject_options,
+    identify_run,
+    read_subject,
+    show_identification,
+)
+from emu.identify.subject import SCENARIO as IDENTIFY
+from emu.identify.subject import Subject, with_subject
+from emu.plan import Plan, describe, make_plan, on_this_machine
 from h2model import credit, disciplines
 from netcosim.cli import (
     CrashSite,
@@ -25,7 +33,12 @@ from netcosim.cli import (
     read_options,
     run_main,
 )
-from netcosim.errors import InterruptedRunError, ScenarioError, UntrustedResultError
+from netcosim.errors import (
+    EnvironmentRefusedError,
+    InterruptedRunError,
+    ScenarioError,
+    UntrustedResultError,
+)
 from netcosim.policies import order_names, placement_names
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
@@ -51,15 +64,19 @@ def run(arguments: Sequence[str]) -> int:
 
 def _main(arguments: list[str], site: CrashSite) -> int:
     parser = make_parser(PROG, "Run a scenario's streams over a real network, and judge models.")
+    add_subject_options(parser)
     options = read_options(parser, arguments)
+    subject = read_subject(parser, arguments)
     builtin = builtin_scenarios(resources.files("emu") / "scenarios")
     if options.list_names:
         print_names(Console(), sorted(builtin))
         return 0
-    plan = _plan(options, builtin)
+    plan = _plan(options, builtin, subject)
     if options.plan:
         Console(highlight=False).print("\n".join(describe(plan)), markup=False)
         return 0
+    if not plan.cells:
+        raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
     isolate.ensure_isolated([sys.executable, "-m", "emu.run", *arguments])
     from emu.network.kernel import check_kernel  # only here: planning is quick without it
 
@@ -72,11 +89,13 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     return _run(plan, options, site, arguments)
 
 
-def _plan(options: Options, builtin: Mapping[str, Traversable]) -> Plan:
+def _plan(options: Options, builtin: Mapping[str, Traversable], subject: Subject | None) -> Plan:
     """The plan of the scenario asked for; what does not go together is told with its file."""
     scenario = choose_scenario(options, builtin, DEFAULT)
+    if subject is not None:
+        scenario = with_subject(scenario, subject)
     try:
-        return make_plan(scenario)
+        return on_this_machine(make_plan(scenario))
     except ScenarioError as problem:
         raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
 
@@ -102,9 +121,12 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             started=started,
         )
         summary = session.run()
+        found = identify_run(folder) if plan.scenario.name == IDENTIFY else None
     with console.status("drawing the report"):
         page = write_report(path, owner)
     print_summary(summary, Console())
+    if found is not None:
+        show_identification(found)
     Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
     return _verdict(session.failure, summary, path)
 

@@ -169,8 +169,11 @@ class _Direction:
         self.pinged_ns, self.answered_ns = _pings(data, peer)
 
     def place(self, time_ns: int) -> int:
-        """How many frames had passed at this time."""
-        return int(np.searchsorted(self.time_ns, time_ns, side="left"))
+        """How many frames had passed at this time.
+
+        HEADERS often share a packet with the end of the frame before them.
+        """
+        return int(np.searchsorted(self.time_ns, time_ns, side="right"))
 
 
 def _pings(data: DirectionReport, peer: DirectionReport) -> tuple[Ints, Ints]:

@@ -1,8 +1,9 @@
 """From WINDOW_UPDATEs to the receiver's credit rule.
 
-A WINDOW_UPDATE shows how much was granted; what the receiver had consumed by then lies between what
-it had received a little earlier and what has passed the capture by now. A rule explains an
-update if some point between makes it grant exactly that, then.
+A WINDOW_UPDATE shows how much was granted; what the receiver had counted by then lies between what
+it had received a little earlier and what has passed the capture by now, the rest of a frame whose
+header has passed included: C-core counts a frame when its header comes, its reader only what was
+read. A rule explains an update if some point between makes it grant exactly that, then.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,9 @@ from h2model.credit.grpc_progress import PROGRESS_BYTES
 
 HANDLING_NS: Final = 10_000_000
 """How long a receiver may take from a byte's arrival to the credit that it causes."""
+
+PREFIX_BYTES: Final = 5
+"""Before each message of gRPC: compression flag and four bytes of length."""
 
 EXPLAINED: Final = 0.9
 """The share of updates that a rule must explain."""
@@ -52,7 +56,16 @@ class Update:
     @property
     def covers(self) -> bool:
         """Whether exactly the rest of the message may come now, or that and a window more."""
-        return self.after in (self.message, self.message + self.window)
+        return self.after == self.message or self.covers_and_window
+
+    @property
+    def covers_and_window(self) -> bool:
+        """Whether a window is left when the message is read; a frame may be counted, not read."""
+        return 0 <= self.after - self.message - self.window <= self.frame
+
+    def counted(self, size_bytes: int) -> bool:
+        """Whether the receiver can have counted so much when it sent the update."""
+        return self.least <= size_bytes <= self.received + self.frame
 
     @property
     def exhausted(self) -> bool:
@@ -78,10 +91,9 @@ def _rest_when_exhausted(u: Update) -> bool:
 
 
 def _grpc_progress(u: Update) -> bool:
-    if u.after == u.message + u.window:
-        return u.received >= u.message - PROGRESS_BYTES
-    consumed = u.after - u.window - PROGRESS_BYTES
-    return u.least <= consumed <= u.received
+    if u.covers_and_window:
+        return u.received + u.frame >= u.message - PROGRESS_BYTES
+    return u.counted(u.after - u.window - PROGRESS_BYTES)
 
 
 _RULES: Final[dict[str, Callable[[Update], bool]]] = {
@@ -237,6 +249,9 @@ def _updates(
         if int(grants.stream[place]) == ALL_STREAMS:
             window += amount
             granted += amount
+            continue
+        if granted == window and amount == PREFIX_BYTES:
+            granted += amount  # what a gRPC reader needs to learn a message's length
             continue
         yield Update(
             window=window,

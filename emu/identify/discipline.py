@@ -23,6 +23,8 @@ FITS: Final = 0.05
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
 
+_BY_REQUEST: Final = tuple(mark for mark in HandOver if mark is not HandOver.HEADERS)
+
 MOST_FRAMES: Final = 3000
 MOST_BURSTS: Final = 6
 MOST_MOVES: Final = 5000
@@ -134,7 +136,7 @@ def _best_fit(
 def _settings(burst: Burst, upto: int, most_ahead: int) -> Iterator[Setting]:
     """All that the capture leaves open, as far as it can matter for this burst."""
     told = headers_tell(burst)
-    for mark in (HandOver.HEADERS,) if told else (HandOver.APPEARANCE, HandOver.REQUEST):
+    for mark in (HandOver.HEADERS,) if told else _BY_REQUEST:
         asked = any(s.asked_at > 0 for s in burst.streams) and mark is not HandOver.HEADERS
         later = asked or any(grant.at > 0 for grant in burst.grants)
         bound = min(most_ahead, upto // 2) if later else 0

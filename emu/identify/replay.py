@@ -31,6 +31,11 @@ class HandOver(StrEnum):
     HEADERS = "its HEADERS"
     REQUEST = "its request"
     APPEARANCE = "its request, in the order of first appearance"
+    FIRST_HALF = "its request, but the first stream was alone for half the time that it shows"
+    FIRST_LONGER = "its request, but the first stream was alone for most of the time that it shows"
+
+
+_ALONE = {HandOver.FIRST_HALF: 2, HandOver.FIRST_LONGER: 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +161,11 @@ def _hand_overs(streams: Sequence[Served], setting: Setting) -> list[tuple[Serve
         return [(s, s.opened_at) for s in chosen]
     chosen = sorted(streams, key=lambda s: (s.asked_ns, s.stream))
     positions = [s.asked_at for s in chosen]
-    if setting.hand_over is HandOver.APPEARANCE:
-        chosen = sorted(streams, key=lambda s: s.first_at)
+    if setting.hand_over is HandOver.REQUEST:
+        return list(zip(chosen, positions, strict=True))
+    chosen = sorted(streams, key=lambda s: s.first_at)
+    if setting.hand_over in _ALONE and len(chosen) > 1:
+        # Handlers take their time: the second message may have come after some turns of the first.
+        quarters = _ALONE[setting.hand_over] * chosen[1].first_at // 4
+        positions = [positions[0], *(max(at, quarters) for at in positions[1:])]
     return list(zip(chosen, positions, strict=True))

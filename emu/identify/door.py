@@ -1,0 +1,56 @@
+"""What `emu.run` needs of identification; heavy imports wait until there is something to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from emu.identify.subject import SCENARIO, Subject
+from netcosim.cli import Parser
+
+if TYPE_CHECKING:
+    from emu.identify.run import Identification
+    from netcosim.results.folder import ResultsFolder
+
+
+def add_subject_options(parser: Parser) -> None:
+    """Add the options that name whom to identify."""
+    group = parser.add_argument_group(f"with --scenario {SCENARIO}: whose rules to identify")
+    group.add_argument("--release", metavar="X.Y.Z", help="a release of grpcio, not the newest")
+    group.add_argument("--endpoint", metavar="PATH", type=Path, help="an endpoint script")
+    group.add_argument("--discipline", metavar="NAME", help="our own sender, by this rule")
+    group.add_argument("--credit", metavar="NAME", help="our own receiver, by this rule")
+
+
+def read_subject(parser: Parser, arguments: Sequence[str]) -> Subject | None:
+    """The subject that the options name.
+
+    Raises
+    ------
+    ScenarioError
+        They name several.
+    """
+    found = parser.parse_args(arguments)
+    return Subject.asked(
+        release=found.release,
+        endpoint=found.endpoint,
+        discipline=found.discipline,
+        credit=found.credit,
+    )
+
+
+def identify_run(folder: ResultsFolder) -> Identification:
+    """Identify the subject of the run in this folder."""
+    from emu.identify.run import identify
+
+    return identify(folder)
+
+
+def show_identification(found: Identification) -> None:
+    """Print the evidence and the statement."""
+    from emu.identify.page import print_identification
+
+    print_identification(found, Console(highlight=False))

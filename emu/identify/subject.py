@@ -1,0 +1,96 @@
+"""Who is to be identified, and the scenario in which it stands."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import Scenario, build_scenario
+
+SCENARIO: Final = "identify"
+SENDER_CELLS: Final = ("windowed", "unlimited")
+"""Transports in which the subject sends."""
+
+RECEIVER_CELLS: Final = ("credit",)
+"""Transports in which it receives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A release of grpcio (None: the newest), a script, or our own endpoints by rule."""
+
+    kind: Literal["grpc", "script", "h2"] = "grpc"
+    release: str | None = None
+    script: Path | None = None
+    discipline: str | None = None
+    credit: str | None = None
+
+    @classmethod
+    def asked(
+        cls,
+        *,
+        release: str | None,
+        endpoint: Path | None,
+        discipline: str | None,
+        credit: str | None,
+    ) -> "Subject | None":
+        """The one that the options name; None if they name none.
+
+        Raises
+        ------
+        ScenarioError
+            They name several.
+        """
+        own = discipline is not None or credit is not None
+        named = {"--release": release, "--endpoint": endpoint, "--discipline": own or None}
+        given = [name for name, value in named.items() if value is not None]
+        if len(given) > 1:
+            raise ScenarioError(f"{given[1]}: can't be asked for together with {given[0]}")
+        if own:
+            return cls(kind="h2", discipline=discipline or "fifo", credit=credit)
+        if endpoint is not None:
+            return cls(kind="script", script=endpoint.absolute())
+        return cls(release=release) if release is not None else None
+
+
+def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
+    """The identify scenario with another subject.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario is not the identify scenario, or a value is not allowed in it.
+    """
+    if scenario.name != SCENARIO:
+        raise ScenarioError(
+            f"--release, --endpoint, --discipline and --credit go with --scenario {SCENARIO}"
+        )
+    data = scenario.model_dump(mode="json", exclude_none=True)
+    for transport in data["transport"]:
+        _put(transport, subject)
+    return build_scenario(data, "command line")
+
+
+def _put(transport: dict[str, Any], subject: Subject) -> None:
+    sends = transport["name"] in SENDER_CELLS
+    end = "sender" if sends else "receiver"
+    transport[end] = subject.kind
+    if subject.kind == "grpc" and subject.release is not None:
+        transport[f"{end}_release"] = subject.release
+    elif subject.kind == "script":
+        transport[f"{end}_script"] = str(subject.script)
+    elif subject.kind == "h2" and sends:
+        transport["discipline"] = subject.discipline
+    if subject.kind == "h2" and subject.credit is not None and transport.get("window"):
+        transport["credit"] = subject.credit
+
+
+def name_of(scenario: Scenario) -> str:
+    """What is identified, in words, from the scenario as resolved."""
+    sends = next(t for t in scenario.transport if t.name in SENDER_CELLS)
+    if sends.sender == "grpc":
+        return f"grpcio {sends.sender_release or 'of this environment'}"
+    if sends.sender == "script":
+        return str(sends.sender_script)
+    receives = next(t for t in scenario.transport if t.name in RECEIVER_CELLS)
+    return f"our h2 endpoints ({sends.discipline}, {receives.credit or 'half'})"
