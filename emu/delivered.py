@@ -26,7 +26,8 @@ def receiver_key(cell: Cell) -> str:
     frames = f", frames of {spec.frame_size}" if spec.frame_size else ""
     whose = spec.sender_script or spec.sender_release
     sender = f"{spec.sender} {whose}" if whose else spec.sender
-    return f"{receiver}, {cell.workload.direction} from {sender}{frames}"
+    part = "listening" if cell.workload.direction == "push" else "asking"
+    return f"{receiver}, {part}, from {sender}{frames}"
 
 
 def distinct_receivers(cells: Iterable[Cell]) -> dict[str, Cell]:

@@ -139,14 +139,20 @@ def test_no_message_is_larger_than_the_largest_that_the_run_sends(plan: Plan) ->
     assert max(sizes) == largest_bytes(plan, cell)
 
 
-def test_receivers_differ_by_library_direction_and_peer_and_not_by_window(plan: Plan) -> None:
+def test_receivers_differ_by_library_part_and_peer_and_not_by_window(plan: Plan) -> None:
     cell = plan.cells[0]
 
     def like(**changes: object) -> str:
         return receiver_key(replace(cell, transport=cell.transport.model_copy(update=changes)))
 
     push = cell.workload.model_copy(update={"direction": "push"})
-    same = (like(), like(window=65536, flow_control=True), like(credit="half"))
+    back = cell.workload.model_copy(update={"direction": "pull-back"})
+    same = (
+        like(),
+        like(window=65536, flow_control=True),
+        like(credit="half"),
+        receiver_key(replace(cell, workload=back)),
+    )
     assert len(set(same)) == 1
     others = (
         like(receiver="grpc"),
