@@ -14,8 +14,8 @@ from emu.identify.candidates import Candidate, candidates
 from emu.identify.distance import Distance, distance
 from emu.identify.replay import HandOver, Run, Setting, replay
 from emu.identify.turns import Turns, headers_tell, read_turns
-from emu.identify.verdicts import CandidateScore, DisciplineVerdict
 from emu.identify.words import describe, turn_evidence
+from netcosim.results.identification import CandidateScore, DisciplineVerdict
 
 FITS: Final = 0.05
 """A rule that misplaces a larger share of the bytes does not fit."""

@@ -12,8 +12,8 @@ from emu.identify.subject import SCENARIO, Subject
 from netcosim.cli import Parser
 
 if TYPE_CHECKING:
-    from emu.identify.run import Identification
     from netcosim.results.folder import ResultsFolder
+    from netcosim.results.identification import Identification
 
 
 def add_subject_options(parser: Parser) -> None:

@@ -15,9 +15,8 @@ from emu.identify.analysis import (
     SideRecord,
     StreamRecord,
 )
-from emu.identify.run import Identification
-from emu.identify.verdicts import DisciplineVerdict
 from netcosim.results.failure import one_line
+from netcosim.results.identification import DisciplineVerdict, Identification
 
 MOST_SETTINGS = 8
 

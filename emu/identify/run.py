@@ -4,49 +4,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
-
-from pydantic import Field
+from typing import Final
 
 from emu.capture import ConnectionReport, analyse_capture
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import Evidence, judge_discipline
 from emu.identify.subject import RECEIVER_CELLS, SENDER_CELLS, name_of
-from emu.identify.verdicts import CreditVerdict, DisciplineVerdict, Record
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.identification import IDENTIFICATION, CellEvidence, Identification
+from netcosim.results.records import to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.scenario import Scenario
 
-FILE: Final = "identify.json"
 _TENSOR: Final = re.compile(r"/netcosim\.Tensors/b\d+/t(\d+)")
 SLACK_BYTES: Final = 65_536
 """The bytes past the scheduler are sampled: their largest value may be missed by so much."""
-
-
-class CellEvidence(Record):
-    """One cell and what it says by itself."""
-
-    cell: str
-    capture: str
-    shows: Literal["discipline", "credit"]
-    verdict: str
-    evidence: tuple[str, ...]
-
-
-class Identification(Record):
-    """What was identified."""
-
-    format: Literal["netcosim-identify"] = "netcosim-identify"
-    version: Literal[1] = 1
-    subject: str
-    statement: str
-    discipline: DisciplineVerdict = Field(
-        description="of the subject as a sender, all cells pooled"
-    )
-    credit: CreditVerdict = Field(description="of the subject as a receiver")
-    cells: tuple[CellEvidence, ...]
-    missing: tuple[str, ...] = Field(description="cells without a capture that could be read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,7 +61,7 @@ def identify(folder: ResultsFolder) -> Identification:
         cells=(*map(_by_discipline, sends), *map(_by_credit, receives)),
         missing=tuple(cell for cell in wanted if cell not in found),
     )
-    folder.write(FILE, (result.model_dump_json(indent=2) + "\n").encode())
+    folder.write(IDENTIFICATION, to_json(result).encode())
     return result
 
 

@@ -7,6 +7,8 @@ from typing import Self
 from netcosim.metrics import Floats, primary_errors
 from netcosim.results.cells import LEVEL
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.identification import IDENTIFICATION, Identification
+from netcosim.results.records import from_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, Summary
 from netcosim.results.windows import WindowRow
@@ -71,6 +73,7 @@ class ReportData:
     summary: Summary | None
     run: RunRecord | None
     cells: tuple[CellData, ...]
+    identification: Identification | None = None
 
     @classmethod
     def read(cls, folder: ResultsFolder) -> Self:
@@ -90,12 +93,20 @@ class ReportData:
             cells=_cells(
                 summary, folder.read_trace(), folder.read_predictions(), folder.read_windows()
             ),
+            identification=_identification(folder),
         )
 
     @property
     def models(self) -> tuple[str, ...]:
         """All models of the run, sorted."""
         return tuple(sorted({model for cell in self.cells for model in cell.models}))
+
+
+def _identification(folder: ResultsFolder) -> Identification | None:
+    if not folder.has(IDENTIFICATION):
+        return None
+    where = str(folder.path / IDENTIFICATION)
+    return from_json(Identification, folder.read(IDENTIFICATION), where)
 
 
 def _cells(

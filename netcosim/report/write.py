@@ -26,6 +26,7 @@ FILES: Final = {
     "predictions.parquet": "what every model predicted, in the same columns",
     "windows.parquet": "credit over time; schemas/windows.columns.json",
     "grants.parquet": "credit as it was given, frame by frame; schemas/grants.columns.json",
+    "identify.json": "which rules were identified, and the evidence for it",
     "perfetto.json": "all bursts, measured and predicted, for ui.perfetto.dev",
     "captures": "what was on the wire, for Wireshark",
     "pictures": "the pictures of this page",

@@ -1,6 +1,10 @@
-"""What identification comes to: plain records that go into JSON as they are."""
+"""`identify.json`: which rules a run's subject was found to follow, and the evidence."""
+
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+IDENTIFICATION: Final = "identify.json"
 
 
 class Record(BaseModel):
@@ -41,3 +45,26 @@ class CreditVerdict(Record):
     probing: bool = Field(description="the initial window moved while streams were open")
     statement: str
     evidence: tuple[str, ...]
+
+
+class CellEvidence(Record):
+    """One cell and what it says by itself."""
+
+    cell: str
+    capture: str
+    shows: Literal["discipline", "credit"]
+    verdict: str
+    evidence: tuple[str, ...]
+
+
+class Identification(Record):
+    """What was identified."""
+
+    format: Literal["netcosim-identify"] = "netcosim-identify"
+    version: Literal[1] = 1
+    subject: str
+    statement: str
+    discipline: DisciplineVerdict = Field(description="of the subject as a sender, pooled")
+    credit: CreditVerdict = Field(description="of the subject as a receiver")
+    cells: tuple[CellEvidence, ...]
+    missing: tuple[str, ...] = Field(description="cells without a capture that could be read")
