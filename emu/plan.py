@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from emu.delivered import distinct_receivers
 from emu.endpoints.pairing import check_transport, missing
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.summary import NotRun
@@ -16,6 +17,7 @@ GOODPUT_SHARE: Final = 1448 / 1514
 """TCP payload of a full-size Ethernet frame."""
 
 _PER_CELL_S: Final = 1.5
+_PER_RECEIVER_S: Final = 2.5
 _PER_RUN_S: Final = 15.0
 
 
@@ -108,7 +110,8 @@ class Plan:
     def expected_s(self) -> float:
         """Rough wall time of the whole run."""
         bursts = sum(self.burst_seconds(cell) + 0.3 for cell in self.cells)
-        return _PER_RUN_S + len(self.cells) * _PER_CELL_S + bursts * self.scenario.repetitions
+        before = _PER_RUN_S + len(distinct_receivers(self.cells)) * _PER_RECEIVER_S
+        return before + len(self.cells) * _PER_CELL_S + bursts * self.scenario.repetitions
 
 
 def make_plan(scenario: Scenario) -> Plan:
@@ -156,6 +159,10 @@ def describe(plan: Plan) -> list[str]:
         f"  link      {link.name}: {link.a} - {link.b}, {format_rate(link.link.rate)}, "
         f"{link.link.model}"
         for link in plan.net.links
+    ]
+    lines += [
+        f"receiver    {receiver}: calibrated before the cells"
+        for receiver in distinct_receivers(plan.cells)
     ]
     for cell in plan.cells:
         connections = plan.connections(cell)
