@@ -65,7 +65,12 @@ def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
     frames = MOST_FRAMES // len(met)
     most_ahead = _most_ahead(evidence)
     fits = [_fit_all(each, burst_turns, frames, most_ahead) for each, burst_turns in met]
-    return _rank(fits, turns, guessed=not any(each.priorities for each, _ in met))
+    return _rank(
+        fits,
+        turns,
+        guessed=not any(each.priorities for each, _ in met),
+        unbound=not turns.limited and all(e.burst.initial_window is not None for e, _ in met),
+    )
 
 
 def _is_flood(burst: Burst) -> bool:
@@ -162,8 +167,12 @@ def inferred_priorities(burst: Burst, setting: Setting) -> dict[int, int]:
 
 
 def _rank(
-    fits: Sequence[tuple[int, dict[str, _Fit]]], turns: Turns, *, guessed: bool
+    fits: Sequence[tuple[int, dict[str, _Fit]]], turns: Turns, *, guessed: bool, unbound: bool
 ) -> DisciplineVerdict:
+    """From every rule's fits to the verdict.
+
+    `guessed` priorities were inferred; `unbound` windows are known never to have bound.
+    """
     names = [name for name in fits[0][1] if all(name in found for _, found in fits)]
     # A rule that only some bursts bring into question stands for fifo in the others.
     for _, found in fits:
@@ -193,6 +202,18 @@ def _rank(
             candidates=table,
         )
     alike = tuple(name for name in ranked[1:] if not excluded[name])
+    if unbound and {best, *alike} == {"fifo", "two_visit"}:
+        return DisciplineVerdict(
+            discipline="fifo",
+            options={},
+            alike=("two_visit",),
+            statement=(
+                f"{describe('fifo', {})}: its replay misplaces {100 * table[0].misplaced:.2f} % of"
+                " the bytes; two_visit is the same rule where no window binds, as here"
+            ),
+            evidence=evidence,
+            candidates=table,
+        )
     if alike:
         return DisciplineVerdict(
             discipline=None,

@@ -47,6 +47,8 @@ def print_identification(found: Identification, console: Console) -> None:
     console.print(table)
     for title, verdict in (("discipline", found.discipline), ("credit rule", found.credit)):
         console.print(_text(f"{title}, all cells: {verdict.statement}"), soft_wrap=True)
+    for each in found.settings:
+        console.print(_text(f"{each.setting}: {each.discipline.statement}"), soft_wrap=True)
     console.print(_ranking(found.discipline))
     for missing in found.missing:
         console.print(_text(f"not run: {missing}", "yellow"))

@@ -10,9 +10,16 @@ from emu.capture import ConnectionReport, analyse_capture
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import Evidence, judge_discipline
-from emu.identify.subject import RECEIVER_CELLS, SENDER_CELLS, name_of
+from emu.identify.subject import BOTH_CELLS, RECEIVER_CELLS, SENDER_CELLS, name_of
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.identification import IDENTIFICATION, CellEvidence, Identification
+from netcosim.results.identification import (
+    IDENTIFICATION,
+    CellEvidence,
+    CreditVerdict,
+    DisciplineVerdict,
+    Identification,
+    SettingVerdict,
+)
 from netcosim.results.records import to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.scenario import Scenario
@@ -47,22 +54,57 @@ def identify(folder: ResultsFolder) -> Identification:
     receives = [each for each in seen if each.transport in RECEIVER_CELLS]
     discipline = judge_discipline([e for each in sends for e in each.evidence])
     credit = judge_credit([(each.connection, True) for each in receives])
-    subject = name_of(scenario)
+    subject = name_of(scenario, "unknown" if run is None else run.versions.get("grpcio", "unknown"))
+    settings = tuple(_setting(name, seen) for name in BOTH_CELLS if _of(seen, name))
     found = {each.cell for each in seen}
     wanted = [f"{w.name}/{t.name}" for w in scenario.workload for t in scenario.transport]
     result = Identification(
         subject=subject,
-        statement=(
-            f"{subject} sends by {_short(discipline.discipline, discipline.alike)}"
-            f" and gives credit by {_short(credit.rule, credit.alike)}."
-        ),
+        statement=_statement(subject, discipline, credit, settings),
         discipline=discipline,
         credit=credit,
-        cells=(*map(_by_discipline, sends), *map(_by_credit, receives)),
+        settings=settings,
+        cells=(
+            *map(_by_discipline, sends),
+            *map(_by_credit, receives),
+            *(_by_discipline(each) for name in BOTH_CELLS for each in _of(seen, name)),
+        ),
         missing=tuple(cell for cell in wanted if cell not in found),
     )
     folder.write(IDENTIFICATION, to_json(result).encode())
     return result
+
+
+def _of(seen: Sequence[_Seen], transport: str) -> list[_Seen]:
+    return [each for each in seen if each.transport == transport]
+
+
+def _setting(name: str, seen: Sequence[_Seen]) -> SettingVerdict:
+    cells = _of(seen, name)
+    return SettingVerdict(
+        setting=name,
+        discipline=judge_discipline([e for each in cells for e in each.evidence]),
+        credit=judge_credit([(each.connection, True) for each in cells]),
+    )
+
+
+def _statement(
+    subject: str,
+    discipline: DisciplineVerdict,
+    credit: CreditVerdict,
+    settings: Sequence[SettingVerdict],
+) -> str:
+    """One clear statement: what it is, and what its own settings make of it."""
+    parts = [
+        f"{subject} sends by {_short(discipline.discipline, discipline.alike)}"
+        f" and gives credit by {_short(credit.rule, credit.alike)}"
+    ]
+    words = {"default": "with its default settings", "off": "with flow control off"}
+    for each in settings:
+        verdict = each.discipline
+        text = f"{words[each.setting]} its streams are served by "
+        parts.append(text + _short(verdict.discipline, verdict.alike))
+    return "; ".join(parts) + "."
 
 
 def _short(name: str | None, alike: Sequence[str]) -> str:

@@ -14,6 +14,9 @@ SENDER_CELLS: Final = ("windowed", "unlimited")
 RECEIVER_CELLS: Final = ("credit",)
 """Transports in which it receives."""
 
+BOTH_CELLS: Final = ("default", "off")
+"""Transports in which it does both; our own endpoints have no settings of their own to show."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
@@ -66,13 +69,20 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
             f"--release, --endpoint, --discipline and --credit go with --scenario {SCENARIO}"
         )
     data = scenario.model_dump(mode="json", exclude_none=True)
+    if subject.kind == "h2":
+        data["transport"] = [t for t in data["transport"] if t["name"] not in BOTH_CELLS]
     for transport in data["transport"]:
-        _put(transport, subject)
+        name = transport["name"]
+        if name in (*SENDER_CELLS, *BOTH_CELLS):
+            _put(transport, subject, sends=True)
+        if name in (*RECEIVER_CELLS, *BOTH_CELLS):
+            _put(transport, subject, sends=False)
+        if subject.credit is not None and transport.get("window"):
+            transport["credit"] = subject.credit
     return build_scenario(data, "command line")
 
 
-def _put(transport: dict[str, Any], subject: Subject) -> None:
-    sends = transport["name"] in SENDER_CELLS
+def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:
     end = "sender" if sends else "receiver"
     transport[end] = subject.kind
     if subject.kind == "grpc" and subject.release is not None:
@@ -81,15 +91,13 @@ def _put(transport: dict[str, Any], subject: Subject) -> None:
         transport[f"{end}_script"] = str(subject.script)
     elif subject.kind == "h2" and sends:
         transport["discipline"] = subject.discipline
-    if subject.kind == "h2" and subject.credit is not None and transport.get("window"):
-        transport["credit"] = subject.credit
 
 
-def name_of(scenario: Scenario) -> str:
-    """What is identified, in words, from the scenario as resolved."""
+def name_of(scenario: Scenario, newest: str) -> str:
+    """What is identified, in words, from the scenario as resolved; `newest` is grpcio's release."""
     sends = next(t for t in scenario.transport if t.name in SENDER_CELLS)
     if sends.sender == "grpc":
-        return f"grpcio {sends.sender_release or 'of this environment'}"
+        return f"grpcio {sends.sender_release or newest}"
     if sends.sender == "script":
         return str(sends.sender_script)
     receives = next(t for t in scenario.transport if t.name in RECEIVER_CELLS)

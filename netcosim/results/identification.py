@@ -57,6 +57,14 @@ class CellEvidence(Record):
     evidence: tuple[str, ...]
 
 
+class SettingVerdict(Record):
+    """What the subject does at both ends with one setting of its own."""
+
+    setting: str = Field(description="default, or off: flow control switched off")
+    discipline: DisciplineVerdict
+    credit: CreditVerdict
+
+
 class Identification(Record):
     """What was identified."""
 
@@ -66,5 +74,6 @@ class Identification(Record):
     statement: str
     discipline: DisciplineVerdict = Field(description="of the subject as a sender, pooled")
     credit: CreditVerdict = Field(description="of the subject as a receiver")
+    settings: tuple[SettingVerdict, ...] = Field(description="the subject at both ends")
     cells: tuple[CellEvidence, ...]
     missing: tuple[str, ...] = Field(description="cells without a capture that could be read")
