@@ -30,8 +30,8 @@ SLACK_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Seen:
-    """One capture of a cell."""
+class Seen:
+    """One connection in a cell's capture."""
 
     cell: str
     transport: str
@@ -49,7 +49,7 @@ def identify(folder: ResultsFolder) -> Identification:
         The folder or a capture in it can't be read.
     """
     scenario, run = folder.read_scenario(), folder.read_run()
-    seen = [] if run is None else [*_read(folder.path, scenario, run)]
+    seen = read_cells(folder)
     sends = [each for each in seen if each.transport in SENDER_CELLS]
     receives = [each for each in seen if each.transport in RECEIVER_CELLS]
     discipline = judge_discipline([e for each in sends for e in each.evidence])
@@ -75,11 +75,17 @@ def identify(folder: ResultsFolder) -> Identification:
     return result
 
 
-def _of(seen: Sequence[_Seen], transport: str) -> list[_Seen]:
+def read_cells(folder: ResultsFolder) -> list[Seen]:
+    """Analyse every capture of a finished run."""
+    scenario, run = folder.read_scenario(), folder.read_run()
+    return [] if run is None else [*_read(folder.path, scenario, run)]
+
+
+def _of(seen: Sequence[Seen], transport: str) -> list[Seen]:
     return [each for each in seen if each.transport == transport]
 
 
-def _setting(name: str, seen: Sequence[_Seen]) -> SettingVerdict:
+def _setting(name: str, seen: Sequence[Seen]) -> SettingVerdict:
     cells = _of(seen, name)
     return SettingVerdict(
         setting=name,
@@ -115,7 +121,7 @@ def _short(name: str | None, alike: Sequence[str]) -> str:
     return "no rule that is known"
 
 
-def _by_discipline(seen: _Seen) -> CellEvidence:
+def _by_discipline(seen: Seen) -> CellEvidence:
     verdict = judge_discipline(seen.evidence)
     return CellEvidence(
         cell=seen.cell,
@@ -126,7 +132,7 @@ def _by_discipline(seen: _Seen) -> CellEvidence:
     )
 
 
-def _by_credit(seen: _Seen) -> CellEvidence:
+def _by_credit(seen: Seen) -> CellEvidence:
     verdict = judge_credit([(seen.connection, True)])
     return CellEvidence(
         cell=seen.cell,
@@ -137,29 +143,55 @@ def _by_credit(seen: _Seen) -> CellEvidence:
     )
 
 
-def _read(path: Path, scenario: Scenario, run: RunRecord) -> Iterator[_Seen]:
+def _read(path: Path, scenario: Scenario, run: RunRecord) -> Iterator[Seen]:
+    priorities = {
+        w.name: {i: t.priority for i, t in enumerate(w.tensors)} for w in scenario.workload
+    }
     for key, capture in sorted(run.captures.items()):
         cell = _cell_of(key, scenario)
-        if cell is None:
-            continue
-        workload, transport = cell
-        name = f"{workload}/{transport}"
-        report = analyse_capture(path / capture, gap_ns=None)
-        ahead = _most_ahead(run, name)
-        priorities = next(
-            {i: t.priority for i, t in enumerate(w.tensors)}
-            for w in scenario.workload
-            if w.name == workload
-        )
-        for connection in report.connections:
-            if connection.streams:
-                yield _Seen(
-                    cell=name,
-                    transport=transport,
-                    capture=capture,
-                    connection=connection,
-                    evidence=_evidence(connection, priorities, ahead),
-                )
+        if cell is not None:
+            workload, transport = cell
+            yield from look(
+                path / capture,
+                capture,
+                cell=f"{workload}/{transport}",
+                transport=transport,
+                priorities=priorities[workload],
+                ahead=_most_ahead(run, f"{workload}/{transport}"),
+            )
+
+
+def look(
+    path: Path,
+    name: str,
+    *,
+    cell: str,
+    transport: str,
+    priorities: Mapping[int, int],
+    ahead: int | None,
+) -> Iterator[Seen]:
+    """Analyse one capture of a cell.
+
+    Parameters
+    ----------
+    path, name
+        Where it is, and what it is called in the results.
+    cell, transport
+        The cell and its transport, by name.
+    priorities
+        What the sender was told, by the tensor's index.
+    ahead
+        The most bytes that its kernel was seen to hold; None if nobody looked.
+    """
+    for connection in analyse_capture(path, gap_ns=None).connections:
+        if connection.streams:
+            yield Seen(
+                cell=cell,
+                transport=transport,
+                capture=name,
+                connection=connection,
+                evidence=_evidence(connection, priorities, ahead),
+            )
 
 
 def _cell_of(key: str, scenario: Scenario) -> tuple[str, str] | None:
@@ -180,7 +212,7 @@ def _most_ahead(run: RunRecord, cell: str) -> int | None:
         for v in run.validity
         if v.cell == cell and v.past_scheduler_bytes is not None
     ]
-    return max(held) + SLACK_BYTES if held else None
+    return max(held) if held else None
 
 
 def _evidence(
@@ -196,7 +228,7 @@ def _evidence(
             burst=burst,
             credit=connection.to_client.credit,
             priorities=by_stream,
-            most_ahead_bytes=ahead,
+            most_ahead_bytes=None if ahead is None else ahead + SLACK_BYTES,
         )
         for burst in find_bursts(connection, to_client=True).kept
     )

@@ -1,0 +1,267 @@
+"""How often `identify` names the right rule: every discipline, credit rule and gRPC release.
+
+A round runs all subjects over one network, each in the cells in which the identify scenario would
+run it, and judges them from the captures as that scenario does. Rounds are kept as they are done.
+
+    ./dev bench identify                    ten rounds, going on where the last run stopped
+    ./dev bench identify --rounds 1         one more round at most
+    ./dev bench identify --only grpc        the releases alone, or h2
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from bench.record import Figure, record
+from emu import isolate
+from emu.endpoints.releases import newest, not_ready
+from emu.identify.credit import judge_credit
+from emu.identify.discipline import judge_discipline
+from emu.identify.run import Seen, look
+from emu.live_round import run_round
+from emu.network.live import open_network
+from emu.plan import Plan, make_plan
+from emu.session import resolved_tcp
+from h2model import credit, disciplines
+from netcosim.scenario import build_scenario
+
+ROUNDS = 10
+STATE = Path(__file__).parent / "results" / ".identify.jsonl"
+RUN_S = 600
+WINDOW = "256KiB"
+
+Transport = dict[str, Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One thing to be named: from which transports, as what, and the right answers."""
+
+    name: str
+    transports: tuple[str, ...]
+    asks: str
+    right: tuple[str, ...]
+
+
+def h2_transports() -> Iterator[Transport]:
+    """Our own ends: every discipline alone and under every credit rule, every rule alone."""
+    for sender in disciplines.names():
+        ends = {"sender": "h2", "receiver": "h2", "discipline": sender}
+        yield {"name": f"unlimited.{sender}", **ends, "flow_control": False}
+        for rule in credit.names():
+            yield {"name": f"windowed.{sender}.{rule}", **ends, "window": WINDOW, "credit": rule}
+    for rule in credit.names():
+        ends = {"sender": "h2", "receiver": "h2", "discipline": "fifo"}
+        yield {"name": f"credit.{rule}", **ends, "window": WINDOW, "credit": rule}
+
+
+def h2_questions() -> Iterator[Question]:
+    """Each pair names its discipline and its credit rule."""
+    for sender in disciplines.names():
+        for rule in credit.names():
+            windowed = f"windowed.{sender}.{rule}"
+            yield Question(
+                name=f"h2 {sender} under {rule}",
+                transports=(windowed, f"unlimited.{sender}"),
+                asks="discipline",
+                right=(sender,),
+            )
+            yield Question(
+                name=f"h2 {rule} to {sender}", transports=(windowed,), asks="credit", right=(rule,)
+            )
+    for rule in credit.names():
+        yield Question(
+            name=f"h2 {rule}", transports=(f"credit.{rule}",), asks="credit", right=(rule,)
+        )
+
+
+_RELEASES = {
+    # Release: discipline, credit rule, both ends with flow control off.
+    "newest": ("write_cycle", "grpc_progress", "write_cycle"),
+    "1.59.5": ("two_visit", "grpc_progress", None),
+    "1.39.0": ("two_visit", "rest_at_header", "fifo"),
+    "1.17.0": ("two_visit", "rest_at_header", "fifo"),
+}
+
+
+def releases() -> list[str]:
+    """Those whose environments are there."""
+    return [name for name in _RELEASES if name == "newest" or not_ready(name) is None]
+
+
+def grpc_transports() -> Iterator[Transport]:
+    """The transports of the identify scenario, for each release."""
+    for name in releases():
+        release = newest() if name == "newest" else name
+        sends = {"sender": "grpc", "sender_release": release}
+        receives = {"receiver": "grpc", "receiver_release": release}
+        exact = {"receiver": "h2"}
+        yield {"name": f"windowed.{name}", **sends, **exact, "window": WINDOW,
+               "credit": "rest_at_header"}  # fmt: skip
+        yield {"name": f"unlimited.{name}", **sends, **exact, "flow_control": False}
+        yield {"name": f"credit.{name}", "sender": "h2", "discipline": "fifo", **receives,
+               "window": WINDOW}  # fmt: skip
+        if _RELEASES[name][2] is not None:
+            yield {"name": f"off.{name}", **sends, **receives, "flow_control": False}
+
+
+def grpc_questions() -> Iterator[Question]:
+    """Each release names its discipline, its credit rule, and what it does when switched off."""
+    for name in releases():
+        sends, gives, off = _RELEASES[name]
+        yield Question(
+            name=f"grpcio {name}",
+            transports=(f"windowed.{name}", f"unlimited.{name}"),
+            asks="discipline",
+            right=(sends,),
+        )
+        yield Question(
+            name=f"grpcio {name}", transports=(f"credit.{name}",), asks="credit", right=(gives,)
+        )
+        if off is not None:
+            yield Question(
+                name=f"grpcio {name}, off",
+                transports=(f"off.{name}",),
+                asks="discipline",
+                right=(off,),
+            )
+
+
+def subjects(kind: str) -> tuple[list[Transport], list[Question]]:
+    """What is run and what is asked: our own ends (h2), or the releases (grpc)."""
+    if kind == "h2":
+        return [*h2_transports()], [*h2_questions()]
+    return [*grpc_transports()], [*grpc_questions()]
+
+
+def plan_of(transports: Sequence[Transport]) -> Plan:
+    """The identify scenario's workloads and network, over other transports."""
+    text = (resources.files("emu") / "scenarios" / "identify.toml").read_text("utf-8")
+    data = tomllib.loads(text) | {"name": "identify-bench", "transport": list(transports)}
+    return make_plan(build_scenario(data, "bench identify"))
+
+
+def run(kind: str, number: int) -> Row:
+    """One round, inside private namespaces: each cell's burst, and at once what it says."""
+    transports, questions = subjects(kind)
+    plan, scratch = plan_of(transports), isolate.scratch_dir()
+    tcp = resolved_tcp(plan)
+    seen: list[Seen] = []
+    with open_network(plan.net, tcp=tcp) as live:
+        for cell in plan.cells:
+            planned = plan.connections(cell)
+            done = run_round(
+                live, cell, planned, tcp, scratch, bursts=[0],
+                expected_s=plan.burst_seconds(cell), on_burst=lambda _: None,
+            )  # fmt: skip
+            if done.failure is not None:
+                raise done.failure
+            past = done.logs[0][0].past_scheduler
+            for host, path in done.captures.items():
+                seen += look(
+                    path,
+                    host,
+                    cell=cell.name,
+                    transport=cell.transport.name,
+                    priorities={m.index: m.priority for m in planned[0].messages},
+                    ahead=None if past is None else past.max_bytes,
+                )
+                path.unlink()
+    return {"kind": kind, "round": number, "answers": [ask(each, seen) for each in questions]}
+
+
+def ask(question: Question, seen: Sequence[Seen]) -> Row:
+    """One answer with what is needed to see why it is wrong, if so."""
+    mine = [each for each in seen if each.transport in question.transports]
+    if question.asks == "credit":
+        verdict = judge_credit([(each.connection, True) for each in mine])
+        answer, said = verdict.rule, verdict.statement
+    else:
+        found = judge_discipline([e for each in mine for e in each.evidence])
+        answer, said = found.discipline, found.statement
+    return {
+        "question": f"{question.name}: {question.asks}",
+        "answer": answer,
+        "right": answer in question.right,
+        "said": said,
+    }
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench identify")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most so many more rounds")
+    parser.add_argument("--only", choices=("h2", "grpc"))
+    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    found = parser.parse_args(arguments)
+    if found.inside:
+        kind, number = found.inside
+        isolate.ensure_isolated([sys.executable, "-m", "bench.identify", "--inside", kind, number])
+        _keep(run(kind, int(number)))
+        return 0
+    kinds = [found.only] if found.only else ["grpc", "h2"]
+    STATE.parent.mkdir(exist_ok=True)
+    for kind in kinds:
+        known = [row for row in _known() if row["kind"] == kind]
+        for number in range(len(known), min(ROUNDS, len(known) + found.rounds)):
+            command = [sys.executable, "-m", "bench.identify", "--inside", kind, str(number)]
+            if subprocess.run(command, check=False, timeout=RUN_S).returncode:
+                return 1
+            _say(_known()[-1])
+    return _report()
+
+
+def _keep(row: Row) -> None:
+    with STATE.open("a", encoding="utf-8") as state:
+        state.write(json.dumps(row) + "\n")
+
+
+def _say(row: Row) -> None:
+    wrong = [answer for answer in row["answers"] if not answer["right"]]
+    counts = f"{len(row['answers'])} questions, {len(wrong)} wrong"
+    print(f"{row['kind']}, round {row['round']}: {counts}")
+    for answer in wrong:
+        print(f"  {answer['question']}: {answer['said']}", flush=True)
+
+
+def _known() -> list[Row]:
+    if not STATE.exists():
+        return []
+    return [json.loads(line) for line in STATE.read_text(encoding="utf-8").splitlines()]
+
+
+def _report() -> int:
+    asked: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    wrong: list[str] = []
+    for row in _known():
+        for answer in row["answers"]:
+            asked[answer["question"]] += 1
+            right[answer["question"]] += answer["right"]
+            if not answer["right"]:
+                wrong.append(f"{answer['question']}: {answer['said']}")
+    figures = [
+        Figure(
+            name=question,
+            value=right[question],
+            unit=f"of {count}",
+            target=f"= {count}",
+            met=right[question] == count,
+        )
+        for question, count in asked.items()
+    ]
+    missing = [name for name in _RELEASES if name not in releases()]
+    notes = [f"not run, no environment: grpcio {name}" for name in missing]
+    return record("identify", figures, notes=[*notes, *wrong])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
