@@ -1,11 +1,16 @@
 """How fast a capture is analysed, in bytes of the capture file on one core.
 
 The capture is made here: several streams take turns with 16 KiB DATA frames in full-size
-segments (1448 bytes), an acknowledgement for every second one.
+segments (1448 bytes), an acknowledgement for every second one. Measured are the analysis alone,
+`emu.analyze` as a whole with the evidence for the rules and the printing, and the same as a
+process of its own, with the second that Python takes to load, on a file three times as large.
 """
 
+import contextlib
+import io
 import itertools
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bench.record import Figure, at_least, record
+from emu import analyze
 from emu.capture import CaptureReport, analyse_capture
 
 TARGET_MB_PER_S = 250
@@ -35,7 +41,36 @@ def figures(payload_bytes: int = 320_000_000, rounds: int = 3) -> list[Figure]:
             best = max(_rate(path, payload_bytes) for _ in range(rounds))
             note = f"{path.stat().st_size / 1e6:.0f} MB, best of {rounds}"
             found.append(at_least(f"analysis, {name}", best, "MB/s", TARGET_MB_PER_S, note))
+            whole = max(_door_rate(path) for _ in range(rounds))
+            found.append(at_least(f"emu.analyze, {name}", whole, "MB/s", TARGET_MB_PER_S, note))
+        large = Path(folder) / "large.pcap"
+        write_capture(large, 3 * payload_bytes)
+        best = max(_process_rate(large) for _ in range(rounds))
+        note = f"{large.stat().st_size / 1e6:.0f} MB, best of {rounds}"
+        found.append(
+            at_least("emu.analyze as a process, in order", best, "MB/s", TARGET_MB_PER_S, note)
+        )
     return found
+
+
+def _door_rate(path: Path) -> float:
+    begin = time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = analyze.main([str(path)])
+    spent = time.perf_counter() - begin
+    if code or "discipline: round_robin" not in said.getvalue():
+        raise RuntimeError(f"the analysis is wrong: exit code {code}")
+    return path.stat().st_size / spent / 1e6
+
+
+def _process_rate(path: Path) -> float:
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "emu.analyze", str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    spent = time.perf_counter() - begin
+    if "discipline: round_robin" not in done.stdout:
+        raise RuntimeError("the analysis is wrong")
+    return path.stat().st_size / spent / 1e6
 
 
 def _rate(path: Path, payload_bytes: int) -> float:

@@ -5,6 +5,7 @@ in processes with limited memory and processor time. What counts as a failure: a
 no `CaptureError`, a message of several lines, a death, a case beyond its time.
 
     ./dev bench mutations                     all of them, going on where the last run stopped
+    ./dev bench mutations --minutes 3         as far as that goes
     ./dev bench mutations --case 4711         one, in the foreground, with its traceback
 """
 
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench mutations")
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--case", type=int, help="only this one, here")
+    parser.add_argument("--minutes", type=float, default=60.0, help="stop then; go on next time")
     found = parser.parse_args(arguments)
     if found.case is not None:
         print(_one(found.case, Path(tempfile.mkdtemp(prefix="netcosim-bench-"))))
@@ -52,7 +54,11 @@ def main(arguments: Sequence[str]) -> int:
     done = _known()
     batches = [n for n in range(0, found.cases, BATCH) if n not in done]
     print(f"{len(done)} batches are known, {len(batches)} to go")
-    _run_all(batches, found.cases)
+    _run_all(batches, found.cases, time.monotonic() + 60 * found.minutes)
+    left = sum(n not in _known() for n in range(0, found.cases, BATCH))
+    if left:
+        print(f"{left} batches are left for the next time")
+        return 0
     return _report(found.cases)
 
 
@@ -63,13 +69,15 @@ def _known() -> dict[int, Row]:
     return {row["first"]: row for row in rows}
 
 
-def _run_all(batches: Sequence[int], cases: int) -> None:
+def _run_all(batches: Sequence[int], cases: int, until_s: float) -> None:
     """Run the batches side by side, each in a process of its own."""
     waiting, running = list(batches), dict[int, multiprocessing.Process]()
     begun: dict[int, float] = {}
     STATE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as folder:
         while waiting or running:
+            if time.monotonic() > until_s:
+                waiting.clear()
             while waiting and len(running) < (os.cpu_count() or 1):
                 first = waiting.pop(0)
                 process = multiprocessing.Process(
