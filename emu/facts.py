@@ -1,8 +1,9 @@
 """What is known of a cell besides its rows, for its summary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from h2model.candidates import parameter_digests
 from netcosim.job import Cell
 from netcosim.results.cells import CellFacts
 from netcosim.results.grants import INITIAL_WINDOW, GrantRow
@@ -12,6 +13,15 @@ from netcosim.results.run_record import Validity
 def link_key(cell: str, connection: int) -> str:
     """The name in ``models`` of a run's record of the link that a connection's models are given."""
     return f"{cell} connection {connection}"
+
+
+def parameters_used(cells: Iterable[Cell]) -> dict[str, str]:
+    """The digests of the parameter files behind the predictions of these cells, by release."""
+    return {
+        release: digest
+        for cell in cells
+        for release, digest in parameter_digests(cell.transport).items()
+    }
 
 
 def cell_facts(

@@ -14,7 +14,9 @@ from typing import Final
 from rich.console import Console
 
 from emu.again import Again, predict_again, read_record
+from emu.facts import parameters_used
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
+from netcosim.job import resolve_cells
 from netcosim.results.folder import GRANTS, TRACE, WINDOWS, ResultsFolder, trace_file
 from netcosim.results.owner import calling_user
 
@@ -69,7 +71,12 @@ def _keep(folder: ResultsFolder, again: Again, out: Path, site: CrashSite) -> No
                 kept.write(name, folder.read(name))
         digest = kept.write_predictions(again.predicted)
         kept.write_summary(again.summary)
-        kept.write_run(record.model_copy(update={"predictions_sha256": digest, "captures": {}}))
+        changes = {
+            "predictions_sha256": digest,
+            "parameters": parameters_used(resolve_cells(folder.read_scenario())),
+            "captures": {},
+        }
+        kept.write_run(record.model_copy(update=changes))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from emu.known import (
 from h2model.candidates import (
     GRPC_PREFIX_BYTES,
     candidate_senders,
+    followed,
     receiver_model,
     speaks_grpc,
 )
@@ -37,7 +38,7 @@ from h2model.connection import (
     StreamPlan,
 )
 from h2model.network import Network
-from h2model.overhead import NOTHING, Overhead
+from h2model.overhead import NOTHING, Linear, Overhead, with_transport_ns
 from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.trace import Service, Stall, StreamRow
@@ -73,24 +74,28 @@ class _Question:
 
     def plans(self, burst: KnownBurst, *, first: bool) -> list[StreamPlan]:
         """The burst's messages; `first` if it is the first of its connection."""
-        handover = NOTHING
-        if self.overhead is not None:
-            handover = self.overhead.handover_first if first else self.overhead.handover_later
         messages = burst.messages
         ready = [m.ready_ns for m in messages]
         if self.level != "PREDICT":
             by_stream = {m.stream: m for m in messages}
             messages = tuple(by_stream[stream] for stream in burst.wire.appearance)
             ready.sort()
+        sizes = [m.size_bytes for m in messages]
+        scheduled = with_transport_ns(ready, sizes, self._handover(first=first))
         return [
             StreamPlan(
                 stream=m.stream,
                 size_bytes=m.size_bytes + self.prefix_bytes,
-                ready_ns=ready_ns + handover.ns(m.size_bytes),
+                ready_ns=scheduled_ns,
                 priority=m.priority,
             )
-            for m, ready_ns in zip(messages, ready, strict=True)
+            for m, scheduled_ns in zip(messages, scheduled, strict=True)
         ]
+
+    def _handover(self, *, first: bool) -> Linear:
+        if self.overhead is None:
+            return NOTHING
+        return self.overhead.handover_first if first else self.overhead.handover_later
 
     def grants(self, burst: KnownBurst) -> tuple[Grant, ...] | None:
         return burst.wire.grants if self.level == "ORACLE" else None
@@ -109,8 +114,8 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
 
     A connection's state (write target, connection credit) carries over from burst to burst of its
     round, at each level of its own; invalid bursts take part in it. Levels above PREDICT are asked
-    only of the discipline that the sender was configured for, if it was. A round in which not all
-    credit was captured has no ORACLE.
+    only of the discipline that the sender is known to follow, of all where that is not known. A
+    round in which not all credit was captured has no ORACLE.
     """
     cell = known.cell
     return [
@@ -118,7 +123,7 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
         for round_ in known.rounds
         for model, sender in candidate_senders(cell.transport).items()
         for level in LEVELS
-        if level == "PREDICT" or cell.transport.discipline in (None, model)
+        if level == "PREDICT" or followed(cell.transport) in (None, model)
         for row in _round_rows(
             _Question(cell=cell, model=model, sender=sender, level=level, overhead=known.overhead),
             round_,

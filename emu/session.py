@@ -11,7 +11,7 @@ from typing import Any
 from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
 from emu.delivered import distinct_receivers, overhead_of
-from emu.facts import cell_facts, link_key
+from emu.facts import cell_facts, link_key, parameters_used
 from emu.host import describe_host, versions
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
@@ -176,6 +176,7 @@ class Session:
             shares=[] if self.measured is None else [asdict(s) for s in self.measured.shares],
             models=self.models,
             overheads=self.overheads,
+            parameters=parameters_used(self.plan.cells),
             predictions_sha256=predictions_sha256,
             bounds={key: float(value) for key, value in asdict(BOUNDS).items()},
             validity=tuple(v for o in self.outcomes for v in o.validity),

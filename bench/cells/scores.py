@@ -7,12 +7,11 @@ from typing import Any, Final
 from bench.cells.listing import Listed
 from bench.cells.store import Store
 from emu.again import Again, predict_again
-from h2model.parameters import parameters
+from h2model.candidates import followed, parameter_digests
 from netcosim.results.cells import model_separations
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.summary import CellSummary, Errors, ModelResult
 from netcosim.results.verdict import DISCRIMINATING
-from netcosim.scenario import TransportSpec
 from netcosim.trace import StreamRow
 
 LEVELS: Final = ("PREDICT", "EXPLAIN", "ORACLE")
@@ -69,8 +68,8 @@ class Row:
     evidence : whether that is 5 % or more, and the cell counts
     delivered : errors of the delivered ends at PREDICT
     missed : the targets that PREDICT misses
-    same : whether today's predictions are byte for byte those of the run
     seconds : wall time of the cell's bursts
+    parameters : digests of the parameter files that the predictions rest on
     """
 
     key: str
@@ -96,6 +95,7 @@ class Row:
     delivered: dict[str, float] | None = None
     missed: list[str] = field(default_factory=list)
     seconds: float | None = None
+    parameters: dict[str, str] = field(default_factory=dict)
 
     @property
     def scored(self) -> bool:
@@ -135,23 +135,11 @@ def score_cell(cell: Listed, store: Store) -> Row:
     row.ratios = summary.ratios.model_dump()
     row.right = followed(cell.scenario.transport[0]) or summary.best
     row.best = summary.best
+    row.parameters = parameter_digests(cell.scenario.transport[0])
     row.seconds = sum(record.phases_s.values()) if record else None
     _levels(row, summary, cell)
     _wrong(row, summary, [r for r in measured if r.valid], again)
     return row
-
-
-def followed(transport: TransportSpec) -> str | None:
-    """The discipline that a sender follows: as configured, or by its release's parameter file."""
-    if transport.sender != "grpc":
-        return transport.discipline
-    if transport.whole_messages:
-        setting = "whole_messages"
-    elif not transport.flow_control:
-        setting = "off"
-    else:
-        setting = "default" if transport.window is None else "window"
-    return parameters("grpc", transport.sender_release).sends(setting).discipline
 
 
 def target_of(family: str) -> Target:

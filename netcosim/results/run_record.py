@@ -59,6 +59,10 @@ class RunRecord(_Record):
         description="by cell and connection the release of sender and receiver, and the values"
         " that each HTTP/2 setting took on the wire",
     )
+    parameters: dict[str, str] = Field(
+        default={},
+        description="by release the SHA-256 of the parameter file that predictions rest on",
+    )
     predictions_sha256: str | None = Field(description="of predictions.parquet")
     bounds: dict[str, float] = Field(description="the bounds of a valid burst")
     validity: tuple[Validity, ...]
