@@ -5,6 +5,7 @@ src/core/lib/transport/bdp_estimator.cc, releases 1.41 to 1.85.1; before 1.41 th
 is its whole message.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,7 +36,12 @@ class _Stream:
 
 
 class GrpcAccount:
-    """What the receiver has got and granted; it outlives a burst."""
+    """What the receiver has got and granted; it outlives a burst.
+
+    A frame counts as soon as its header has come: C-core's parser accounts for its length there.
+    """
+
+    at_start: Final = True
 
     def __init__(self, receiver: ReceiverModel) -> None:
         self._window = receiver.window_bytes
@@ -44,15 +50,14 @@ class GrpcAccount:
         self._connection = receiver.window_bytes
         self._probe = Probe() if receiver.probes else None
 
-    def opening_bytes(self) -> int:
-        """Credit that comes with a request, beyond the initial window."""
-        return MESSAGE_HEADER_BYTES
-
-    def begin(self) -> None:
-        """A burst begins after a rest."""
-        self._streams.clear()
+    def begin(self, streams: Sequence[int]) -> list[Update]:
+        """A burst begins after a rest: what the requests for these streams bring with them."""
         if self._probe is not None:
             self._probe.rest()
+        self._streams = {stream: _Stream() for stream in streams}
+        lacking = max(0, self._target() - self._connection)
+        self._connection += lacking
+        return [(0, lacking), *((stream, MESSAGE_HEADER_BYTES) for stream in streams)]
 
     def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
         """Account for DATA of a stream whose message has so many bytes.
@@ -65,14 +70,16 @@ class GrpcAccount:
         self._connection -= size
         asked = self._probe is not None and self._probe.received(size, now_ns)
         each = self._streams.setdefault(stream, _Stream())
+        # The reader knows of what was parsed before this frame, and of the message's header.
+        each.needed_bytes = message - max(each.received_bytes, MESSAGE_HEADER_BYTES)
         each.received_bytes += size
         each.ahead_bytes -= size
-        each.needed_bytes = message - each.received_bytes
-        if each.needed_bytes <= 0:
-            del self._streams[stream]
-            return self._write(asked) if asked else []
         hurry = max(self._window // 2, LEAST_HURRY_BYTES)
-        urgent = self._wanted(each) > hurry or self._connection <= self._target() // 2
+        urgent = self._wanted(each) > hurry
+        if each.received_bytes >= message:
+            del self._streams[stream]
+            urgent = False
+        urgent = urgent or self._connection <= self._target() // 2
         return self._write(asked) if asked or urgent else []
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:

@@ -8,7 +8,7 @@ arrive on its connection it has less of the processor for that.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final
 
 import numpy as np
@@ -95,6 +95,22 @@ def delivered_ends_ns(
         free = _worked_off(begin, linear.alpha_ns_per_byte * arrival.size_bytes, wire, stretch)
         ends[i] = round(_worked_off(free, linear.beta_ns, wire, stretch))
     return ends
+
+
+def with_transport_ns(
+    ready_ns: Sequence[int], sizes_bytes: Sequence[int], handover: Linear
+) -> list[int]:
+    """When each message is with the transport, in the order given.
+
+    One thread hands the messages over, one after the other: that the next one is handed over shows
+    that this one is with the transport.
+    """
+    order = sorted(range(len(ready_ns)), key=lambda i: ready_ns[i])
+    following = {i: ready_ns[j] for i, j in pairwise(order)}
+    return [
+        min(ready + handover.ns(size), following.get(i, ready + handover.ns(size)))
+        for i, (ready, size) in enumerate(zip(ready_ns, sizes_bytes, strict=True))
+    ]
 
 
 def fit_linear(sizes_bytes: Sequence[int], overheads_ns: Sequence[int]) -> Linear:

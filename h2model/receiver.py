@@ -1,6 +1,7 @@
 """The receiver's account: what it got and granted, by its credit rule."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from h2model.credit import GrantRule
 from h2model.credit import load as load_credit
@@ -11,11 +12,12 @@ from h2model.records import UNLIMITED_BYTES, ReceiverModel
 class Account(Protocol):
     """What a simulated connection asks of its receiver."""
 
-    def begin(self) -> None:
-        """A burst begins after a rest."""
+    @property
+    def at_start(self) -> bool:
+        """Whether a frame counts when it begins to come; else when it has come."""
 
-    def opening_bytes(self) -> int:
-        """Credit that comes with a request, beyond the initial window."""
+    def begin(self, streams: Sequence[int]) -> list[Update]:
+        """A burst begins after a rest: what the requests for these streams bring with them."""
 
     def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
         """Account for DATA of a stream whose message has so many bytes; what is written now."""
@@ -47,6 +49,8 @@ class ReceiverAccount:
         An unknown credit rule.
     """
 
+    at_start: Final = False
+
     def __init__(self, receiver: ReceiverModel) -> None:
         self._receiver = receiver
         self._grant: GrantRule | None = (
@@ -56,12 +60,9 @@ class ReceiverAccount:
         self._granted: dict[int, int] = {}
         self._connection_pending = 0
 
-    def begin(self) -> None:
-        """Nothing depends on when."""
-
-    def opening_bytes(self) -> int:
+    def begin(self, streams: Sequence[int]) -> list[Update]:
         """Nothing beyond the initial window."""
-        return 0
+        return []
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """It never asks."""

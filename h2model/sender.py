@@ -95,12 +95,8 @@ class Sender:
             at(time_ns + way_ns, CREDIT, stream, size_bytes)
 
     def _open(self, account: Account) -> None:
-        account.begin()
-        opening = account.opening_bytes()
-        if opening:
-            for plan in self._plans:
-                self._machine.credit(plan.stream, opening, 0)
-                self._machine.credit(0, opening, 0)
+        for stream, size_bytes in account.begin([plan.stream for plan in self._plans]):
+            self._machine.credit(stream, size_bytes, 0)
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; whether a decision may follow from it."""
@@ -180,6 +176,7 @@ class Sender:
         self.lane.put(stream, size, now, self._header_bytes(stream, size))
         if len(self.lane.waiting) == 1:
             self._at(self.lane.free_ns, LEFT, 0, self._version)
+            self._begins(self.lane.waiting[0])
 
     def _left(self, frame: Frame) -> None:
         stream, size = frame.stream, frame.size_bytes
@@ -188,10 +185,19 @@ class Sender:
         self._record.served(stream, frame.start_ns + self._link.delay_ns, arrival, size)
         if self._unsent[stream] == 0:
             self._record.ends[stream] = round(arrival)
-        if self._account is not None:
+        if self._account is not None and not self._account.at_start:
             self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
         if self.lane.waiting:
             self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
+            self._begins(self.lane.waiting[0])
+
+    def _begins(self, frame: Frame) -> None:
+        """A frame begins to leave."""
+        if self._account is None or not self._account.at_start:
+            return
+        stream, size = frame.stream, frame.size_bytes
+        arrival = frame.start_ns + self._link.delay_ns
+        self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
 
     def _header_bytes(self, stream: int, size: int) -> int:
         """A frame's header goes before its first piece; a piece that is not full is its last."""

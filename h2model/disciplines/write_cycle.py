@@ -4,7 +4,8 @@ Source: C-core 1.60 to 1.85.1, src/core/ext/transport/chttp2/transport/writing.c
 write_size_policy.cc. A cycle gathers up to `target` bytes (frame headers included) from the head
 of the writable list, hands them to the socket, and the next cycle begins when the kernel took them
 all. A stream that has more goes to the tail, with credit or without; one that comes to the head
-without stream credit leaves the list and returns to the tail with its WINDOW_UPDATE. The target
+without stream credit leaves the list and returns to the tail with its WINDOW_UPDATE; one that finds
+the connection without credit waits apart, and returns when a cycle begins with some. The target
 starts at 128 KiB; two writes in a row below 100 ms raise it by half (at most 16 MiB), two above 1 s
 divide it by three (at least 32 KiB); a write below 0.7 of the target is no evidence and ends a fast
 streak. The target outlives a burst: it belongs to the connection.
@@ -63,6 +64,11 @@ TIMED_FROM = OWN + 2
 PLANNED = OWN + 3
 EMITTED = OWN + 4
 UNSENT = OWN + 5
+PARKED_HEAD = OWN + 7
+PARKED_TAIL = OWN + 8
+PARKED = 3
+"""Place of a stream that came to the head when the connection had no credit."""
+
 HEADED = OWN + 6
 """How many streams of the connection have sent their HEADERS."""
 
@@ -73,6 +79,7 @@ def start(s: State) -> None:
     """The connection's first target."""
     s.shared[TARGET] = s.option[TARGET_INITIAL]
     s.shared[TIMED_FROM] = NONE
+    s.shared[PARKED_HEAD] = s.shared[PARKED_TAIL] = NONE
 
 
 def enqueued(s: State, i: int, now: int) -> None:
@@ -110,10 +117,16 @@ def _gather(s: State, now: int) -> None:
         s.shared[CONTROL] = 0
         s.shared[STREAK] = max(s.shared[STREAK], 0)
     room = s.shared[TARGET]
-    while room > 0 and s.shared[HEAD] != NONE and s.shared[CONNECTION_CREDIT] > 0:
+    if s.shared[CONNECTION_CREDIT] > 0:
+        _unpark_all(s)
+    while room > 0 and s.shared[HEAD] != NONE:
         i = s.shared[HEAD]
         if s.visits[i] == 0:
             room -= _head_bytes(s, i)
+        if s.shared[CONNECTION_CREDIT] <= 0:
+            unlink(s, i, PARKED)
+            _park(s, i)
+            continue
         if s.credit[i] <= 0:
             unlink(s, i, STALLED)
             continue
@@ -139,6 +152,43 @@ def _gather(s: State, now: int) -> None:
         s.shared[STREAK] = max(s.shared[STREAK], 0)
     else:
         s.shared[TIMED_FROM] = now
+
+
+def _park(s: State, i: int) -> None:
+    """Have slot `i` wait for the connection's credit, behind those that wait already."""
+    last = s.shared[PARKED_TAIL]
+    s.before[i] = last
+    s.after[i] = NONE
+    if last == NONE:
+        s.shared[PARKED_HEAD] = i
+    else:
+        s.after[last] = i
+    s.shared[PARKED_TAIL] = i
+
+
+def _unpark(s: State, i: int) -> None:
+    """Take slot `i` out of those that wait for the connection's credit."""
+    first = s.before[i]
+    last = s.after[i]
+    if first == NONE:
+        s.shared[PARKED_HEAD] = last
+    else:
+        s.after[first] = last
+    if last == NONE:
+        s.shared[PARKED_TAIL] = first
+    else:
+        s.before[last] = first
+    s.before[i] = NONE
+    s.after[i] = NONE
+    s.place[i] = OUT
+
+
+def _unpark_all(s: State) -> None:
+    """Those that waited for the connection's credit return, the first one first."""
+    while s.shared[PARKED_HEAD] != NONE:
+        i = s.shared[PARKED_HEAD]
+        _unpark(s, i)
+        _return(s, i)
 
 
 def _head_bytes(s: State, i: int) -> int:
@@ -184,6 +234,8 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 
 def cancelled(s: State, i: int, now: int) -> None:
     """What the cycle had gathered of this stream and not emitted is dropped."""
+    if s.place[i] == PARKED:
+        _unpark(s, i)
     kept = s.shared[EMITTED]
     for k in range(s.shared[EMITTED], s.shared[PLANNED]):
         if s.plan_slot[k] == i:

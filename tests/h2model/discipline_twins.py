@@ -268,6 +268,9 @@ class WriteCycle(Twin):
         self.write = []  # [stream, bytes] gathered and not yet emitted
         self.outstanding = 0  # bytes of the write that the kernel has not taken
         self.began = None
+        self.parked = []  # came to the head when the connection had no credit
+        self.headed = set()  # have sent their HEADERS
+        self.connections_first = True
 
     def rejoin(self, stream):
         if self.options["finish_first"]:
@@ -277,8 +280,20 @@ class WriteCycle(Twin):
 
     returned = rejoin
 
+    def is_stalled(self, stream):
+        return super().is_stalled(stream) and stream not in self.parked
+
+    def head(self, stream):
+        if stream in self.headed:
+            return 0
+        self.headed.add(stream)
+        first, self.connections_first = self.connections_first, False
+        return self.options["head_first"] if first else self.options["head"]
+
     def dropped(self, stream):
         super().dropped(stream)
+        if stream in self.parked:
+            self.parked.remove(stream)
         for piece in [p for p in self.write if p[0] == stream]:
             self.write.remove(piece)
             self.outstanding -= piece[1]
@@ -287,13 +302,26 @@ class WriteCycle(Twin):
     def gather(self, now):
         self.began = None
         out = 0
-        while out < self.target and self.waiting and self.connection > 0:
+        if self.connection > 0:
+            back, self.parked = self.parked, []
+            for stream in back:
+                self.rejoin(stream)
+        while out < self.target and self.waiting:
             stream = self.waiting.pop(0)
+            out += self.head(stream)
+            if self.connection <= 0:
+                self.parked.append(stream)
+                continue
             if self.credit_of[stream] <= 0:
                 continue
+            if out >= self.target and self.write:
+                self.waiting.append(stream)
+                break
             turn = 0
-            while out < self.target and self.may(stream) > 0:
-                frame = self.may(stream, self.options["frame"], self.target - out)
+            first = True  # HEADERS may have filled the write: one byte goes all the same
+            while (first or out < self.target) and self.may(stream) > 0:
+                first = False
+                frame = self.may(stream, self.options["frame"], max(1, self.target - out))
                 self.pay(stream, frame)
                 turn += frame
                 out += frame + 9
@@ -301,6 +329,8 @@ class WriteCycle(Twin):
             self.outstanding += turn
             if self.left[stream]:
                 self.rejoin(stream)
+            else:
+                out += self.options["tail"]
         if not self.write:
             return
         if out >= self.target * 7 // 10:

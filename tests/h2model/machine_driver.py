@@ -23,6 +23,9 @@ SMALL = {
         "slow_ns": st.integers(50, 200),
         "frame": st.integers(5, 60),
         "finish_first": st.integers(0, 1),
+        "head_first": st.integers(0, 30),
+        "head": st.integers(0, 30),
+        "tail": st.integers(0, 30),
     },
 }
 
