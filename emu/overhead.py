@@ -30,12 +30,12 @@ BURSTS: Final = 2
 CONNECTION: Final = 9_999
 """Its number; no cell has as many connections, so its port is its own."""
 
-WIRE_S: Final = 0.6
+WIRE_S: Final = 0.75
 """How long a burst's bytes may take on the wire."""
 
 LARGEST_BYTES: Final = 16_000_000
 _LEAST_BYTES: Final = 4_096
-_ALONE: Final = (512, 512, 512, 64, 64, 16, 16, 4, 4, 2, 1)
+_ALONE: Final = (512, 512, 64, 64, 16, 16, 4, 4, 2, 2, 1, 1)
 _TOGETHER: Final = (16, 8, 4, 2)
 """Sizes as fractions of the largest one: 1/512, 1/64 ..."""
 

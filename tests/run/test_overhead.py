@@ -91,6 +91,21 @@ def test_a_known_receiver_is_found_again() -> None:
     assert len(found.samples) == BURSTS * len(calibration_messages(RATE_BPS, 0))
 
 
+def test_one_disturbed_message_of_each_size_has_no_pull() -> None:
+    bursts = calibrated(TRUTH)
+    seen: set[int] = set()
+    for rows in bursts:
+        seen.clear()
+        for place, each in enumerate(rows):
+            if each.size_bytes not in seen and each.delivered_ns is not None:
+                seen.add(each.size_bytes)
+                rows[place] = replace(each, delivered_ns=each.delivered_ns + 5_000_000)
+    found = evaluate(bursts).overhead
+    for name in ("first", "later"):
+        ours, truth = getattr(found, name), getattr(TRUTH, name)
+        assert ours.alpha_ns_per_byte == pytest.approx(truth.alpha_ns_per_byte, rel=0.01)
+
+
 def test_what_was_found_survives_its_file() -> None:
     found = evaluate(calibrated(TRUTH))
     assert overhead_of(as_stored(found.record())) == found.overhead
