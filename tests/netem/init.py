@@ -1,8 +1,9 @@
 """The first and only program of the guest: mounts what a run needs, works off its orders, halts.
 
-Runs as PID 1 of a user-mode kernel whose root is the machine's own, read-only. Its argument names
-a folder of the machine; there it finds ``orders.json`` and leaves ``results.json``. An order loads
-kernel modules, in this order, and then runs a command. Standard library only.
+Runs as PID 1 of a kernel whose root is the machine's own, read-only. Its arguments name the folder
+of the kernel's modules, and how to mount a folder of the machine: there it finds ``orders.json``
+and leaves ``results.json``. An order loads kernel modules, in this order, and then runs a command.
+Standard library only.
 """
 
 import ctypes
@@ -13,7 +14,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MODULES = Path("/usr/lib/uml/modules")
 SCRATCH = Path("/dev/shm")
 EXCHANGE = SCRATCH / "exchange"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -23,11 +23,18 @@ libc = ctypes.CDLL(None, use_errno=True)
 Json = dict[str, Any]
 
 
-def main(folder: str) -> None:
+def command(modules: Path, *, kind: str, source: str, data: str) -> list[str]:
+    """Start this as the guest's first program; the last three are mount(2)'s."""
+    return [sys.executable, "-I", "-S", __file__, str(modules), kind, source, data]
+
+
+def main(modules: str, kind: str, source: str, data: str) -> None:
     os.environ.clear()
     os.environ.update(PATH=PATH, HOME="/", LANG="C.UTF-8", TMPDIR=str(SCRATCH))
     try:
-        mount_all(folder)
+        mount_all()
+        mount(kind, str(EXCHANGE), source, data)
+        choose_modules(modules)
         for order in json.loads((EXCHANGE / "orders.json").read_text()):
             keep(carry_out(order))
     except (OSError, subprocess.SubprocessError) as problem:
@@ -38,24 +45,26 @@ def main(folder: str) -> None:
         libc.reboot(POWER_OFF)
 
 
-def mount_all(folder: str) -> None:
-    """Mount process, device and network folders, a scratch and the machine's folder."""
+def mount_all() -> None:
+    """Mount process, device and network folders and a scratch."""
     mount("proc", "/proc")
     mount("sysfs", "/sys")
     for kind, place in (("devpts", Path("/dev/pts")), ("tmpfs", SCRATCH)):
         place.mkdir(exist_ok=True)
         mount(kind, str(place))
     EXCHANGE.mkdir()
-    mount("hostfs", str(EXCHANGE), folder)
-    # modprobe looks in FOLDER/lib/modules; the kernel itself does not, so that it never loads
-    # a module which no order names.
+
+
+def choose_modules(modules: str) -> None:
+    """Have modprobe look in SCRATCH/lib/modules; the kernel itself loads none."""
+    Path("/proc/sys/kernel/modprobe").write_text("\n")
     (SCRATCH / "lib").mkdir()
-    (SCRATCH / "lib/modules").symlink_to(MODULES)
+    (SCRATCH / "lib/modules").symlink_to(modules)
 
 
-def mount(kind: str, place: str, data: str = "") -> None:
+def mount(kind: str, place: str, source: str = "none", data: str = "") -> None:
     # Not mount(8): what it makes of hostfs's folder depends on its version and the kernel's.
-    if libc.mount(kind.encode(), place.encode(), kind.encode(), 0, data.encode() or None) != 0:
+    if libc.mount(source.encode(), place.encode(), kind.encode(), 0, data.encode() or None) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"mount {kind}: {os.strerror(number)}", place)
 
@@ -85,4 +94,4 @@ def keep(result: Json) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
