@@ -64,7 +64,9 @@ class LinkModel:
 
 
 Grant = tuple[int, int, int]
-"""A WINDOW_UPDATE: time in ns at the receiver, stream or 0 for the connection, bytes."""
+"""A WINDOW_UPDATE: time in ns at the receiver, stream or 0 for the connection, bytes.
+
+Or one of SETTINGS or a PING, by the targets of `h2model.grpc_receiver`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ class Sender:
     plans
         The burst's messages.
     grants
-        Credit as the receiver gave it, instead of the account's rule.
+        Credit as the receiver gave it, and its PINGs, instead of the account's rule.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Sender:
             at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
         # What turning bytes into credit takes is spent half at either end.
         way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
-        for time_ns, stream, size_bytes in self._grants:
-            at(time_ns + way_ns, CREDIT, stream, size_bytes)
+        for time_ns, target, size_bytes in self._grants:
+            at(time_ns + way_ns, PING if target == PING_TARGET else CREDIT, target, size_bytes)
 
     def _open(self, account: Account) -> None:
         for stream, size_bytes in account.begin([plan.stream for plan in self._plans]):
