@@ -41,12 +41,13 @@ class Wire:
     WINDOW_UPDATEs as (time at the receiver, stream or 0 for the connection, bytes); what
     SETTINGS moved stands there as updates of each stream. They count from windows of
     `DEFAULT_WINDOW_BYTES`, which every stream and every connection has at its start. `busy_ns` is
-    how long the link was needed.
+    how long the link was needed, `spans` when DATA arrived, in order of their begin.
     """
 
     appearance: tuple[int, ...]
     grants: tuple[Grant, ...]
     busy_ns: int
+    spans: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +167,7 @@ def _connection(
                     appearance=tuple(row.stream for row in served),
                     grants=grants,
                     busy_ns=busy_ns(mine, link),
+                    spans=tuple(spans_of(mine)),
                 ),
             )
         )
@@ -223,7 +225,7 @@ def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
     exceeds what the token bucket makes good afterwards, at line speed; the bucket was also full
     when the burst began.
     """
-    spans = sorted((s.start_ns, s.end_ns) for row in rows for s in row.services)
+    spans = spans_of(rows)
     slack_ns = 8e9 * max(link.bucket_bytes, _LEAST_BUCKET_BYTES) / link.rate_bps
     pauses_ns = 0.0
     reached = spans[0][0]
@@ -231,3 +233,8 @@ def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
         pauses_ns += max(0.0, start_ns - reached - slack_ns)
         reached = max(reached, end_ns)
     return round(reached - spans[0][0] + slack_ns - pauses_ns)
+
+
+def spans_of(rows: Sequence[StreamRow]) -> list[tuple[int, int]]:
+    """When DATA of the streams arrived, in order of begin."""
+    return sorted((s.start_ns, s.end_ns) for row in rows for s in row.services)

@@ -6,7 +6,7 @@ EXPLAIN also knows the order in which the streams first appeared on the wire. OR
 when the receiver gave which credit, and how fast the link was in the burst itself.
 
 Several connections are predicted together, each at its share of the links among those that are
-busy. There, ORACLE keeps the links as they were measured.
+busy.
 """
 
 import math
@@ -21,6 +21,7 @@ from emu.known import (
     KnownConnection,
     KnownRound,
 )
+from emu.speed import own_speed
 from h2model.candidates import (
     GRPC_PREFIX_BYTES,
     candidate_senders,
@@ -32,6 +33,7 @@ from h2model.connection import (
     FRAME_HEADER_BYTES,
     Connection,
     Grant,
+    LinkModel,
     ReceiverModel,
     Schedule,
     SenderModel,
@@ -104,9 +106,25 @@ class _Question:
         """The rate at which the burst's own frames came, idle times excluded."""
         if self.level != "ORACLE":
             return None
+        return 8e9 * self._moved_bytes(burst) / burst.wire.busy_ns
+
+    def speed(
+        self, bursts: Sequence[KnownBurst], shares: Shares, links: Sequence[LinkModel]
+    ) -> float:
+        """How fast shared links were in the burst itself, those measured before being 1."""
+        if self.level != "ORACLE":
+            return 1.0
+        slack_ns = max(
+            link.bucket_bytes * 8e9 / shares(frozenset({i}))[i] for i, link in enumerate(links)
+        )
+        moved = sum(self._moved_bytes(burst) for burst in bursts)
+        return own_speed([burst.wire.spans for burst in bursts], moved, shares, slack_ns)
+
+    def _moved_bytes(self, burst: KnownBurst) -> int:
+        """Of one connection, with frame headers."""
         sizes = [m.size_bytes + self.prefix_bytes for m in burst.messages]
         frames = sum(math.ceil(size / self.sender.frame_bytes) for size in sizes)
-        return 8e9 * (sum(sizes) + frames * FRAME_HEADER_BYTES) / burst.wire.busy_ns
+        return sum(sizes) + frames * FRAME_HEADER_BYTES
 
 
 def predict_cell(known: KnownCell) -> list[StreamRow]:
@@ -169,7 +187,8 @@ def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list
     for i, bursts in enumerate(zip(*(c.bursts for c in round_.connections), strict=True)):
         grants = [burst.wire.grants for burst in bursts] if asked.level == "ORACLE" else None
         plans = [asked.plans(burst, first=i == 0) for burst in bursts]
-        schedules = network.burst(plans, grants=grants)
+        speed = asked.speed(bursts, shares, [c.link for c in round_.connections])
+        schedules = network.burst(plans, grants=grants, speed=speed)
         for mine, schedule in zip(answers, schedules, strict=True):
             mine.append(schedule)
     return answers

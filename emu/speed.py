@@ -1,0 +1,52 @@
+"""How fast shared links were in a burst, against what was measured of them before the run."""
+
+from collections.abc import Sequence
+
+from h2model.simulator import Shares
+
+Span = tuple[int, int]
+
+
+def own_speed(
+    spans: Sequence[Sequence[Span]], moved_bytes: float, shares: Shares, slack_ns: float
+) -> float:
+    """What the links carried, over what they should have while the same connections were busy.
+
+    Parameters
+    ----------
+    spans
+        Of each connection the times, in order of their begin, in which its DATA arrived.
+    moved_bytes
+        What all of them moved, with frame headers.
+    shares
+        The rates of those that are busy.
+    slack_ns
+        A pause counts as far as it is longer: the links' buckets make that much good.
+    """
+    edges = sorted(
+        edge
+        for i, mine in enumerate(spans)
+        for begin, end in _merged(mine, slack_ns)
+        for edge in ((begin, i, True), (end, i, False))
+    )
+    busy: frozenset[int] = frozenset()
+    known: dict[frozenset[int], float] = {frozenset(): 0.0}
+    due_bytes = before = 0.0
+    for time, i, begins in edges:
+        if busy not in known:
+            known[busy] = sum(shares(busy).values())
+        due_bytes += known[busy] * (time - before) / 8e9
+        busy = busy | {i} if begins else busy - {i}
+        before = time
+    return moved_bytes / due_bytes
+
+
+def _merged(spans: Sequence[Span], slack_ns: float) -> list[tuple[float, float]]:
+    """Spans with their pauses shortened; each ends later by the slack."""
+    found: list[tuple[float, float]] = []
+    for begin, end in spans:
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end + slack_ns))
+        else:
+            found.append((begin, end + slack_ns))
+    return found
