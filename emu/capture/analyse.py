@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from emu.capture.connections import Conversation, split_connections
-from emu.capture.control import request_paths
+from emu.capture.control import answers, request_paths
 from emu.capture.direction import read_direction, report_direction
 from emu.capture.pcap import Records, read_records
 from emu.capture.report import CaptureReport, ConnectionReport, StreamReport
@@ -107,6 +107,9 @@ def _connection(
     if gap_ns is None:
         gap_ns = _usual_gap_ns(conversation)
     up = read_direction(records, conversation, client=True, peer=None, search=search)
+    if search and not up.opened and answers(up.reader, up.frames):
+        conversation = conversation.turned()
+        up = read_direction(records, conversation, client=True, peer=None, search=search)
     down = read_direction(records, conversation, client=False, peer=up, search=search)
     up, down = up.limited_by(down), down.limited_by(up)
     to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)

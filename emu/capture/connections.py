@@ -31,6 +31,16 @@ class Conversation:
         """The directions: to the server, to the client."""
         return self.to_server, self.to_client
 
+    def turned(self) -> "Conversation":
+        """The same with the sides exchanged, where they had been guessed wrong."""
+        return Conversation(
+            client=self.server,
+            server=self.client,
+            opened=self.opened,
+            to_server=self.to_client,
+            to_client=self.to_server,
+        )
+
 
 def split_connections(
     data: Bytes, segments: Segments, ports: Collection[int] | None = None

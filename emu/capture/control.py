@@ -100,6 +100,17 @@ def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None]
     return paths, ""
 
 
+def answers(reader: Reader, frames: Frames) -> bool:
+    """Whether a direction's first header block is a response's: it begins with `:status`.
+
+    That is an entry of HPACK's static table (8 to 14), or a literal with such a name (RFC 7541,
+    appendix A); so is a request's `:method` (2, 3), so no table is needed to see it.
+    """
+    blocks = frames.of(Kind.HEADERS)[:1].tolist()
+    first = _fragment(reader, frames, blocks[0])[:1] if blocks else b""
+    return bool(first) and (0x88 <= first[0] <= 0x8E or first[0] in (0x08, 0x18, 0x48))
+
+
 def _header_blocks(reader: Reader, frames: Frames) -> list[tuple[int, bytes]]:
     blocks: list[tuple[int, bytes]] = []
     parts: list[bytes] = []

@@ -123,6 +123,8 @@ class _Sender:
             self._left[subject] -= amount
             if not self._left[subject]:
                 self._pending.pop(subject, None)
+            else:
+                self._pending[subject] = None  # its HEADERS may have come before the capture
         elif subject == CONNECTION:
             self._connection += amount
         elif subject == ALL_STREAMS:

@@ -231,3 +231,28 @@ def test_microseconds_of_disorder_between_processors_are_no_problem(tmp_path):
     stepped = [replace(p, time_ns=p.time_ns - 10**9 * (i == 9)) for i, p in enumerate(packets)]
     report = analyse_capture(wire.write(tmp_path / "b.pcap", stepped))
     assert "time stamps go backwards by up to 99999" in report.problems[0]
+
+
+def test_a_stream_opened_later_never_had_the_older_window(tmp_path):
+    """65,535 was every stream's window once, but not this one's."""
+    scene = Scene(1, window=1 << 20)
+    scene.up(update(0, 1 << 20)).wait(30 * MS)
+    for size in (16384, 16384, 16384, 16383):
+        scene.down(data(1, size))
+    scene.down(data(1, 100, end=True))
+    connection = scene.read(tmp_path)
+    assert connection.streams[0].server.credit_stops == 0
+
+
+def test_many_moves_of_many_windows_cost_no_more_than_their_frames(tmp_path):
+    """A frame of 2,730 settings moves the windows once; and the last value counts."""
+    rows = b"".join(struct.pack("!HI", 4, 50_000 + n) for n in range(2730))
+    scene = Scene(40, window=50_000)
+    for _ in range(20):
+        scene.up(frame(4, 0, 0, rows))
+    scene.wait(1 * MS)
+    scene.down(data(1, 10_000, end=True))
+    connection = scene.read(tmp_path)
+    moves = connection.to_server.grants.amount[connection.to_server.grants.stream == -1]
+    assert moves.tolist() == [50_000 - 65_535, 2729, *[0] * 19]
+    assert connection.to_client.credit.stream_left[-1] == 52_729 - 10_000
