@@ -48,8 +48,10 @@ def receiver_model(transport: TransportSpec, window_bytes: int | None) -> Receiv
         return ReceiverModel()
     rule = receiver_rule(transport)
     if rule is not None:
+        window = rule.window or window_bytes or H2_DEFAULT_WINDOW_BYTES
         return ReceiverModel(
-            window_bytes=rule.window or window_bytes or H2_DEFAULT_WINDOW_BYTES,
+            window_bytes=window,
+            connection_window_bytes=window,
             credit=rule.credit,
             grpc=True,
             progress_bytes=rule.progress or 0,
