@@ -4,7 +4,6 @@ Goodput is taken at the receiver over a steady window, start-up excluded. HTB co
 1514 bytes of which TCP with timestamps carries 1448: 0.9564 of the rate is the most there is.
 """
 
-import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +22,9 @@ from topo.spec import NetLink
 
 PAYLOAD_BYTES: Final = 1448
 _ONE_PATH_S: Final = 0.5
-_AGREEMENT: Final = 0.001
+_AGREEMENT: Final = 0.0005
+_AGREEMENT_BOTH: Final = 0.003
+_LEAST_READINGS: Final = 3
 _MOST_READINGS: Final = 6
 _LEAST_S: Final = 0.25
 _LEAST_FRAMES: Final = 100
@@ -179,12 +180,13 @@ def _measure_path(
 
 
 def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json, tuple[int, ...]]:
-    """Read a way's goodput until two readings agree; the higher of those, and its answer.
+    """Read a way's goodput until the two highest readings agree; the higher, and its answer.
 
     Both ways at once are one reading of two numbers, and the higher is that with the higher sum. A
     processor taken away for a moment lowers a reading and never raises it, so where no two agree
     the highest stands.
     """
+    allowed = _AGREEMENT_BOTH if way == "both" else _AGREEMENT
     readings: list[tuple[tuple[int, ...], Json]] = []
     while len(readings) < _MOST_READINGS:
         answer = ask({"do": way, "seconds": seconds})
@@ -192,9 +194,10 @@ def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json
         found = tuple(steady_goodput_bps(half["samples"]) for half in halves)
         readings.append((found, answer))
         readings.sort(key=lambda reading: -sum(reading[0]))
-        for (high, best), (low, _) in itertools.pairwise(readings):
-            if all(abs(a - b) <= _AGREEMENT * a for a, b in zip(high, low, strict=True)):
-                return best, high
+        if len(readings) >= _LEAST_READINGS:
+            pairs = zip(readings[0][0], readings[1][0], strict=True)
+            if all(abs(a - b) <= allowed * a for a, b in pairs):
+                break
     return readings[0][1], readings[0][0]
 
 
