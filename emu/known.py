@@ -9,10 +9,11 @@ from typing import Final
 
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import Grant, LinkModel
+from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
-from netcosim.results.grants import INITIAL_WINDOW, WINDOW_UPDATE, GrantRow
+from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
 from netcosim.trace import StreamRow
 
 DEFAULT_WINDOW_BYTES: Final = 65_535
@@ -40,12 +41,14 @@ class Wire:
     `appearance` has the streams in the order of their first DATA byte. `grants` are the
     WINDOW_UPDATEs as (time at the receiver, stream or 0 for the connection, bytes); what
     SETTINGS moved stands there as updates of each stream. They count from windows of
-    `DEFAULT_WINDOW_BYTES`, which every stream and every connection has at its start. `busy_ns` is
+    `DEFAULT_WINDOW_BYTES`, which every stream and every connection has at its start. `pings` are
+    the receiver's, as grants of no bytes to a target of their own. `busy_ns` is
     how long the link was needed, `spans` when DATA arrived, in order of their begin.
     """
 
     appearance: tuple[int, ...]
     grants: tuple[Grant, ...]
+    pings: tuple[Grant, ...]
     busy_ns: int
     spans: tuple[tuple[int, int], ...]
 
@@ -166,6 +169,7 @@ def _connection(
                 wire=Wire(
                     appearance=tuple(row.stream for row in served),
                     grants=grants,
+                    pings=_pings(events.get((planned.index, burst), ())),
                     busy_ns=busy_ns(mine, link),
                     spans=tuple(spans_of(mine)),
                 ),
@@ -216,6 +220,14 @@ def _grants(
             found.append((event.time_ns, event.stream, event.size_bytes))
     start = [(_LONG_BEFORE_NS, each, before - DEFAULT_WINDOW_BYTES) for each in sorted(streams)]
     return (*start, *found), window
+
+
+def _pings(events: Sequence[GrantRow]) -> tuple[Grant, ...]:
+    return tuple(
+        (event.time_ns, PING_TARGET, 0)
+        for event in events
+        if event.kind == PING and event.from_receiver
+    )
 
 
 def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:

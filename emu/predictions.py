@@ -100,7 +100,11 @@ class _Question:
         return self.overhead.handover_first if first else self.overhead.handover_later
 
     def grants(self, burst: KnownBurst) -> tuple[Grant, ...] | None:
-        return burst.wire.grants if self.level == "ORACLE" else None
+        """Credit as it was given; to gRPC senders, whose answers are writes, PINGs, too."""
+        if self.level != "ORACLE":
+            return None
+        grpc = self.cell.transport.sender == "grpc"
+        return (*burst.wire.grants, *burst.wire.pings) if grpc else burst.wire.grants
 
     def rate_bps(self, burst: KnownBurst) -> float | None:
         """The rate at which the burst's own frames came, idle times excluded."""
@@ -185,7 +189,8 @@ def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list
     )
     answers: list[list[Schedule]] = [[] for _ in round_.connections]
     for i, bursts in enumerate(zip(*(c.bursts for c in round_.connections), strict=True)):
-        grants = [burst.wire.grants for burst in bursts] if asked.level == "ORACLE" else None
+        given = [asked.grants(burst) for burst in bursts]
+        grants = [each or () for each in given] if asked.level == "ORACLE" else None
         plans = [asked.plans(burst, first=i == 0) for burst in bursts]
         speed = asked.speed(bursts, shares, [c.link for c in round_.connections])
         schedules = network.burst(plans, grants=grants, speed=speed)
