@@ -13,14 +13,15 @@ _TITLE = (
     "By level: |predicted - measured| wire end in % of the burst's length (primary), and relative"
     " to the stream's end after the first tenth (secondary)"
 )
-_HEADINGS = ("cell", "model", "level", "mean", "p99", "max", "2nd mean", "2nd max", "order exact")
+_HEADINGS = ("", "level", "mean", "p99", "max", "2nd\nmean", "2nd\nmax", "order\nexact")
+_LEVELS = ("PREDICT", "EXPLAIN", "ORACLE")
 
 
 def print_levels(summary: Summary, console: Console) -> None:
     """Print the errors of each model that was asked at more than one level."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, heading in enumerate(_HEADINGS):
-        table.add_column(heading, justify="left" if place < 3 else "right", overflow="fold")
+        table.add_column(heading, justify="left" if place < 2 else "right", no_wrap=place > 0)
     for cell in summary.cells:
         _add(table, cell)
     if table.row_count:
@@ -30,18 +31,19 @@ def print_levels(summary: Summary, console: Console) -> None:
 
 def _add(table: Table, cell: CellSummary) -> None:
     asked = {m.model for m in cell.models if m.level != "PREDICT"}
+    if asked:
+        table.add_row(Text(one_line(cell.cell), style="bold"))
     rows = sorted(
         (m for m in cell.models if m.model in asked),
-        key=lambda m: (m.model, ("PREDICT", "EXPLAIN", "ORACLE").index(m.level)),
+        key=lambda m: (m.model, _LEVELS.index(m.level)),
     )
-    for place, row in enumerate(rows):
-        name = one_line(cell.cell) if place == 0 else ""
-        table.add_row(Text(name), Text(one_line(row.model)), row.level, *_figures(row))
+    for row in rows:
+        name = f"  {one_line(row.model)}" if row.level == "PREDICT" else ""
+        table.add_row(Text(name), row.level, *_figures(row))
 
 
 def _figures(result: ModelResult) -> list[str]:
     wire, late = result.wire, result.wire_secondary
     shown = (wire.mean, wire.p99, wire.max, late.mean, late.max)
-    return [percent(v).removesuffix(" %") for v in shown] + [
-        f"{result.orders_equal} of {result.bursts}"
-    ]
+    numbers = [percent(value).removesuffix(" %") for value in shown]
+    return [*numbers, f"{result.orders_equal} of {result.bursts}"]
