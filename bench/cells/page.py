@@ -47,14 +47,13 @@ def _table(rows: Iterable[Row]) -> list[str]:
 
 
 def _line(row: Row) -> list[str]:
-    name = f"{row.workload} {row.direction} {row.rate.removesuffix('bit')} {row.transport}"
     if not row.scored:
         why = row.not_run or "no valid burst"
-        return [name, row.right or "", f"not run: {why}" if row.not_run else why] + [""] * 9
+        return [row.key, row.right or "", f"not run: {why}" if row.not_run else why] + [""] * 9
     predict = row.levels["PREDICT"]
     wrong = "-" if row.wrong_mean is None else f"{row.wrong} {percent(row.wrong_mean)}"
     return [
-        name,
+        row.key,
         row.right or "",
         *(_three(row.levels.get(level)) for level in LEVELS),
         f"{percent(predict['secondary']['mean'])} / {percent(predict['secondary']['max'])}",
