@@ -162,7 +162,7 @@ class CellRunner:
         cell, burst = outcome.cell, together[0].burst
         zero_ns = common_zero(together)
         verdict = judge(
-            self._facts(done, together, burst),
+            facts_of(done, together, burst),
             cell=cell.name,
             burst=burst,
             attempt=attempt,
@@ -202,23 +202,6 @@ class CellRunner:
             if logs
         ]
 
-    def _facts(self, done: Round, seen: Sequence[BurstSeen], burst: int) -> Facts:
-        facts = done.facts[burst]
-        past = [each.log.past_scheduler for each in seen]
-        known = [p.max_bytes for p in past if p is not None]
-        return Facts(
-            steal=facts.steal,
-            throttled_ns=facts.throttled_ns,
-            segments=sum(s.size_bytes for c in done.planned for s in c.messages) // 1448,
-            retransmissions=facts.retransmissions,
-            drops=facts.drops,
-            capture_drops=sum(count.dropped for count in done.counts.values()),
-            largest_gap_ns=max(each.largest_gap_ns for each in seen),
-            late_ns=max(each.log.late_ns for each in seen),
-            past_scheduler_bytes=max(known) if known else None,
-            problems=tuple(p for each in seen for p in each.carried.report.problems),
-        )
-
     def _store(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
         cell = _capture_cell(outcome.cell, attempt)
         for host, path in done.captures.items():
@@ -237,6 +220,25 @@ def _capture_cell(cell: Cell, attempt: int) -> str:
 
 def _round_name(cell: Cell, attempt: int, connection: int) -> str:
     return f"{_capture_cell(cell, attempt)} connection {connection}"
+
+
+def facts_of(done: Round, seen: Sequence[BurstSeen], burst: int) -> Facts:
+    """What was seen of one burst of a round, over all its connections."""
+    facts = done.facts[burst]
+    past = [each.log.past_scheduler for each in seen]
+    known = [p.max_bytes for p in past if p is not None]
+    return Facts(
+        steal=facts.steal,
+        throttled_ns=facts.throttled_ns,
+        segments=sum(s.size_bytes for c in done.planned for s in c.messages) // 1448,
+        retransmissions=facts.retransmissions,
+        drops=facts.drops,
+        capture_drops=sum(count.dropped for count in done.counts.values()),
+        largest_gap_ns=max(each.largest_gap_ns for each in seen),
+        late_ns=max(each.log.late_ns for each in seen),
+        past_scheduler_bytes=max(known) if known else None,
+        problems=tuple(p for each in seen for p in each.carried.report.problems),
+    )
 
 
 def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:

@@ -13,11 +13,20 @@ from typing import Any, Final
 import numpy as np
 
 from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
+from emu.cell import facts_of
 from emu.delivered import arrivals_of, receiver_key, spans_of
 from emu.live_round import Round, port_of, run_round
-from emu.measured import Carried, common_zero, find_connection, measured_rows, see_burst
+from emu.measured import (
+    BurstSeen,
+    Carried,
+    common_zero,
+    find_connection,
+    measured_rows,
+    see_burst,
+)
 from emu.network.live import LiveNetwork
 from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
+from emu.validity import BOUNDS, judge
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
 from netcosim.job import Cell, Message
 from netcosim.scenario import TcpSpec, TransportSpec
@@ -62,8 +71,8 @@ class Sample:
 class Calibration:
     """A receiver's overhead, what it was fitted to and what the fit leaves.
 
-    The residuals are |delivered - fitted|; `steal` is the processors' time that the hypervisor
-    took during the bursts, the worst of them.
+    The residuals are |delivered - fitted|; `reasons` say which bounds of a valid burst the bursts
+    broke, and `attempts` how often it was tried to have them whole.
     """
 
     overhead: Overhead
@@ -71,7 +80,8 @@ class Calibration:
     residual_median_ns: int
     residual_p95_ns: int
     residual_max_ns: int
-    steal: float
+    attempts: int = 1
+    reasons: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -83,7 +93,8 @@ def calibrate(
 ) -> Calibration:
     """Calibrate the receiver of a cell on a connection between two of its hosts.
 
-    Windows are opened wide, so that nothing but the link holds the bytes back.
+    Windows are opened wide, so that nothing but the link holds the bytes back. Bursts outside the
+    bounds of a valid one are repeated; the last attempt's stand as they are, with the reasons.
 
     Raises
     ------
@@ -103,28 +114,30 @@ def calibrate(
         window_bytes=None,
     )
     expected_s = sum(m.size_bytes for m in messages) * 8 / rate_bps + messages[-1].ready_ns / 1e9
-    done = run_round(
-        live,
-        test,
-        [planned],
-        tcp,
-        scratch,
-        bursts=range(BURSTS),
-        expected_s=expected_s,
-        on_burst=lambda _: None,
-    )
-    try:
-        if done.failure is not None:
-            raise done.failure
-        bursts = _bursts(test, planned, done, packet_ns=1514 * 8e9 / rate_bps)
-    finally:
-        for capture in done.captures.values():
-            capture.unlink(missing_ok=True)
-    return evaluate(
-        bursts,
-        steal=max(facts.steal for facts in done.facts.values()),
-        one_way_ns=round_trip_ns(path) // 2,
-    )
+    for attempt in range(BOUNDS.attempts):
+        done = run_round(
+            live,
+            test,
+            [planned],
+            tcp,
+            scratch,
+            bursts=range(BURSTS),
+            expected_s=expected_s,
+            on_burst=lambda _: None,
+        )
+        try:
+            if done.failure is not None:
+                raise done.failure
+            seen = _seen(planned, done, packet_ns=1514 * 8e9 / rate_bps)
+        finally:
+            for capture in done.captures.values():
+                capture.unlink(missing_ok=True)
+        reasons = _reasons(test, done, seen, attempt, lossy=plan.lossy)
+        if not reasons:
+            break
+    rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
+    found = evaluate(rows, one_way_ns=round_trip_ns(path) // 2)
+    return replace(found, attempts=attempt + 1, reasons=reasons)
 
 
 def calibration_messages(
@@ -160,17 +173,13 @@ def calibration_messages(
     return tuple(messages)
 
 
-def evaluate(
-    bursts: Sequence[Sequence[StreamRow]], steal: float = 0.0, one_way_ns: int = 0
-) -> Calibration:
+def evaluate(bursts: Sequence[Sequence[StreamRow]], one_way_ns: int = 0) -> Calibration:
     """Fit a receiver's overhead to the rows of its calibration's bursts, the first one first.
 
     Parameters
     ----------
     bursts
         The rows of each burst.
-    steal
-        The processors' time that the hypervisor took.
     one_way_ns
         What a byte takes on an idle path: no part of the hand-over.
 
@@ -215,7 +224,6 @@ def evaluate(
         residual_median_ns=round(float(np.median(residuals))),
         residual_p95_ns=round(float(np.percentile(residuals, 95))),
         residual_max_ns=max(residuals),
-        steal=steal,
     )
 
 
@@ -251,16 +259,30 @@ def _unlimited(spec: TransportSpec) -> TransportSpec:
     )
 
 
-def _bursts(
-    cell: Cell, planned: PlannedConnection, done: Round, packet_ns: float
-) -> list[list[StreamRow]]:
+def _seen(planned: PlannedConnection, done: Round, packet_ns: float) -> list[BurstSeen]:
     gap_ns = max(DEFAULT_GAP_NS, round(20 * packet_ns))
     report = analyse_capture(done.captures[planned.destination], gap_ns=gap_ns)
     carried = Carried(
         planned=planned, logs=done.logs[0], report=find_connection(report, port_of(planned))
     )
-    seen = [see_burst(carried, burst) for burst in sorted(done.facts)]
-    return [measured_rows(cell, each, common_zero([each]), valid=True) for each in seen]
+    return [see_burst(carried, burst) for burst in sorted(done.facts)]
+
+
+def _reasons(
+    cell: Cell, done: Round, seen: Sequence[BurstSeen], attempt: int, *, lossy: bool
+) -> tuple[str, ...]:
+    """Which bounds the bursts broke."""
+    verdicts = [
+        judge(
+            facts_of(done, [each], each.burst),
+            cell=cell.name,
+            burst=each.burst,
+            attempt=attempt,
+            lossy=lossy,
+        )
+        for each in seen
+    ]
+    return tuple(reason for verdict in verdicts for reason in verdict.reasons)
 
 
 def _line(rows: Sequence[StreamRow], alone: Sequence[bool]) -> Linear:

@@ -115,6 +115,7 @@ def _receivers(run: RunRecord | None) -> list[dict[str, Any]]:
             "later": record["overhead"]["later"],
             "stretch": record["overhead"]["stretch"],
             "samples": len(record["samples"]),
+            "reasons": record["reasons"],
             "residuals": [record[f"residual_{kind}_ns"] for kind in ("median", "p95", "max")],
         }
         for name, record in records.items()

@@ -73,6 +73,7 @@ def test_the_page_shows_each_calibrated_receiver(tmp_path: Path) -> None:
     calibration = {
         "overhead": {"first": line, "later": {**line, "alpha_ns_per_byte": 0.5}, "stretch": 1.7},
         "samples": [{"size_bytes": 4096}] * 30,
+        "reasons": ["steal 7.5% > 1.0%"],
         **{
             f"residual_{kind}_ns": 1000 * (i + 1) for i, kind in enumerate(("median", "p95", "max"))
         },
@@ -81,7 +82,14 @@ def test_the_page_shows_each_calibrated_receiver(tmp_path: Path) -> None:
         record = run_record((SMALL,))
         folder.write_run(record.model_copy(update={"overheads": {"grpc <1>": calibration}}))
     text = report(tmp_path / "run").text
-    for word in ("grpc <1>", "1.250 ms/MB + 0.3 ms", "0.500 ms/MB", "1.7", "0.003 ms"):
+    for word in (
+        "grpc <1>",
+        "1.250 ms/MB + 0.3 ms",
+        "0.500 ms/MB",
+        "1.7",
+        "0.003 ms",
+        "disturbed: steal 7.5%",
+    ):
         assert word in text
 
 
