@@ -11,6 +11,7 @@ _HEADINGS = (
     "right",
     *(f"{level} mean / p99 / max" for level in LEVELS),
     "2nd mean / max",
+    "delivered mean / p95 / max",
     "order exact",
     "stalls",
     "next wrong",
@@ -49,7 +50,7 @@ def _table(rows: Iterable[Row]) -> list[str]:
 def _line(row: Row) -> list[str]:
     if not row.scored:
         why = row.not_run or "no valid burst"
-        return [row.key, row.right or "", f"not run: {why}" if row.not_run else why] + [""] * 9
+        return [row.key, row.right or "", f"not run: {why}" if row.not_run else why] + [""] * 10
     predict = row.levels["PREDICT"]
     wrong = "-" if row.wrong_mean is None else f"{row.wrong} {percent(row.wrong_mean)}"
     return [
@@ -57,6 +58,7 @@ def _line(row: Row) -> list[str]:
         row.right or "",
         *(_three(row.levels.get(level)) for level in LEVELS),
         f"{percent(predict['secondary']['mean'])} / {percent(predict['secondary']['max'])}",
+        _delivered(row),
         f"{predict['orders_equal']} of {predict['bursts']}",
         str(row.stalls),
         wrong,
@@ -70,6 +72,12 @@ def _three(level: dict[str, Any] | None) -> str:
     if level is None:
         return "-"
     return " / ".join(percent(level["wire"][key]) for key in ("mean", "p99", "max"))
+
+
+def _delivered(row: Row) -> str:
+    if row.delivered is None:
+        return "-"
+    return " / ".join(percent(row.delivered[key]) for key in ("mean", "p95", "max"))
 
 
 def _evidence(row: Row) -> str:
