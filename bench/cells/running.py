@@ -1,11 +1,12 @@
 """Runs of the cells that have no observation yet, group by group."""
 
 import itertools
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.scenario import dump_scenario
 
 ROOT: Final = Path(__file__).parent.parent.parent
+_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def run_missing(
@@ -54,11 +56,20 @@ def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
     if not cells:
         return
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as folder:
-        path, out = Path(folder) / "scenario.toml", Path(folder) / "out"
+    with _working_folder(store) as folder:
+        path, out = folder / "scenario.toml", folder / "out"
         path.write_text(dump_scenario(scenario_of(cells)), encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-m", "emu.run", "--scenario", str(path), "--out", str(out)],
+            [
+                *_ENDS_WITH_US,
+                sys.executable,
+                "-m",
+                "emu.run",
+                "--scenario",
+                str(path),
+                "--out",
+                str(out),
+            ],
             cwd=ROOT,
             check=False,
             capture_output=True,
@@ -70,6 +81,18 @@ def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
             kept = _keep(cell, out, store)
             store.note_not_run({cell.key: "" if kept else said[0]})
             yield f"  {cell.transport}: {'kept' if kept else 'not run: ' + said[0]}"
+
+
+@contextmanager
+def _working_folder(store: Store) -> Iterator[Path]:
+    """One folder for the run at hand; what a bench that was killed left in it goes first."""
+    folder = store.path / ".running"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _keep(cell: Listed, out: Path, store: Store) -> bool:
