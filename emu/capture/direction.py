@@ -6,7 +6,13 @@ import numpy as np
 
 from emu.capture.arrays import Ints
 from emu.capture.connections import Conversation
-from emu.capture.control import DEFAULT_FRAME_SIZE, MAX_FRAME_SIZE, Control, read_control
+from emu.capture.control import (
+    DEFAULT_FRAME_SIZE,
+    DEFAULT_WINDOW,
+    MAX_FRAME_SIZE,
+    Control,
+    read_control,
+)
 from emu.capture.frames import Frames, Kind, opening, walk
 from emu.capture.gaps import find_gaps
 from emu.capture.pcap import Records
@@ -23,7 +29,7 @@ from emu.capture.windows import NO_CREDIT, credit_history, read_grants
 class Direction:
     """One direction, read but not yet held against the other; `time_ns` is of each record.
 
-    `opened` tells that its first frame is the connection's first.
+    `opened` tells that its first frame is the connection's first, and that none is missing.
     """
 
     stream: ByteStream
@@ -36,9 +42,15 @@ class Direction:
     problems: tuple[str, ...]
 
     def limited_by(self, peer: "Direction") -> "Direction":
-        """Cut at the first frame larger than the other side ever allowed."""
+        """Cut at the first frame larger than the other side ever allowed.
+
+        A sender that goes beyond all credit obeys no limit: gRPC up to 1.47 with
+        GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL sends frames of 1 MiB.
+        """
         if not self.opened:
             return self  # the limit may have been announced before
+        if not self.frames.problem and self._data_bytes() > peer.connection_credit():
+            return self
         sizes = [s.value for s in peer.control.settings if s.number == MAX_FRAME_SIZE]
         limit = max([DEFAULT_FRAME_SIZE, *sizes])
         large = np.flatnonzero(self.frames.length > limit)
@@ -51,6 +63,15 @@ class Direction:
         kept = [each for each in self.problems if each != self.frames.problem]
         control = read_control(self.reader, frames)
         return replace(self, frames=frames, control=control, problems=(*kept, problem))
+
+    def connection_credit(self) -> int:
+        """All credit that this side gave to the connection as a whole."""
+        updates = self.control.updates
+        whole = self.frames.stream[updates] == 0
+        return DEFAULT_WINDOW + int(self.control.increments[whole].sum())
+
+    def _data_bytes(self) -> int:
+        return int(self.frames.length[self.frames.of(Kind.DATA)].sum())
 
 
 def read_direction(
@@ -68,7 +89,7 @@ def read_direction(
     `search` frames are else looked for, which can be done but not proved.
     """
     segments, reverse = conversation.both if client else conversation.both[::-1]
-    stream = assemble(records.data, segments, reverse)
+    stream = assemble(records.data, segments, reverse, bridged=search)
     reader = Reader(records.data, stream)
     first, foreign = opening(reader, client=client)
     middle = not stream.from_start and bool(stream.end)
@@ -82,7 +103,13 @@ def read_direction(
         first = found or 0
         if found is not None:
             problems.append(f"captured from its middle: read from byte {found} on")
-    frames = walk(reader, stream, stream.end if foreign else first, from_middle=lost)
+    frames = walk(
+        reader,
+        stream,
+        stream.end if foreign else first,
+        from_middle=lost,
+        search=(lambda since: find_frames(reader, stream, since)) if search else None,
+    )
     if middle:
         problems.append("the start of the connection was not captured")
     problems += [problem for problem in (foreign, frames.problem) if problem]
@@ -93,7 +120,7 @@ def read_direction(
         control=read_control(reader, frames),
         time_ns=records.time_ns,
         round_trip_ns=_round_trip(conversation, from_client=client),
-        opened=not lost and not foreign,
+        opened=not lost and not foreign and not frames.lost,
         problems=tuple(problems),
     )
 
@@ -105,7 +132,12 @@ def _stream_problems(stream: ByteStream) -> list[str]:
         missing = sum(end - start for start, end in stream.holes)
         problems.append(
             f"{missing} bytes in {len(stream.holes)} holes were not captured, the first at byte "
-            f"{since} ({until - since} bytes); {stream.beyond_bytes} bytes behind it are not read"
+            f"{since} ({until - since} bytes)"
+            + (
+                f"; {stream.beyond_bytes} bytes behind it are not read"
+                if stream.beyond_bytes
+                else ""
+            )
         )
     if stream.early_bytes:
         problems.append(f"{stream.early_bytes} bytes from before the first one are not read")

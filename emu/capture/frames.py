@@ -4,6 +4,7 @@ The walk hops from header to header and reads payloads of control frames only. W
 rule of the RFC ends the walk with the reason: behind a wrong length nothing can be trusted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,8 @@ class Frames:
 
     `at` is the stream offset of a frame's header, `length` the payload's as the header says,
     `seen` how much of the payload was captured (less only in the last frame of a capture that
-    is cut off), `padding` the bytes that padding takes, its length byte included.
+    is cut off, and in others than DATA that were captured in part), `padding` the bytes that
+    padding takes, its length byte included. `lost` counts the places at which frames are missing.
     """
 
     at: Ints
@@ -62,6 +64,7 @@ class Frames:
     stream: Ints
     padding: Ints
     problem: str
+    lost: int = 0
 
     def of(self, *kinds: int) -> Ints:
         """Places of the frames of these types."""
@@ -78,7 +81,8 @@ class Frames:
     def upto(self, count: int, problem: str) -> "Frames":
         """Only the first `count` frames, with the reason."""
         names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
-        return Frames(problem=problem, **{name: getattr(self, name)[:count] for name in names})
+        kept = {name: getattr(self, name)[:count] for name in names}
+        return Frames(problem=problem, lost=self.lost, **kept)
 
 
 class _Rules:
@@ -155,12 +159,37 @@ def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
     return 0, ""
 
 
-def walk(reader: Reader, stream: ByteStream, first: int, *, from_middle: bool = False) -> Frames:
-    """Find all frames from stream offset `first` on, up to the end or the first broken rule."""
+MOST_SEARCHES = 64
+"""So often frames are looked for behind a hole, before a direction is given up."""
+
+Search = Callable[[int], int | None]
+
+
+def walk(
+    reader: Reader,
+    stream: ByteStream,
+    first: int,
+    *,
+    from_middle: bool = False,
+    search: Search | None = None,
+) -> Frames:
+    """Find all frames from stream offset `first` on, up to the end or the first broken rule.
+
+    `search` finds the next frame from some offset on; it is asked where a hole took a header.
+    """
     rows: list[tuple[int, ...]] = []
-    rules, problem = _Rules(from_middle=from_middle), ""
+    rules, problem, lost = _Rules(from_middle=from_middle), "", 0
     at, end = first, stream.end
     while at < end:
+        behind = reader.hole_within(at, HEADER_BYTES)
+        if behind:
+            lost += 1
+            found = search(behind) if search is not None and lost <= MOST_SEARCHES else None
+            if found is None:
+                problem = f"the header of a frame at byte {at} was not captured"
+                break
+            at, rules = found, _Rules(from_middle=True)
+            continue
         head = reader.read(at, HEADER_BYTES)
         if len(head) < HEADER_BYTES:
             problem = f"ends in the header of a frame at byte {at}"
@@ -176,10 +205,14 @@ def walk(reader: Reader, stream: ByteStream, first: int, *, from_middle: bool = 
         if broken:
             problem = f"broken at byte {at}: {broken}"
             break
-        rows.append((at, length, seen, kind, flags, identity, padding))
         if seen < length:
             problem = f"ends in a frame at byte {at}: {seen} of {length} bytes"
+        elif kind != Kind.DATA and seen and reader.hole_within(at + HEADER_BYTES, seen):
+            seen = 0  # what it says is not known; of DATA it does not matter
+        rows.append((at, length, seen, kind, flags, identity, padding))
         at += HEADER_BYTES + length
     columns = ints(rows).reshape(-1, 7).T
     names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
-    return Frames(problem=problem, **dict(zip(names, columns, strict=True)))
+    if lost and not problem:
+        problem = f"{lost} times headers of frames were not captured, the next frames were found"
+    return Frames(problem=problem, lost=lost, **dict(zip(names, columns, strict=True)))

@@ -5,12 +5,13 @@ which record it came. The first arrival of a byte wins, as in a receiver; what c
 counted and compared. The walk over HTTP/2 frames then reads only the bytes that it needs.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from emu.capture.arrays import Bytes, Ints
+from emu.capture.arrays import Bytes, Ints, ints
 from emu.capture.layout import WRAP, Layout, lay_out, signed
 from emu.capture.segments import ACK, FIN, SYN, Segments
 
@@ -21,12 +22,13 @@ class ByteStream:
 
     Stream offset 0 is the first byte after the SYN, or the first byte captured where the SYN
     was not (`from_start` False). Pieces are disjoint and without a gap from 0 to `end`; what
-    lies behind the first hole is not among them.
+    lies behind the first hole is not among them, unless holes were to be bridged: then each is
+    a piece too, of bytes that nobody knows.
 
     Attributes
     ----------
     start, length : stream offset and bytes of each piece
-    at : its place in the capture file
+    at : its place in the capture file; `UNKNOWN` of a bridged hole
     arrived : record of the capture that first brought it
     available : record of the capture with which all bytes up to this piece were there
     holes : (from, to) stream offsets never seen, though later ones were seen or acknowledged
@@ -56,11 +58,20 @@ class ByteStream:
     conflicting_segments: int
 
 
+UNKNOWN: Final = -1
+
+
 class Reader:
-    """Reads bytes of a stream by their stream offset; quickest in ascending order."""
+    """Reads bytes of a stream by their stream offset; quickest in ascending order.
+
+    Bytes in a bridged hole read as zeros.
+    """
 
     def __init__(self, data: Bytes, stream: ByteStream) -> None:
         self._view = data.data
+        bridged = np.flatnonzero(stream.at == UNKNOWN)
+        self._holes: list[int] = stream.start[bridged].tolist()
+        self._hole_ends: list[int] = (stream.start + stream.length)[bridged].tolist()
         self._starts: list[int] = stream.start.tolist()
         self._at: list[int] = stream.at.tolist()
         self._end = stream.end
@@ -76,20 +87,32 @@ class Reader:
         piece = self._piece = bisect_right(self._starts, offset, low) - 1
         at = self._at[piece] + offset - self._starts[piece]
         if offset + size <= self._piece_end(piece):
-            return self._view[at : at + size].tobytes()
+            return self._bytes(piece, at, size)
         parts, end = [], offset + size
         while offset < end:
             at = self._at[piece] + offset - self._starts[piece]
             upto = min(end, self._piece_end(piece))
-            parts.append(self._view[at : at + upto - offset])
+            parts.append(self._bytes(piece, at, upto - offset))
             offset, piece = upto, piece + 1
         return b"".join(parts)
+
+    def hole_within(self, offset: int, size: int) -> int:
+        """Where the last hole ends that [offset, offset + size) touches; 0 if it touches none."""
+        place = bisect_left(self._holes, offset + size) - 1
+        return self._hole_ends[place] if place >= 0 and self._hole_ends[place] > offset else 0
+
+    def _bytes(self, piece: int, at: int, size: int) -> bytes:
+        if self._at[piece] == UNKNOWN:
+            return bytes(size)
+        return self._view[at : at + size].tobytes()
 
     def _piece_end(self, piece: int) -> int:
         return self._starts[piece + 1] if piece + 1 < len(self._starts) else self._end
 
 
-def assemble(data: Bytes, segments: Segments, reverse: Segments) -> ByteStream:
+def assemble(
+    data: Bytes, segments: Segments, reverse: Segments, *, bridged: bool = False
+) -> ByteStream:
     """Put the segments of one direction in order.
 
     Parameters
@@ -100,6 +123,8 @@ def assemble(data: Bytes, segments: Segments, reverse: Segments) -> ByteStream:
         The direction's segments, in capture order.
     reverse
         The other direction's: what they acknowledge tells of bytes that the capture lacks.
+    bridged
+        Whether to go on behind holes.
     """
     sequence = (segments.raw_sequence + (segments.flags & SYN != 0)) % WRAP
     carrying = np.flatnonzero(segments.length > 0)
@@ -114,7 +139,7 @@ def assemble(data: Bytes, segments: Segments, reverse: Segments) -> ByteStream:
     )
     if first.size:
         layout.reach = _known_end(layout.reach, base, segments, sequence, reverse)
-    return _join(data, layout, segments, from_start=bool(opening.size))
+    return _join(data, layout, segments, from_start=bool(opening.size), bridged=bridged)
 
 
 def _known_end(seen: int, base: int, segments: Segments, sequence: Ints, reverse: Segments) -> int:
@@ -134,12 +159,23 @@ def _known_end(seen: int, base: int, segments: Segments, sequence: Ints, reverse
     return max(seen, furthest)
 
 
-def _join(data: Bytes, layout: Layout, segments: Segments, *, from_start: bool) -> ByteStream:
+def _join(
+    data: Bytes, layout: Layout, segments: Segments, *, from_start: bool, bridged: bool
+) -> ByteStream:
     start, length, at, arrived = layout.in_order()
     ends = start + length
     before = np.concatenate([[0], ends])
     after = np.concatenate([start, [layout.reach]])
     gaps = np.flatnonzero(after > before)
+    holes = tuple(zip(before[gaps].tolist(), after[gaps].tolist(), strict=True))
+    if bridged:
+        # What follows a hole tells when its bytes were there; behind the last byte nothing does.
+        inner = gaps[gaps < start.size]
+        length = np.insert(length, inner, after[inner] - before[inner])
+        at, arrived = np.insert(at, inner, UNKNOWN), np.insert(arrived, inner, arrived[inner])
+        start = np.insert(start, inner, before[inner])
+        ends = start + length
+        gaps = ints()
     whole = int(gaps[0]) if gaps.size else start.size  # pieces before the first hole
     end = int(ends[whole - 1]) if whole else 0
     stream = ByteStream(
@@ -151,7 +187,7 @@ def _join(data: Bytes, layout: Layout, segments: Segments, *, from_start: bool) 
         end=end,
         from_start=from_start,
         finished=bool((segments.flags & FIN).any()),
-        holes=tuple(zip(before[gaps].tolist(), after[gaps].tolist(), strict=True)),
+        holes=holes,
         beyond_bytes=int(length[whole:].sum()),
         early_bytes=layout.early_bytes,
         cut_bytes=int(segments.missing.sum()),

@@ -15,7 +15,7 @@ from emu.capture.reassembly import ByteStream, Reader
 CHAIN: Final = 4
 """So many headers in a row are believed."""
 
-_SEARCHED_BYTES: Final = 1 << 19
+_SEARCHED_BYTES: Final = (1 << 17, 1 << 19)
 _LONGEST_FRAME: Final = 1 << 20
 _FLAGS: Final = {
     Kind.DATA: 0x09,
@@ -32,12 +32,23 @@ _FIXED: Final = {Kind.PRIORITY: 5, Kind.RST_STREAM: 4, Kind.PING: 8, Kind.WINDOW
 _ON_CONNECTION: Final = (Kind.SETTINGS, Kind.PING, Kind.GOAWAY)
 
 
-def find_frames(reader: Reader, stream: ByteStream) -> int | None:
+def find_frames(reader: Reader, stream: ByteStream, since: int = 0) -> int | None:
     """Stream offset of the first header of a believable chain; None if there is none.
 
-    Only streams that a client opened (odd numbers) and the first half megabyte are looked at.
+    Only streams that a client opened (odd numbers) and the half megabyte from `since` on are
+    looked at.
     """
-    head = np.frombuffer(reader.read(0, min(stream.end, _SEARCHED_BYTES)), dtype=np.uint8)
+    for size in _SEARCHED_BYTES:
+        found = _first_chain(reader.read(since, min(stream.end - since, size)))
+        if found is not None:
+            return since + found
+        if since + size >= stream.end:
+            break
+    return None
+
+
+def _first_chain(content: bytes) -> int | None:
+    head = np.frombuffer(content, dtype=np.uint8)
     if head.size < HEADER_BYTES:
         return None
     sound, following = _headers(head)

@@ -157,3 +157,12 @@ def test_control_frames(tmp_path):
     assert connection.streams[0].server.reset_code == 8
     assert connection.streams[0].client.reset_code is None
     assert {(s.number, s.value) for s in connection.to_server.settings} >= {(4, 65535), (5, 16384)}
+
+
+def test_who_goes_beyond_all_credit_may_also_send_larger_frames(tmp_path):
+    """As gRPC did with its flow control disabled; a single large frame is still a broken rule."""
+    large = frame(0, 0, 1, bytes(1 << 20))
+    report = analyse(tmp_path, SETTINGS + HEADERS + large + frame(0, 1, 1, bytes(100)))
+    assert server_problems(report) == []
+    half = report.connections[0].streams[0].server
+    assert (half.data_bytes, half.ended_ns is not None) == ((1 << 20) + 100, True)
