@@ -42,14 +42,10 @@ class Direction:
     problems: tuple[str, ...]
 
     def limited_by(self, peer: "Direction") -> "Direction":
-        """Cut at the first frame larger than the other side ever allowed.
-
-        A sender that goes beyond all credit obeys no limit: gRPC up to 1.47 with
-        GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL sends frames of 1 MiB.
-        """
+        """Cut at the first frame larger than the other side ever allowed."""
         if not self.opened:
             return self  # the limit may have been announced before
-        if not self.frames.problem and self._data_bytes() > peer.connection_credit():
+        if self.unbounded_by(peer):
             return self
         sizes = [s.value for s in peer.control.settings if s.number == MAX_FRAME_SIZE]
         limit = max([DEFAULT_FRAME_SIZE, *sizes])
@@ -64,14 +60,15 @@ class Direction:
         control = read_control(self.reader, frames)
         return replace(self, frames=frames, control=control, problems=(*kept, problem))
 
-    def connection_credit(self) -> int:
-        """All credit that this side gave to the connection as a whole."""
-        updates = self.control.updates
-        whole = self.frames.stream[updates] == 0
-        return DEFAULT_WINDOW + int(self.control.increments[whole].sum())
+    def unbounded_by(self, peer: "Direction") -> bool:
+        """Whether it went beyond the connection's first window though no WINDOW_UPDATE ever came.
 
-    def _data_bytes(self) -> int:
-        return int(self.frames.length[self.frames.of(Kind.DATA)].sum())
+        That is gRPC up to 1.47 with GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends. It obeys
+        no window, and sends frames of 1 MiB whatever its peer allows.
+        """
+        if self.frames.problem or not peer.opened or peer.control.updates.size:
+            return False
+        return int(self.frames.length[self.frames.of(Kind.DATA)].sum()) > DEFAULT_WINDOW
 
 
 def read_direction(
@@ -185,7 +182,7 @@ def report_direction(
     intervals = service_intervals(chunks, gap_ns)
     _, peer_tail = frame_records(peer.stream, peer.frames)
     received = read_grants(peer.frames, peer.control, peer_tail, time_ns)
-    known = data.opened and peer.opened
+    known = data.opened and peer.opened and not data.unbounded_by(peer)
     credit, stopped, problem = credit_history(
         frames, head, time_ns, received, data.round_trip_ns + lag_ns
     )

@@ -67,7 +67,8 @@ class DirectionReport:
     credit : credit left to this side's data
     gaps : times in which this side had data left and sent none
     round_trip_ns : from the capture point to this side and back, by the handshake; 0 if unknown
-    credit_known : both sides' first frames were captured, so that `credit` can be followed
+    credit_known : both sides' first frames were captured, and this one keeps to windows at all,
+        so that `credit` can be followed
     """
 
     tcp: Transport
