@@ -25,13 +25,17 @@ _LEAST_BUCKET_BYTES: Final = 4 * 1514
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """A message as the sending application handed it over, on the burst's clock."""
+    """A message as the sending application handed it over, on the burst's clock.
+
+    `asked_ns` is when the requesting application asked for it; None for a push.
+    """
 
     stream: int
     tensor: str
     size_bytes: int
     ready_ns: int
     priority: int = 0
+    asked_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +197,7 @@ def _messages(planned: PlannedConnection, rows: Sequence[StreamRow]) -> tuple[Ha
             size_bytes=m.size_bytes,
             ready_ns=max(0, by_tensor[m.tensor].ready_ns),
             priority=m.priority,
+            asked_ns=by_tensor[m.tensor].asked_ns,
         )
         for m in planned.messages
     )

@@ -200,6 +200,7 @@ def _row(
         tensor=message.tensor,
         size_bytes=message.size_bytes,
         wire_bytes=half.data_bytes,
+        asked_ns=None if planned.direction == "push" else log.requested_ns - zero_ns,
         requested_ns=None if stream.request_ns is None else stream.request_ns - zero_ns,
         ready_ns=log.handed_ns - zero_ns,
         start_ns=half.first_data_ns - zero_ns,

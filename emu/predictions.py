@@ -1,7 +1,8 @@
 """What every model says of a cell's bursts, level by level.
 
-PREDICT knows sizes, the hand-over times that the sending application logged, configured windows
-and the receiver's credit rule, and the link as measured before the run: nothing of the capture.
+PREDICT knows sizes, the times at which the applications asked and handed over, which they logged
+before the transport, configured windows and the receiver's credit rule, and the link as measured
+before the run: nothing of the capture.
 EXPLAIN also knows the order in which the streams first appeared on the wire. ORACLE also knows
 when the receiver gave which credit, and how fast the link was in the burst itself.
 
@@ -82,6 +83,8 @@ class _Question:
             by_stream = {m.stream: m for m in messages}
             messages = tuple(by_stream[stream] for stream in burst.wire.appearance)
             ready.sort()
+        # The burst's zero is when the first request is on the wire.
+        first_asked_ns = min((m.asked_ns for m in messages if m.asked_ns is not None), default=0)
         sizes = [m.size_bytes for m in messages]
         scheduled = with_transport_ns(ready, sizes, self._handover(first=first))
         return [
@@ -90,6 +93,7 @@ class _Question:
                 size_bytes=m.size_bytes + self.prefix_bytes,
                 ready_ns=scheduled_ns,
                 priority=m.priority,
+                asked_ns=0 if m.asked_ns is None else m.asked_ns - first_asked_ns,
             )
             for m, scheduled_ns in zip(messages, scheduled, strict=True)
         ]

@@ -51,12 +51,15 @@ class GrpcAccount:
         self._probe = Probe() if receiver.probes else None
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
-        """A burst begins after a rest: what the requests for these streams bring with them."""
+        """A burst begins after a rest: what the connection lacks, and what each request brings.
+
+        What a stream gets by its request the connection gets, too.
+        """
         if self._probe is not None:
             self._probe.rest()
         self._streams = {stream: _Stream() for stream in streams}
-        lacking = max(0, self._target() - self._connection)
-        self._connection += lacking
+        lacking = max(0, self._window - self._connection)
+        self._connection += lacking + MESSAGE_HEADER_BYTES * len(streams)
         return [(0, lacking), *((stream, MESSAGE_HEADER_BYTES) for stream in streams)]
 
     def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:

@@ -10,12 +10,16 @@ UNLIMITED_BYTES = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
-    """A message: flow-controlled bytes, and when its sender's application hands it over."""
+    """A message: flow-controlled bytes, and when its sender's application hands it over.
+
+    `asked_ns` is when the request for it is at the sender, with the credit that it brings.
+    """
 
     stream: int
     size_bytes: int
     ready_ns: int = 0
     priority: int = 0
+    asked_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,8 +95,15 @@ class Sender:
             at(time_ns + way_ns, PING if target == PING_TARGET else CREDIT, target, size_bytes)
 
     def _open(self, account: Account) -> None:
-        for stream, size_bytes in account.begin([plan.stream for plan in self._plans]):
-            self._machine.credit(stream, size_bytes, 0)
+        asked = {plan.stream: plan.asked_ns for plan in self._plans}
+        for stream, size_bytes in account.begin(list(asked)):
+            if asked.get(stream, 0) <= 0:
+                self._machine.credit(stream, size_bytes, 0)
+                if stream:
+                    self._machine.credit(0, size_bytes, 0)
+            else:
+                self._at(asked[stream], CREDIT, stream, size_bytes)
+                self._at(asked[stream], CREDIT, 0, size_bytes)
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; whether a decision may follow from it."""

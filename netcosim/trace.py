@@ -53,6 +53,7 @@ class StreamRow:
     stream : the HTTP/2 stream number
     tensor, size_bytes : the message handed over
     wire_bytes : DATA bytes, with gRPC's five-byte prefix, without frame headers and padding
+    asked_ns : the requesting application asks, logged before the transport; None for a push
     requested_ns : request HEADERS at the requester; None where it was not seen
     ready_ns : the sending application hands the message over, logged before the transport
     start_ns : first DATA byte at the receiver
@@ -76,6 +77,7 @@ class StreamRow:
     tensor: str
     size_bytes: int
     wire_bytes: int
+    asked_ns: int | None = None
     requested_ns: int | None = None
     ready_ns: int
     start_ns: int
@@ -111,6 +113,7 @@ SCHEMA: Final = pa.schema(
         pa.field("tensor", pa.string(), nullable=False),
         pa.field("size_bytes", pa.int64(), nullable=False),
         pa.field("wire_bytes", pa.int64(), nullable=False),
+        pa.field("asked_ns", pa.int64()),
         pa.field("requested_ns", pa.int64()),
         pa.field("ready_ns", pa.int64(), nullable=False),
         pa.field("start_ns", pa.int64(), nullable=False),

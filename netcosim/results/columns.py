@@ -26,6 +26,7 @@ TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
         "tensor": "name of the message handed over",
         "size_bytes": "its size",
         "wire_bytes": "DATA bytes: with gRPC's five-byte prefix, without frame headers and padding",
+        "asked_ns": "the requesting application asks, by its log; null for a push",
         "requested_ns": "request HEADERS at the requester; null where it was not seen",
         "ready_ns": "the sending application hands the message over, logged before the transport",
         "start_ns": "first DATA byte at the receiver",
