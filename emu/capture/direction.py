@@ -183,11 +183,11 @@ def report_direction(
     _, peer_tail = frame_records(peer.stream, peer.frames)
     received = read_grants(peer.frames, peer.control, peer_tail, time_ns)
     known = data.opened and peer.opened and not data.unbounded_by(peer)
-    credit, stopped, problem = credit_history(
-        frames, head, time_ns, received, data.round_trip_ns + lag_ns
-    )
-    if not known:
-        credit, stopped, problem = NO_CREDIT, np.zeros_like(stopped), ""
+    credit, stopped, problem = NO_CREDIT, np.zeros(frames.at.size, dtype=np.bool_), ""
+    if known:
+        credit, stopped, problem = credit_history(
+            frames, head, time_ns, received, data.round_trip_ns + lag_ns
+        )
     halves = half_streams(
         frames=frames,
         tail_ns=time_ns[tail],
