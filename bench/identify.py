@@ -23,6 +23,7 @@ from typing import Any
 from bench.record import Figure, record
 from emu import isolate
 from emu.endpoints.releases import newest, not_ready
+from emu.endpoints.transports.grpc import RFC_WINDOW_BYTES, holds_window
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import judge_discipline
 from emu.identify.run import Seen, look
@@ -108,8 +109,9 @@ def grpc_transports() -> Iterator[Transport]:
         yield {"name": f"windowed.{name}", **sends, **exact, "window": WINDOW,
                "credit": "rest_at_header"}  # fmt: skip
         yield {"name": f"unlimited.{name}", **sends, **exact, "flow_control": False}
+        window = WINDOW if holds_window(release) else f"{RFC_WINDOW_BYTES}B"
         yield {"name": f"credit.{name}", "sender": "h2", "discipline": "fifo", **receives,
-               "window": WINDOW}  # fmt: skip
+               "window": window}  # fmt: skip
         if _RELEASES[name][2] is not None:
             yield {"name": f"off.{name}", **sends, **receives, "flow_control": False}
 

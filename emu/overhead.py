@@ -15,6 +15,7 @@ import numpy as np
 from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
 from emu.cell import facts_of
 from emu.delivered import arrivals_of, receiver_key, spans_of
+from emu.endpoints.pairing import widest
 from emu.live_round import Round, port_of, run_round
 from emu.measured import (
     BurstSeen,
@@ -29,7 +30,7 @@ from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
 from emu.validity import BOUNDS, judge
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
 from netcosim.job import Cell, Message
-from netcosim.scenario import TcpSpec, TransportSpec
+from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
 
@@ -109,7 +110,7 @@ def calibrate(
     test = replace(
         cell,
         name="calibration",
-        transport=_unlimited(cell.transport),
+        transport=widest(cell.transport),
         messages=(messages,),
         window_bytes=None,
     )
@@ -250,12 +251,6 @@ def largest_bytes(plan: Plan, cell: Cell) -> int:
         if receiver_key(other) == key
         for server in other.messages
         for message in server
-    )
-
-
-def _unlimited(spec: TransportSpec) -> TransportSpec:
-    return spec.model_copy(
-        update={"flow_control": False, "window": None, "connection_window": None, "credit": None}
     )
 
 

@@ -115,6 +115,19 @@ def check_transport(spec: TransportSpec) -> None:
     receiver.check(spec, sends=False)
 
 
+def widest(spec: TransportSpec) -> TransportSpec:
+    """The same two ends with windows that never bind, or as wide as the receiver's own are."""
+    own = spec.model_copy(
+        update={"flow_control": True, "window": None, "connection_window": None, "credit": None}
+    )
+    off = own.model_copy(update={"flow_control": False})
+    try:
+        check_transport(off)
+    except ScenarioError:
+        return own
+    return off
+
+
 def missing(spec: TransportSpec) -> str | None:
     """What this machine lacks for the transport's two ends; None if they can be started."""
     for name, sends in ((spec.sender, True), (spec.receiver, False)):

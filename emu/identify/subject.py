@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from emu.endpoints.pairing import widest
+from emu.endpoints.transports.grpc import RFC_WINDOW_BYTES, holds_window
 from netcosim.errors import ScenarioError
-from netcosim.scenario import Scenario, build_scenario
+from netcosim.scenario import Scenario, TransportSpec, build_scenario
 
 SCENARIO: Final = "identify"
 SENDER_CELLS: Final = ("windowed", "unlimited")
@@ -79,7 +81,20 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
             _put(transport, subject, sends=False)
         if subject.credit is not None and transport.get("window"):
             transport["credit"] = subject.credit
-    return build_scenario(data, "command line")
+    found = build_scenario(data, "command line")
+    transports = [t for each in found.transport if (t := _possible(each)) is not None]
+    return found.model_copy(update={"transport": tuple(transports)})
+
+
+def _possible(transport: TransportSpec) -> TransportSpec | None:
+    """What a release refuses: another window than HTTP/2's first one; off, and then nothing."""
+    if transport.receiver != "grpc":
+        return transport
+    if transport.window is not None and not holds_window(transport.receiver_release):
+        return transport.model_copy(update={"window": RFC_WINDOW_BYTES})
+    if not transport.flow_control and widest(transport).flow_control:
+        return None
+    return transport
 
 
 def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:

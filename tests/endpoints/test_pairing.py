@@ -2,13 +2,15 @@
 
 import ast
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 import emu.remote
-from emu.endpoints.pairing import check_transport
-from netcosim.errors import ScenarioError
+from emu.endpoints.pairing import check_transport, missing, widest
+from emu.endpoints.releases import newest
+from netcosim.errors import EndpointError, ScenarioError
 
 from .conftest import SERVER, WORKER, plan, transport
 
@@ -57,8 +59,49 @@ def test_surroundings_do_not_leak_in(monkeypatch) -> None:
     ("sender", "receiver", "given", "message"),
     [
         ("h2", "grpc", {"window": 2**31 - 1}, "transport[t].window: 2147483647: gRPC adds up to"),
-        ("tcp", "h2", {}, 'transport[t].sender: "tcp": must be one of grpc, h2'),
-        ("h2", "quic", {}, 'transport[t].receiver: "quic": must be one of grpc, h2'),
+        ("tcp", "h2", {}, 'transport[t].sender: "tcp": must be one of grpc, h2, script'),
+        ("h2", "quic", {}, 'transport[t].receiver: "quic": must be one of grpc, h2, script'),
+        ("h2", "grpc", {"sender_release": "1.39.0"}, 'transport[t].sender_release: "1.39.0": h2'),
+        ("grpc", "h2", {"receiver_release": "1.39.0"}, "transport[t].receiver_release: "),
+        ("grpc", "h2", {"sender_script": "x"}, 'transport[t].sender_script: "x": grpc sender and'),
+        ("script", "h2", {}, 'transport[t].sender_script: is required with sender = "script"'),
+        ("h2", "script", {}, "transport[t].receiver_script: is required"),
+        (
+            "script",
+            "grpc",
+            {"sender_script": "/nowhere/end"},
+            'transport[t].sender_script: "/nowhere/end": no such file',
+        ),
+        (
+            "h2",
+            "script",
+            {"receiver_script": "/etc/passwd"},
+            'transport[t].receiver_script: "/etc/passwd": must be executable, or a .py file',
+        ),
+        (
+            "grpc",
+            "grpc",
+            {"sender_release": "1.73.1", "whole_messages": True},
+            "transport[t].whole_messages: True: grpcio 1.73.1 does not know it; needs a sender_rel",
+        ),
+        (
+            "h2",
+            "grpc",
+            {"receiver_release": "1.59.5", "window": 262144},
+            "transport[t].window: 262144: grpcio 1.59.5 takes it back with its second SETTINGS;",
+        ),
+        (
+            "grpc",
+            "grpc",
+            {"receiver_release": "1.59.5", "sender_release": "1.39.0", "flow_control": False},
+            "transport[t].flow_control: False: a receiver of grpcio 1.59.5 keeps its windows;",
+        ),
+        (
+            "h2",
+            "grpc",
+            {"receiver_release": "1.39.0", "flow_control": False},
+            "transport[t].flow_control: False: a receiver of grpcio 1.39.0 keeps its windows;",
+        ),
         ("grpc", "h2", {"discipline": "fifo"}, 'transport[t].discipline: "fifo": grpc sender and'),
         ("grpc", "h2", {"options": {"a": 1}}, "transport[t].options: "),
         ("grpc", "grpc", {"credit": "half"}, 'transport[t].credit: "half": grpc sender and'),
@@ -82,6 +125,113 @@ def test_refused(sender, receiver, given, message) -> None:
         check_transport(transport(sender, receiver, **given))
     assert str(raised.value).startswith(message)
     assert "\n" not in str(raised.value)
+
+
+DISABLE = "GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL"
+
+
+@pytest.mark.parametrize(
+    ("sends", "receives", "set_at_both"),
+    [
+        ({"sender_release": "1.17.0"}, {"receiver_release": "1.39.0"}, True),
+        ({"sender_release": "1.13"}, {"receiver_release": "1.47.5"}, True),
+        ({"sender_release": "1.39.0"}, {}, False),  # the newest's windows do it alone
+        ({}, {}, False),
+        ({"sender_release": "1.48.0"}, {"receiver_release": "1.74.0"}, False),
+    ],
+)
+def test_the_variable_is_for_both_ends_or_none(sends, receives, set_at_both, monkeypatch) -> None:
+    monkeypatch.setattr("emu.endpoints.transports.grpc.interpreter", lambda release: "python")
+    spec = transport("grpc", "grpc", flow_control=False, **sends, **receives)
+    planned = plan(spec)
+    seen = [DISABLE in end.environment for end in (planned.requester, planned.responder)]
+    assert seen == [set_at_both] * 2
+    on = plan(spec.model_copy(update={"flow_control": True}))
+    assert not any(DISABLE in end.environment for end in (on.requester, on.responder))
+
+
+def test_an_old_sender_to_an_exact_receiver_is_left_alone(monkeypatch) -> None:
+    monkeypatch.setattr("emu.endpoints.transports.grpc.interpreter", lambda release: "python")
+    spec = transport("grpc", "h2", flow_control=False, sender_release="1.39.0")
+    assert DISABLE not in plan(spec).responder.environment
+
+
+@pytest.mark.parametrize(
+    ("release", "window", "off"),
+    [("1.39.0", True, False), ("1.51.3", True, False), ("1.52.0", False, False),
+     ("1.73.1", False, False), ("1.74.0", True, True), (None, True, True)],
+)  # fmt: skip
+def test_which_release_takes_which_setting(release, window, off) -> None:
+    def takes(**given) -> bool:
+        try:
+            check_transport(transport("h2", "grpc", receiver_release=release, **given))
+        except ScenarioError:
+            return False
+        return True
+
+    assert takes()
+    assert takes(window=65535)
+    assert takes(window=262144) == window
+    assert takes(flow_control=False) == off
+    wide = widest(transport("h2", "grpc", receiver_release=release, window=65535))
+    assert (wide.flow_control, wide.window) == (not off, None)
+
+
+def test_a_release_has_its_own_python(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("NETCOSIM_GRPC_RELEASES", str(tmp_path))
+    spec = transport("grpc", "h2", sender_release="1.39.0")
+    assert missing(spec) == (
+        f"grpcio 1.39.0 is not set up: no environment in {tmp_path}; see ./dev grpc-releases 1.39.0"
+    )
+    with pytest.raises(EndpointError, match=r"^grpcio 1\.39\.0 is not set up"):
+        plan(spec)
+    python = tmp_path / "1.39.0" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    stamp = tmp_path / "1.39.0" / "netcosim-grpc-release.json"
+    stamp.write_text('{"release": "1.39.0", "python": "3.9.18"}')
+    assert missing(spec) is None
+    responder = plan(spec).responder
+    assert responder.argv[:2] == (str(python), str(Path(emu.remote.__file__).parent / GRPC_SCRIPT))
+    assert responder.name == "grpc 1.39.0 responder"
+    assert config(responder)["settings"]["release"] == "1.39.0"
+    python.unlink()
+    python.symlink_to("/nowhere")
+    assert missing(spec) == (
+        f"grpcio 1.39.0 is not set up: the Python of {python.parents[1]} is gone;"
+        " see ./dev grpc-releases 1.39.0"
+    )
+    stamp.write_text("{")
+    assert missing(spec) is not None
+
+
+def test_the_projects_own_release_needs_no_other_environment(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("NETCOSIM_GRPC_RELEASES", str(tmp_path))
+    spec = transport("grpc", "grpc", sender_release=newest(), receiver_release=newest())
+    assert missing(spec) is None
+    assert plan(spec).requester.argv[0] == sys.executable
+
+
+@pytest.mark.parametrize("executable", [False, True])
+def test_a_script_is_started_as_it_is(tmp_path, executable) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("")
+    file.chmod(0o755 if executable else 0o644)
+    spec = transport("script", "h2", sender_script=str(file), options={"speed": 3}, window=70000)
+    planned = plan(spec)
+    start = planned.responder.argv
+    assert start[:-1] == ((str(file),) if executable else (sys.executable, str(file)))
+    settings = json.loads(start[-1])["settings"]
+    assert settings == {
+        "grpc": True,
+        "frame_size_bytes": None,
+        "options": {"speed": 3},
+        "whole_messages": False,
+    }
+    assert config(planned.requester)["settings"]["grpc"] is True
+
+
+GRPC_SCRIPT = "grpc_endpoint.py"
 
 
 def test_the_grpc_side_is_python_3_7() -> None:
