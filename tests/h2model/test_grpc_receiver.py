@@ -1,0 +1,133 @@
+"""A gRPC receiver's account against the arithmetic of its source, and what must always hold."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
+from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount, Probe
+
+MIB = 1 << 20
+FRAME = 16384
+PREFIX = 5
+
+
+def receiver(window=MIB, **more):
+    return ReceiverModel(
+        window_bytes=window,
+        connection_window_bytes=window,
+        credit="grpc_progress",
+        grpc=True,
+        **more,
+    )
+
+
+def test_requests_bring_credit_for_a_message_header_each():
+    account = GrpcAccount(receiver())
+    assert account.begin([1, 3]) == [(0, 0), (1, PREFIX), (3, PREFIX)]
+
+
+def test_the_first_frame_opens_the_window_by_the_progress_and_then_each_half_window():
+    account = GrpcAccount(receiver())
+    account.begin([1])
+    message = 8 * MIB + PREFIX
+    ahead = PREFIX
+    given = []
+    for frame in range(1, 120):
+        updates = dict(account.frame(1, FRAME, message, 0.0))
+        ahead -= FRAME
+        if updates:
+            assert updates[0] == updates[1], "the connection's window follows the stream's"
+            given.append((frame, updates[1]))
+            ahead += updates[1]
+            assert ahead == MIB
+    # Immediately beyond half a window: 33 frames of 16 KiB are the first to be more than 512 KiB.
+    assert given[0] == (1, MIB + FRAME - PREFIX)
+    assert given[1:] == [(1 + 33 * k, 33 * FRAME) for k in range(1, len(given))]
+    assert len(given) > 3
+
+
+def test_what_waits_goes_out_with_what_is_urgent():
+    account = GrpcAccount(receiver())
+    account.begin([1, 3])
+    small = 300_000 + PREFIX
+    assert account.frame(1, FRAME, small, 0.0) == [], "less than half a window is not urgent"
+    updates = dict(account.frame(3, FRAME, 8 * MIB, 0.0))
+    assert updates[3] == MIB + FRAME - PREFIX
+    assert updates[1] == 300_000 - PREFIX + FRAME
+
+
+def test_nothing_more_is_asked_for_when_a_message_is_complete():
+    account = GrpcAccount(receiver(window=10 * MIB))
+    account.begin([1])
+    assert account.frame(1, FRAME, FRAME, 0.0) == []
+    assert account.frame(1, 1, FRAME + 1, 0.0) == []
+
+
+def test_a_rest_fills_the_connections_window():
+    account = GrpcAccount(receiver())
+    account.begin([1])
+    account.frame(1, FRAME, FRAME, 0.0)
+    assert account.begin([3])[0] == (0, FRAME - PREFIX)
+
+
+def test_the_first_data_makes_a_probing_receiver_ask():
+    account = GrpcAccount(receiver(probes=True))
+    account.begin([1])
+    assert (PING, 0) in account.frame(1, FRAME, 8 * MIB, 0.0)
+    assert (PING, 0) not in account.frame(1, FRAME, 8 * MIB, 1.0)
+
+
+def test_a_path_longer_than_the_window_widens_it_by_settings():
+    account = GrpcAccount(receiver(probes=True))
+    account.begin([1])
+    account.frame(1, FRAME, 64 * MIB, 0.0)
+    account.frame(1, 3 * MIB, 64 * MIB, 1e6)
+    again_ns, updates = account.answered(2e6)
+    assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2
+    assert updates[0] == (ALL_STREAMS, 2 * 3 * MIB - MIB)
+
+
+class TestProbe:
+    def complete(self, probe, size, took_ns, now=0.0):
+        probe.received(1, now)
+        probe.received(size, now)
+        return probe.complete(now + took_ns)
+
+    def test_growth_halves_the_time_between_two_questions(self):
+        probe = Probe()
+        assert self.complete(probe, 100_000, 8e6) == 50e6
+        assert probe.estimate_bytes == 2 * Probe.FIRST_ESTIMATE_BYTES
+
+    def test_without_more_bandwidth_the_estimate_stays_and_the_time_grows(self):
+        probe = Probe()
+        self.complete(probe, 100_000, 8e6)
+        assert probe.due(1e8) is False
+        assert self.complete(probe, 200_000, 16e6 + 100, now=1e8) == 50e6
+        assert self.complete(probe, 200_000, 17e6, now=2e8) == 50e6 + Probe.GROWTH_NS
+        assert probe.estimate_bytes == 2 * Probe.FIRST_ESTIMATE_BYTES
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 3 * MIB), min_size=1, max_size=8),
+    window=st.sampled_from([65_535, 100_000, 256 * 1024, MIB, 4 * MIB]),
+    probes=st.booleans(),
+    latency_ns=st.integers(0, 20_000_000),
+)
+def test_every_message_arrives_whatever_the_window(sizes, window, probes, latency_ns):
+    connection = Connection(
+        SenderModel(discipline="write_cycle", options={"head_first": 87, "head": 12, "tail": 25}),
+        receiver(window=window, probes=probes),
+        LinkModel(rate_bps=1e9, delay_ns=10_000, credit_latency_ns=latency_ns),
+    )
+    for _ in range(2):
+        plans = [
+            StreamPlan(stream=2 * i + 1, size_bytes=size, ready_ns=1000 * i)
+            for i, size in enumerate(sizes)
+        ]
+        schedule = connection.burst(plans)
+        assert set(schedule.end_ns) == {plan.stream for plan in plans}
+        sent = {plan.stream: 0 for plan in plans}
+        for interval in schedule.intervals:
+            sent[interval.stream] += interval.size_bytes
+        assert sent == {plan.stream: plan.size_bytes for plan in plans}
