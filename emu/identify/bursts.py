@@ -139,7 +139,12 @@ def find_bursts(
     if not direction.stream.size:
         return Bursts()
     spans = _spans(connection, direction, to_client=to_client, arrivals=arrivals or {})
-    windows = _Windows(peer, direction.size_bytes, known=data.credit_known)
+    windows = _Windows(
+        peer,
+        direction.size_bytes,
+        known=data.credit_known,
+        boundless=not data.credit_known and _is_whole(data) and _is_whole(peer),
+    )
     groups = [*enumerate(_groups(spans))]
     sent = np.concatenate([[0], np.cumsum(direction.size_bytes)])
     shared = [(n, g) for n, g in groups if len(g[2]) > 1]
@@ -207,7 +212,7 @@ def _spans(
 ) -> list[_Span]:
     order = np.argsort(data.stream, kind="stable")
     numbers, begin = np.unique(data.stream[order], return_index=True)
-    places = dict(zip(numbers.tolist(), np.split(order, begin[1:]), strict=True))
+    places = dict(zip(numbers.tolist(), np.split(order, begin[1:]), strict=False))
     spans = []
     for stream in connection.streams:
         mine = places.get(stream.stream)
@@ -258,16 +263,24 @@ def _groups(spans: Sequence[_Span]) -> Iterator[tuple[int, int, list[_Span]]]:
         yield min(s.first for s in group), end, group
 
 
+def _is_whole(side: DirectionReport) -> bool:
+    """Whether nothing of it is missing; if its windows still make no sense, nobody kept to them."""
+    return side.tcp.from_start and not side.tcp.holes
+
+
 class _Windows:
     """The credit that the peer gave over time, and what was left of it at any frame."""
 
-    def __init__(self, peer: DirectionReport, sizes: Ints, *, known: bool) -> None:
+    def __init__(self, peer: DirectionReport, sizes: Ints, *, known: bool, boundless: bool) -> None:
         self.grants = peer.grants
         self._known = known
+        self._boundless = boundless
         self._sent = np.concatenate([[0], np.cumsum(sizes)])
 
     def at(self, place: int, time_ns: int) -> tuple[int | None, int | None]:
         """Initial window and connection credit before a frame; grants up to this time count."""
+        if self._boundless:
+            return UNLIMITED_BYTES, None
         if not self._known:
             return None, None
         given = self.grants.time_ns <= time_ns

@@ -23,6 +23,10 @@ FITS: Final = 0.05
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
 
+STRAIN: Final = 0.02
+"""What an explanation is charged that needs the sender further ahead than its kernel's buffer was:
+then it must decide on megabytes at once, as C-core did before 1.60."""
+
 _BY_REQUEST: Final = tuple(mark for mark in HandOver if mark is not HandOver.HEADERS)
 
 MOST_FRAMES: Final = 3000
@@ -36,7 +40,7 @@ class Evidence:
     """One burst with what is known beside it.
 
     `credit` is the direction's credit over time. `priorities` by stream and `most_ahead_bytes`,
-    the most that was past the sender's scheduler, are known where its own log is at hand.
+    the most that its kernel held, are known where the sender's own log is at hand.
     """
 
     burst: Burst
@@ -51,6 +55,12 @@ class _Fit:
     setting: Setting
     runs: list[Run]
     apart: Distance
+    strain: float
+
+    @property
+    def score(self) -> float:
+        """What it is ranked by."""
+        return self.apart.score + self.strain
 
 
 def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
@@ -80,19 +90,17 @@ def _is_flood(burst: Burst) -> bool:
 
 
 def _most_ahead(evidence: Sequence[Evidence]) -> int:
-    """A bound of the bytes past the scheduler, by the sender's log or by its answers.
+    """A bound of the bytes past the scheduler, by the sender's answers.
 
     HEADERS that answer a request, and PING's answer, pass behind all that was past the scheduler
     when they came, so what lay between on a busy wire is no less. Half of the answers are
     believed to have met a full buffer.
     """
-    measured = [e.most_ahead_bytes for e in evidence if e.most_ahead_bytes is not None]
     answered = [
         s.opened_at - s.asked_at for e in evidence for s in e.burst.streams if s.asked_at > 0
     ]
     pinged = [between for e in evidence for between in e.burst.answers]
-    bounds = [max(measured)] if measured else []
-    bounds += [int(np.median(each)) for each in (answered, pinged) if each]
+    bounds = [int(np.median(each)) for each in (answered, pinged) if each]
     return min(bounds, default=AHEAD_BYTES[-1])
 
 
@@ -107,7 +115,7 @@ def _fit_all(
     for candidate in candidates(burst, turns):
         fit = _best_fit(evidence, candidate, seen, upto, most_ahead)
         known = found.get(candidate.name)
-        if fit is not None and (known is None or fit.apart.score < known.apart.score):
+        if fit is not None and (known is None or fit.score < known.score):
             found[candidate.name] = fit
     return upto, found
 
@@ -116,7 +124,8 @@ def _best_fit(
     evidence: Evidence, candidate: Candidate, seen: Sequence[Run], upto: int, most_ahead: int
 ) -> _Fit | None:
     best: _Fit | None = None
-    for setting in _settings(evidence.burst, upto, most_ahead):
+    held = evidence.most_ahead_bytes if evidence.most_ahead_bytes is not None else most_ahead
+    for setting in _settings(evidence.burst, upto, most_ahead, held):
         priorities: Mapping[int, int] = {}
         if candidate.name == "priority":
             priorities = evidence.priorities or inferred_priorities(evidence.burst, setting)
@@ -131,21 +140,26 @@ def _best_fit(
             priorities=priorities,
         )
         fit = _Fit(
-            candidate=candidate, setting=setting, runs=runs, apart=distance(seen, runs, upto)
+            candidate=candidate,
+            setting=setting,
+            runs=runs,
+            apart=distance(seen, runs, upto),
+            strain=STRAIN if setting.ahead_bytes > held else 0.0,
         )
-        if best is None or fit.apart.score < best.apart.score:
+        if best is None or fit.score < best.score:
             best = fit
     return best
 
 
-def _settings(burst: Burst, upto: int, most_ahead: int) -> Iterator[Setting]:
+def _settings(burst: Burst, upto: int, most_ahead: int, held: int) -> Iterator[Setting]:
     """All that the capture leaves open, as far as it can matter for this burst."""
     told = headers_tell(burst)
     for mark in (HandOver.HEADERS,) if told else _BY_REQUEST:
         asked = any(s.asked_at > 0 for s in burst.streams) and mark is not HandOver.HEADERS
         later = asked or any(grant.at > 0 for grant in burst.grants)
         bound = min(most_ahead, upto // 2) if later else 0
-        for ahead in sorted({*(a for a in AHEAD_BYTES if a < bound), bound}):
+        steps = (*AHEAD_BYTES, held)
+        for ahead in sorted({*(a for a in steps if a < bound), bound}):
             yield Setting(ahead_bytes=ahead, hand_over=mark)
 
 
@@ -179,7 +193,7 @@ def _rank(
         if "priority" in found and "priority" not in names:
             names.append("priority")
     pooled = {name: [found.get(name, found["fifo"]) for _, found in fits] for name in names}
-    scores = {name: float(np.mean([f.apart.score for f in mine])) for name, mine in pooled.items()}
+    scores = {name: float(np.mean([f.score for f in mine])) for name, mine in pooled.items()}
     ranked = sorted(names, key=lambda name: (scores[name], name))
     if guessed and _needless(scores):
         ranked.remove("priority")

@@ -102,6 +102,8 @@ def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:
     transport[end] = subject.kind
     if subject.kind == "grpc" and subject.release is not None:
         transport[f"{end}_release"] = subject.release
+        if not sends and "window" in transport and not holds_window(subject.release):
+            transport["window"] = f"{RFC_WINDOW_BYTES}B"
     elif subject.kind == "script":
         transport[f"{end}_script"] = str(subject.script)
     elif subject.kind == "h2" and sends:

@@ -148,7 +148,7 @@ def _credit(burst: Burst, credit: CreditHistory | None) -> tuple[dict[int, int],
         return window, levels
     order = np.argsort(credit.stream, kind="stable")
     numbers, begin = np.unique(credit.stream[order], return_index=True)
-    rows_of = dict(zip(numbers.tolist(), np.split(order, begin[1:]), strict=True))
+    rows_of = dict(zip(numbers.tolist(), np.split(order, begin[1:]), strict=False))
     for served in burst.streams:
         left = credit.stream_left[rows_of.get(served.stream, order[:0])]
         moves = np.diff(left)
