@@ -118,4 +118,4 @@ def name_of(scenario: Scenario, newest: str) -> str:
     if sends.sender == "script":
         return str(sends.sender_script)
     receives = next(t for t in scenario.transport if t.name in RECEIVER_CELLS)
-    return f"our h2 endpoints ({sends.discipline}, {receives.credit or 'half'})"
+    return f"our h2 endpoint ({sends.discipline}, {receives.credit or 'half'})"
