@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
-from h2model.disciplines import names
+from h2model.disciplines import load, names
 from h2model.parameters import ReceiverRule, SenderRule, parameters
 from netcosim.scenario import TransportSpec
 
@@ -113,6 +113,6 @@ def _options(
         return transport.options
     rule = sender_rule(transport)
     known = rule.options if rule is not None and rule.discipline == name else {}
-    if name == "write_cycle":
+    if "frame" in load(name).OPTIONS:
         return {"frame": frame_bytes, **known}
     return known

@@ -12,10 +12,16 @@ been taken, behind them (the paper's text allows either).
 A stream that is out of credit when its turn comes, or runs out of it in a later visit, leaves the
 list and returns to the tail with the next credit, to go on to completion. Connection credit bounds
 what may be sent now, not the visit: a visit that it interrupts goes on.
+
+`write` > 0 is the rule as C-core carries it out: visits are gathered into writes, each with the
+credit that it finds when the write is gathered, and a write ends with the visit that takes it past
+so many bytes (1 MiB in C-core). `frame` is the payload of a full frame there.
 """
 
+from h2model.gather import PLANNED, UNSENT, begin, drop, emit, emitted, gather
 from h2model.state import (
     CONNECTION_CREDIT,
+    CONTROL,
     CURRENT,
     HEAD,
     NONE,
@@ -30,17 +36,21 @@ from h2model.state import (
     unlink,
 )
 
-OPTIONS: dict[str, int] = {"requeue_at_completion": 0}
+OPTIONS: dict[str, int] = {"requeue_at_completion": 0, "write": 0, "frame": 16384}
 REQUEUE_AT_COMPLETION = 0
+WRITE = 1
+FRAME = 2
 
 
 def start(s: State) -> None:
     """No visit is in progress."""
+    begin(s)
 
 
 def enqueued(s: State, i: int, now: int) -> None:
     """A new message waits at the tail for its first visit."""
-    s.visits[i] = 0
+    if s.option[WRITE] == 0:
+        s.visits[i] = 0
     push_tail(s, i)
 
 
@@ -51,6 +61,8 @@ def credited(s: State, i: int, now: int) -> None:
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """Go on with the visit in progress, or begin the next one."""
+    if s.option[WRITE] > 0:
+        return _select_gathered(s, budget)
     while True:
         i = s.shared[CURRENT]
         if i == NONE:
@@ -74,6 +86,17 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
         s.shared[CURRENT] = NONE
         if s.place[i] != READY:
             s.place[i] = STALLED
+
+
+def _select_gathered(s: State, budget: int) -> tuple[int, int]:
+    if emitted(s):
+        if s.shared[UNSENT] > 0:
+            return NONE, 0
+        s.shared[CONTROL] = 0
+        gather(s, s.option[WRITE], s.option[FRAME], 0, 0, (0, 0, 0))
+        if s.shared[PLANNED] == 0:
+            return NONE, 0
+    return emit(s, budget)
 
 
 def _begin(s: State, i: int) -> None:
@@ -100,10 +123,13 @@ def _end_if_over(s: State, i: int) -> None:
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
-    """Nothing depends on when the kernel took the bytes."""
+    """A write is over when the kernel has all of it."""
+    if s.option[WRITE] > 0:
+        s.shared[UNSENT] -= size
 
 
 def cancelled(s: State, i: int, now: int) -> None:
     """End the visit if it was this stream's."""
+    drop(s, i)
     if s.shared[CURRENT] == i:
         s.shared[CURRENT] = NONE

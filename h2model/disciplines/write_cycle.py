@@ -19,21 +19,8 @@ streak. `head_first`, `head` and `tail` are the bytes of the HEADERS before the 
 connection, before each later one, and after each: they count against the target.
 """
 
-from h2model.state import (
-    CONNECTION_CREDIT,
-    CONTROL,
-    HEAD,
-    NONE,
-    OUT,
-    OWN,
-    STALLED,
-    State,
-    allowed,
-    push_head,
-    push_tail,
-    take,
-    unlink,
-)
+from h2model.gather import FREE, PLANNED, UNSENT, begin, drop, emit, emitted, gather, put_back
+from h2model.state import CONTROL, NONE, State, push_tail
 
 OPTIONS: dict[str, int] = {
     "target": 131072,
@@ -58,28 +45,16 @@ HEAD_FIRST = 7
 HEAD_LATER = 8
 TAIL_BYTES = 9
 
-TARGET = OWN
-STREAK = OWN + 1
-TIMED_FROM = OWN + 2
-PLANNED = OWN + 3
-EMITTED = OWN + 4
-UNSENT = OWN + 5
-PARKED_HEAD = OWN + 7
-PARKED_TAIL = OWN + 8
-PARKED = 3
-"""Place of a stream that came to the head when the connection had no credit."""
-
-HEADED = OWN + 6
-"""How many streams of the connection have sent their HEADERS."""
-
-FRAME_HEADER_BYTES = 9
+TARGET = FREE
+STREAK = FREE + 1
+TIMED_FROM = FREE + 2
 
 
 def start(s: State) -> None:
     """The connection's first target."""
     s.shared[TARGET] = s.option[TARGET_INITIAL]
     s.shared[TIMED_FROM] = NONE
-    s.shared[PARKED_HEAD] = s.shared[PARKED_TAIL] = NONE
+    begin(s)
 
 
 def enqueued(s: State, i: int, now: int) -> None:
@@ -89,126 +64,33 @@ def enqueued(s: State, i: int, now: int) -> None:
 
 def credited(s: State, i: int, now: int) -> None:
     """A stalled stream returns to the tail, with `finish_first` to the head."""
-    _return(s, i)
+    put_back(s, i, s.option[FINISH_FIRST])
 
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """Emit what the cycle has gathered; gather the next one when the last is with the kernel."""
-    if s.shared[EMITTED] == s.shared[PLANNED]:
+    if emitted(s):
         if s.shared[UNSENT] > 0:
             return NONE, 0
-        _gather(s, now)
+        _begin_cycle(s, now)
         if s.shared[PLANNED] == 0:
             return NONE, 0
-    k = s.shared[EMITTED]
-    i = s.plan_slot[k]
-    size = min(budget, s.plan_bytes[k])
-    s.plan_bytes[k] -= size
-    if s.plan_bytes[k] == 0:
-        s.shared[EMITTED] += 1
-    return i, size
+    return emit(s, budget)
 
 
-def _gather(s: State, now: int) -> None:
-    s.shared[PLANNED] = 0
-    s.shared[EMITTED] = 0
+def _begin_cycle(s: State, now: int) -> None:
     s.shared[TIMED_FROM] = NONE
     if s.shared[CONTROL] > 0:
         s.shared[CONTROL] = 0
         s.shared[STREAK] = max(s.shared[STREAK], 0)
-    room = s.shared[TARGET]
-    if s.shared[CONNECTION_CREDIT] > 0:
-        _unpark_all(s)
-    while room > 0 and s.shared[HEAD] != NONE:
-        i = s.shared[HEAD]
-        if s.visits[i] == 0:
-            room -= _head_bytes(s, i)
-        if s.shared[CONNECTION_CREDIT] <= 0:
-            unlink(s, i, PARKED)
-            _park(s, i)
-            continue
-        if s.credit[i] <= 0:
-            unlink(s, i, STALLED)
-            continue
-        if room <= 0 and s.shared[PLANNED] > 0:
-            unlink(s, i, OUT)  # its HEADERS took what was left
-            push_tail(s, i)
-            break
-        size = allowed(s, i, _payload(max(room, 1), s.option[FRAME]))
-        take(s, i, size)
-        s.plan_slot[s.shared[PLANNED]] = i
-        s.plan_bytes[s.shared[PLANNED]] = size
-        s.shared[PLANNED] += 1
-        s.shared[UNSENT] += size
-        room -= size + FRAME_HEADER_BYTES * (-(-size // s.option[FRAME]))
-        unlink(s, i, OUT)
-        if s.left[i] > 0:
-            _return(s, i)
-        else:
-            room -= s.option[TAIL_BYTES]
+    heads = (s.option[HEAD_FIRST], s.option[HEAD_LATER], s.option[TAIL_BYTES])
+    out = gather(s, s.shared[TARGET], s.option[FRAME], 1, s.option[FINISH_FIRST], heads)
     if s.shared[PLANNED] == 0:
         return
-    if s.shared[TARGET] - room < s.shared[TARGET] * 7 // 10:
+    if out < s.shared[TARGET] * 7 // 10:
         s.shared[STREAK] = max(s.shared[STREAK], 0)
     else:
         s.shared[TIMED_FROM] = now
-
-
-def _park(s: State, i: int) -> None:
-    """Have slot `i` wait for the connection's credit, behind those that wait already."""
-    last = s.shared[PARKED_TAIL]
-    s.before[i] = last
-    s.after[i] = NONE
-    if last == NONE:
-        s.shared[PARKED_HEAD] = i
-    else:
-        s.after[last] = i
-    s.shared[PARKED_TAIL] = i
-
-
-def _unpark(s: State, i: int) -> None:
-    """Take slot `i` out of those that wait for the connection's credit."""
-    first = s.before[i]
-    last = s.after[i]
-    if first == NONE:
-        s.shared[PARKED_HEAD] = last
-    else:
-        s.after[first] = last
-    if last == NONE:
-        s.shared[PARKED_TAIL] = first
-    else:
-        s.before[last] = first
-    s.before[i] = NONE
-    s.after[i] = NONE
-    s.place[i] = OUT
-
-
-def _unpark_all(s: State) -> None:
-    """Those that waited for the connection's credit return, the first one first."""
-    while s.shared[PARKED_HEAD] != NONE:
-        i = s.shared[PARKED_HEAD]
-        _unpark(s, i)
-        _return(s, i)
-
-
-def _head_bytes(s: State, i: int) -> int:
-    """Note that slot `i` sends its HEADERS, and say how long they are."""
-    s.visits[i] = 1
-    s.shared[HEADED] += 1
-    return s.option[HEAD_FIRST] if s.shared[HEADED] == 1 else s.option[HEAD_LATER]
-
-
-def _payload(room: int, frame: int) -> int:
-    """DATA bytes that go into `room`, frame by frame; the last frame's header may stick out."""
-    whole = room // (frame + FRAME_HEADER_BYTES)
-    return whole * frame + min(frame, room - whole * (frame + FRAME_HEADER_BYTES))
-
-
-def _return(s: State, i: int) -> None:
-    if s.option[FINISH_FIRST] == 1:
-        push_head(s, i)
-    else:
-        push_tail(s, i)
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
@@ -234,15 +116,4 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 
 def cancelled(s: State, i: int, now: int) -> None:
     """What the cycle had gathered of this stream and not emitted is dropped."""
-    if s.place[i] == PARKED:
-        _unpark(s, i)
-    kept = s.shared[EMITTED]
-    for k in range(s.shared[EMITTED], s.shared[PLANNED]):
-        if s.plan_slot[k] == i:
-            s.shared[UNSENT] -= s.plan_bytes[k]
-            s.shared[CONNECTION_CREDIT] += s.plan_bytes[k]
-        else:
-            s.plan_slot[kept] = s.plan_slot[k]
-            s.plan_bytes[kept] = s.plan_bytes[k]
-            kept += 1
-    s.shared[PLANNED] = kept
+    drop(s, i)

@@ -372,11 +372,43 @@ class WriteCycle(Twin):
             self.target = max(self.target // 3, self.options["target_min"])
 
 
+class GatheredVisits(WriteCycle):
+    """Whole visits into a write, until it is past its size; nothing depends on the pace."""
+
+    def __init__(self, window, connection, **options):
+        more = {"finish_first": 0, "head_first": 0, "head": 0, "tail": 0}
+        super().__init__(window, connection, **options, target=options["write"], **more)
+
+    def gather(self, now):
+        out = 0
+        if self.connection > 0:
+            self.waiting += self.parked
+            self.parked = []
+        while out < self.target and self.waiting:
+            stream = self.waiting.pop(0)
+            if self.connection <= 0:
+                self.parked.append(stream)
+            elif self.credit_of[stream] > 0:
+                turn = self.may(stream)
+                self.pay(stream, turn)
+                full, rest = divmod(turn, self.options["frame"])
+                out += turn + 9 * (full + (rest > 0))
+                self.write.append([stream, turn])
+                self.outstanding += turn
+                if self.left[stream]:
+                    self.waiting.append(stream)
+
+
+def two_visit(window, connection, **options):
+    rule = GatheredVisits if options["write"] else TwoVisit
+    return rule(window, connection, **options)
+
+
 TWINS = {
     "fifo": Fifo,
     "priority": Priority,
     "processor_sharing": ProcessorSharing,
     "round_robin": RoundRobin,
-    "two_visit": TwoVisit,
+    "two_visit": two_visit,
     "write_cycle": WriteCycle,
 }

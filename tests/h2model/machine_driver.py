@@ -14,7 +14,11 @@ STREAMS = (1, 3, 5, 7, 9)
 SMALL = {
     "processor_sharing": {"grain": st.integers(1, 40)},
     "round_robin": {"quantum": st.integers(1, 12) | st.integers(1, 60)},
-    "two_visit": {"requeue_at_completion": st.integers(0, 1)},
+    "two_visit": {
+        "requeue_at_completion": st.integers(0, 1),
+        "write": st.just(0) | st.integers(20, 300),
+        "frame": st.integers(5, 60),
+    },
     "write_cycle": {
         "target": st.integers(20, 300),
         "target_min": st.integers(10, 40),

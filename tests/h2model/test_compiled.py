@@ -17,7 +17,7 @@ from tests.h2model.machine_driver import STREAMS, Driver
 BUSY = {
     "processor_sharing": {"grain": 17},
     "round_robin": {"quantum": 23},
-    "two_visit": {"requeue_at_completion": 1},
+    "two_visit": {"write": 90, "frame": 20},
     "write_cycle": {
         "target": 150,
         "target_min": 30,

@@ -9,8 +9,10 @@ from h2model.state import HEAD, NONE, OUT, READY, STALLED, TAIL
 from tests.h2model.ledger import Ledger
 from tests.h2model.machine_driver import STREAMS, Driver, operations, setups
 
-GATHERS = frozenset({"write_cycle"})
-"""Disciplines that use up credit when they gather a write, before they emit it."""
+
+def gathers(name, options):
+    """Whether a discipline uses up credit when it gathers a write, before it emits it."""
+    return name == "write_cycle" or options.get("write", 0) > 0
 
 
 def start(setup):
@@ -18,7 +20,7 @@ def start(setup):
     machine = Machine(
         name, options=options, initial_window=window, connection_window=connection, capacity=5
     )
-    ledger = Ledger(window, connection, gathers=name in GATHERS)
+    ledger = Ledger(window, connection, gathers=gathers(name, options))
     return Driver(machine, watch=ledger)
 
 

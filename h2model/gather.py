@@ -1,0 +1,187 @@
+"""How C-core gathers a write: streams from the head of its list until the write is full.
+
+Source: C-core src/core/ext/transport/chttp2/transport/writing.cc. Shared by the disciplines that
+are rules of C-core; like them it keeps to what numba can compile. What was gathered has used up its
+credit. A stream that finds the connection without credit waits apart ("stalled by transport") and
+returns when a write begins with some.
+"""
+
+from typing import Final
+
+from h2model.state import (
+    CONNECTION_CREDIT,
+    HEAD,
+    NONE,
+    OUT,
+    OWN,
+    STALLED,
+    State,
+    allowed,
+    push_head,
+    push_tail,
+    take,
+    unlink,
+)
+
+PLANNED: Final = OWN
+EMITTED: Final = OWN + 1
+UNSENT: Final = OWN + 2
+"""Bytes of the write that the kernel has not taken."""
+HEADED: Final = OWN + 3
+"""How many streams of the connection have sent their HEADERS."""
+PARKED_HEAD: Final = OWN + 4
+PARKED_TAIL: Final = OWN + 5
+FREE: Final = OWN + 6
+"""First of the registers left to the discipline."""
+
+PARKED: Final = 3
+"""Place of a stream that came to the head when the connection had no credit."""
+
+FRAME_HEADER_BYTES: Final = 9
+
+
+def begin(s: State) -> None:
+    """Nothing waits for the connection's credit."""
+    s.shared[PARKED_HEAD] = s.shared[PARKED_TAIL] = NONE
+
+
+def emitted(s: State) -> bool:
+    """Whether all that was gathered has been emitted."""
+    return s.shared[EMITTED] == s.shared[PLANNED]
+
+
+def emit(s: State, budget: int) -> tuple[int, int]:
+    """The next bytes of what was gathered: slot and size."""
+    k = s.shared[EMITTED]
+    i = s.plan_slot[k]
+    size = min(budget, s.plan_bytes[k])
+    s.plan_bytes[k] -= size
+    if s.plan_bytes[k] == 0:
+        s.shared[EMITTED] += 1
+    return i, size
+
+
+def gather(
+    s: State, target: int, frame: int, capped: int, first: int, heads: tuple[int, int, int]
+) -> int:
+    """Gather a write of up to `target` bytes; how many it has, headers included.
+
+    Parameters
+    ----------
+    frame
+        Payload of a full frame.
+    capped
+        1: a stream's turn ends where the write is full; 0: it goes on as far as its credit.
+    first
+        1: an unfinished stream goes to the head, else to the tail.
+    heads
+        Bytes of HEADERS before a connection's first message, before a later one, after each.
+    """
+    s.shared[PLANNED] = 0
+    s.shared[EMITTED] = 0
+    if s.shared[CONNECTION_CREDIT] > 0:
+        unpark_all(s, first)
+    room = target
+    while room > 0 and s.shared[HEAD] != NONE:
+        i = s.shared[HEAD]
+        if s.visits[i] == 0:
+            room -= head_bytes(s, i, heads)
+        if s.shared[CONNECTION_CREDIT] <= 0:
+            unlink(s, i, PARKED)
+            park(s, i)
+            continue
+        if s.credit[i] <= 0:
+            unlink(s, i, STALLED)
+            continue
+        if room <= 0 and s.shared[PLANNED] > 0:
+            unlink(s, i, OUT)  # its HEADERS took what was left
+            push_tail(s, i)
+            break
+        budget = payload(max(room, 1), frame) if capped == 1 else s.left[i]
+        size = allowed(s, i, budget)
+        take(s, i, size)
+        s.plan_slot[s.shared[PLANNED]] = i
+        s.plan_bytes[s.shared[PLANNED]] = size
+        s.shared[PLANNED] += 1
+        s.shared[UNSENT] += size
+        room -= size + FRAME_HEADER_BYTES * (-(-size // frame))
+        unlink(s, i, OUT)
+        if s.left[i] > 0:
+            put_back(s, i, first)
+        else:
+            room -= heads[2]
+    return target - room
+
+
+def drop(s: State, i: int) -> None:
+    """Forget what was gathered of slot `i` and not emitted."""
+    if s.place[i] == PARKED:
+        unpark(s, i)
+    kept = s.shared[EMITTED]
+    for k in range(s.shared[EMITTED], s.shared[PLANNED]):
+        if s.plan_slot[k] == i:
+            s.shared[UNSENT] -= s.plan_bytes[k]
+            s.shared[CONNECTION_CREDIT] += s.plan_bytes[k]
+        else:
+            s.plan_slot[kept] = s.plan_slot[k]
+            s.plan_bytes[kept] = s.plan_bytes[k]
+            kept += 1
+    s.shared[PLANNED] = kept
+
+
+def put_back(s: State, i: int, first: int) -> None:
+    """Slot `i` returns to the list."""
+    if first == 1:
+        push_head(s, i)
+    else:
+        push_tail(s, i)
+
+
+def payload(room: int, frame: int) -> int:
+    """DATA bytes that go into `room`, frame by frame; the last frame's header may stick out."""
+    whole = room // (frame + FRAME_HEADER_BYTES)
+    return whole * frame + min(frame, room - whole * (frame + FRAME_HEADER_BYTES))
+
+
+def head_bytes(s: State, i: int, heads: tuple[int, int, int]) -> int:
+    """Note that slot `i` sends its HEADERS, and say how long they are."""
+    s.visits[i] = 1
+    s.shared[HEADED] += 1
+    return heads[0] if s.shared[HEADED] == 1 else heads[1]
+
+
+def park(s: State, i: int) -> None:
+    """Have slot `i` wait for the connection's credit, behind those that wait already."""
+    last = s.shared[PARKED_TAIL]
+    s.before[i] = last
+    s.after[i] = NONE
+    if last == NONE:
+        s.shared[PARKED_HEAD] = i
+    else:
+        s.after[last] = i
+    s.shared[PARKED_TAIL] = i
+
+
+def unpark(s: State, i: int) -> None:
+    """Take slot `i` out of those that wait for the connection's credit."""
+    before = s.before[i]
+    after = s.after[i]
+    if before == NONE:
+        s.shared[PARKED_HEAD] = after
+    else:
+        s.after[before] = after
+    if after == NONE:
+        s.shared[PARKED_TAIL] = before
+    else:
+        s.before[after] = before
+    s.before[i] = NONE
+    s.after[i] = NONE
+    s.place[i] = OUT
+
+
+def unpark_all(s: State, first: int) -> None:
+    """Those that waited for the connection's credit return, the first one first."""
+    while s.shared[PARKED_HEAD] != NONE:
+        i = s.shared[PARKED_HEAD]
+        unpark(s, i)
+        put_back(s, i, first)
