@@ -133,6 +133,20 @@ def test_nothing_is_fitted_to_nothing():
         fit_linear([], [])
 
 
+def test_no_stretch_is_found_in_noise():
+    linear = Linear(alpha_ns_per_byte=0.0, beta_ns=100_000.0)
+    arrivals = [Arrival(wire_end_ns=10**6 * i, size_bytes=10**5) for i in range(1, 9)]
+    noise = [-90_000, 40_000, -30_000, 500_000, 20_000, -10_000, 4_000_000, 35_000]
+    seen = [
+        end + late for end, late in zip(delivered_ends_ns(arrivals, [], linear), noise, strict=True)
+    ]
+    assert fit_stretch([(arrivals, [(0, 9 * 10**6)], linear, seen)]) == 1.0
+
+
+def test_nothing_to_fit_a_stretch_to_leaves_none():
+    assert fit_stretch([]) == 1.0
+
+
 @pytest.mark.parametrize("truth", [1.0, 2.3, 6.0])
 def test_the_stretch_that_made_the_ends_is_found(truth):
     linear = Linear(alpha_ns_per_byte=0.8, beta_ns=20_000.0)
