@@ -27,7 +27,15 @@ STRAIN: Final = 0.02
 """What an explanation is charged that needs the sender further ahead than its kernel's buffer was:
 then it must decide on megabytes at once, as C-core did before 1.60."""
 
-_BY_REQUEST: Final = tuple(mark for mark in HandOver if mark is not HandOver.HEADERS)
+_BY_REQUEST: Final = (
+    HandOver.APPEARANCE,
+    HandOver.REQUEST,
+    HandOver.FIRST_HALF,
+    HandOver.FIRST_LONGER,
+)
+_UNTOLD: Final = (HandOver.APPEARANCE, HandOver.NOTHING)
+"""For a push: neither a request nor HEADERS that come before the first DATA."""
+
 
 MOST_FRAMES: Final = 3000
 MOST_BURSTS: Final = 6
@@ -153,8 +161,10 @@ def _best_fit(
 
 def _settings(burst: Burst, upto: int, most_ahead: int, held: int) -> Iterator[Setting]:
     """All that the capture leaves open, as far as it can matter for this burst."""
-    told = headers_tell(burst)
-    for mark in (HandOver.HEADERS,) if told else _BY_REQUEST:
+    marks: tuple[HandOver, ...] = (HandOver.HEADERS,) if headers_tell(burst) else _BY_REQUEST
+    if all(s.asked_at == s.first_at for s in burst.streams):
+        marks = _UNTOLD
+    for mark in marks:
         asked = any(s.asked_at > 0 for s in burst.streams) and mark is not HandOver.HEADERS
         later = asked or any(grant.at > 0 for grant in burst.grants)
         bound = min(most_ahead, upto // 2) if later else 0

@@ -31,6 +31,7 @@ class HandOver(StrEnum):
     HEADERS = "its HEADERS"
     REQUEST = "its request"
     APPEARANCE = "its request, in the order of first appearance"
+    NOTHING = "nothing: all at the burst's beginning, in the order of first appearance"
     FIRST_HALF = "its request, but the first stream was alone for half the time that it shows"
     FIRST_LONGER = "its request, but the first stream was alone for most of the time that it shows"
 
@@ -164,6 +165,8 @@ def _hand_overs(streams: Sequence[Served], setting: Setting) -> list[tuple[Serve
     if setting.hand_over is HandOver.REQUEST:
         return list(zip(chosen, positions, strict=True))
     chosen = sorted(streams, key=lambda s: s.first_at)
+    if setting.hand_over is HandOver.NOTHING:
+        return [(stream, 0) for stream in chosen]
     if setting.hand_over in _ALONE and len(chosen) > 1:
         # Handlers take their time: the second message may have come after some turns of the first.
         quarters = _ALONE[setting.hand_over] * chosen[1].first_at // 4

@@ -42,6 +42,7 @@ class World:
     credit: str | None = None  # None: windows that never bind
     window: int = LARGEST
     early_headers: bool = True
+    push: bool = False  # the client sends, and nobody asks
     rate_bps: float = 100e6
     delay_ns: int = 200_000
     handling_ns: int = 300_000
@@ -62,14 +63,18 @@ class World:
         self.sizes = {2 * i + 1: m.size for i, m in enumerate(self.messages)}
         self.opened, self.left = set(), dict(self.sizes)
         settings = frame(4, 0, 0, struct.pack("!HI", 4, window)) + update(0, LARGEST - 65535)
-        self.said = [(0, "client", PREFACE + settings)]  # time, who, bytes at the receiver
-        self.said.append((2 * self.delay_ns, "server", frame(4, 0, 0)))
+        # Time, who, bytes at the receiver.
+        if self.push:
+            self.said = [(0, "server", settings), (0, "client", PREFACE + frame(4, 0, 0))]
+        else:
+            self.said = [(0, "client", PREFACE + settings), (0, "server", frame(4, 0, 0))]
         self.queue = []
         count = 0
         start = 10 * MS
         for index, message in enumerate(self.messages):
             stream, asked = 2 * index + 1, start + message.at_ns
-            self.said.append((asked, "client", frame(1, 5, stream, b"\x84")))
+            if not self.push:
+                self.said.append((asked, "client", frame(1, 5, stream, b"\x84")))
             count += 1
             heapq.heappush(
                 self.queue, (asked + self.delay_ns, count, "asked", stream, message.priority)
@@ -90,7 +95,7 @@ class World:
         assert not any(self.left.values()), "the scene does not finish"
         return sorted(self.said, key=lambda row: row[0])
 
-    def push(self, time_ns, what, stream=0, value=0):
+    def later(self, time_ns, what, stream=0, value=0):
         self.count += 1
         heapq.heappush(self.queue, (time_ns, self.count, what, stream, value))
 
@@ -99,7 +104,8 @@ class World:
         for at in range(0, len(content), 1448):
             part = content[at : at + 1448]
             self.free_ns = max(self.free_ns, now) + (len(part) + 66) * 8e9 / self.rate_bps
-            self.said.append((round(self.free_ns) + self.delay_ns, "server", part))
+            who = "client" if self.push else "server"
+            self.said.append((round(self.free_ns) + self.delay_ns, who, part))
         return round(self.free_ns) + self.delay_ns
 
     def pump(self, now):
@@ -107,7 +113,7 @@ class World:
             backlog = max(0.0, self.free_ns - now) * self.rate_bps / 8e9
             excess = backlog + self.frame_bytes - self.buffer_bytes
             if excess > 0:
-                self.push(now + max(1000, round(excess * 8e9 / self.rate_bps)), "wake")
+                self.later(now + max(1000, round(excess * 8e9 / self.rate_bps)), "wake")
                 return
             stream, size = self.machine.next(self.frame_bytes, int(now))
             if stream == BLOCKED:
@@ -132,8 +138,9 @@ class World:
         more = self.rule(received, granted, self.window, self.sizes[stream])
         if more > 0:
             self.granted[stream] += more
-            self.said.append((there + self.handling_ns, "client", update(stream, more)))
-            self.push(there + self.handling_ns + self.delay_ns, "credit", stream, more)
+            who = "server" if self.push else "client"
+            self.said.append((there + self.handling_ns, who, update(stream, more)))
+            self.later(there + self.handling_ns + self.delay_ns, "credit", stream, more)
 
 
 def capture(path, world):

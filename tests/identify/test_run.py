@@ -15,7 +15,6 @@ from netcosim.results.identification import Identification
 from netcosim.results.records import schema_json
 from netcosim.scenario import parse_scenario
 
-
 COMMAND = (sys.executable, "-B", "-m", "emu.run", "--scenario", "identify")
 
 

@@ -68,6 +68,18 @@ def test_one_capture_of_a_stranger_is_enough_without_windows(tmp_path, disciplin
     assert judge_discipline(evidence).discipline == discipline
 
 
+@pytest.mark.parametrize("early", [True, False], ids=["headers-first", "headers-with-data"])
+@pytest.mark.parametrize("discipline", ["round_robin", "write_cycle", "processor_sharing"])
+def test_a_push_has_no_requests_and_is_read_all_the_same(tmp_path, discipline, early):
+    """Where the HEADERS come with the first DATA nothing tells of the hand-over."""
+    world = World(discipline, together(discipline), push=True, early_headers=early)
+    report = analyse_capture(capture(tmp_path / "a", world))
+    (connection,) = report.connections
+    bursts = find_bursts(connection, to_client=False).kept
+    evidence = [Evidence(burst=b, credit=connection.to_server.credit) for b in bursts]
+    assert judge_discipline(evidence).discipline == discipline
+
+
 def test_without_windows_that_bind_two_visit_is_fifo(tmp_path):
     evidence, _ = seen(tmp_path / "a", World("fifo", staggered("fifo")))
     verdict = judge_discipline(evidence)
