@@ -15,6 +15,8 @@ from netcosim.units import format_size
 
 _UNITS: Final = (("_bps", "Mbit/s", 1e6), ("_ns", "ms", 1e6), ("_bytes", "MB", 1e6), ("_s", "s", 1))
 
+_WINDOWS_SHOWN: Final = 4
+
 Pictures = Mapping[str, Sequence[tuple[str, bytes]]]
 
 
@@ -45,6 +47,7 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
         past_scheduler=_past_scheduler(validity),
         links=_table([] if data.run is None else data.run.links),
         receivers=_receivers(data.run),
+        peers=_peers(data.run),
         machine=_machine(data.run),
         pictures=pictures,
         files=list(files),
@@ -174,6 +177,19 @@ def _cell_text(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_cell_text(name, item) for item in value)
     return str(value)
+
+
+def _peers(run: RunRecord | None) -> list[tuple[str, str, str, str]]:
+    """Connection, the releases of sender and receiver, the windows that the receiver announced."""
+    return [] if run is None else [(name, *_ends(found)) for name, found in run.peers.items()]
+
+
+def _ends(found: Mapping[str, Any]) -> tuple[str, str, str]:
+    windows = found["receiver"]["settings"].get("initial_window_size", [])
+    shown = [format_size(window) for window in windows[:_WINDOWS_SHOWN]]
+    more = ["..."] if len(windows) > _WINDOWS_SHOWN else []
+    sender, receiver = (found[end]["release"] or "-" for end in ("sender", "receiver"))
+    return sender, receiver, ", then ".join([*shown, *more]) or "-"
 
 
 def _machine(run: RunRecord | None) -> list[tuple[str, str]]:

@@ -157,6 +157,21 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     assert "url(" not in text and "@import" not in text and "http://" not in text
 
 
+def test_the_page_shows_what_the_ends_announced(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    windows = [4194304, 65535, 65536, 65537, 65538]
+    ends = {
+        "sender": {"release": "1.<b>39.0", "settings": {}},
+        "receiver": {"release": None, "settings": {"initial_window_size": windows}},
+    }
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        record = run_record((SMALL,))
+        folder.write_run(record.model_copy(update={"peers": {"w/t connection 0": ends}}))
+    text = report(tmp_path / "run").text
+    assert "1.<b>39.0" in text
+    assert "4MiB, then 65535B, then 64KiB, then 65537B, then ..." in text
+
+
 def test_what_was_not_run_is_found_on_the_page_with_its_reason(tmp_path: Path) -> None:
     write_folder(tmp_path / "run", (SMALL,))
     left = NotRun(cell="w/old", workload="w", transport="old", reason="no <b>Python</b> 3.7")
