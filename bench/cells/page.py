@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from bench.cells.delivered import delivered_section
 from bench.cells.scores import LEVELS, Row, target_of
 from netcosim.results.verdict import percent
 
@@ -27,6 +28,7 @@ def page(rows: Sequence[Row], head: str) -> str:
     for family in dict.fromkeys(row.family for row in rows):
         mine = [row for row in rows if row.family == family]
         parts += [f"## {family}", "", _promise(family), "", *_table(mine), ""]
+    parts += delivered_section(rows)
     return "\n".join(parts)
 
 

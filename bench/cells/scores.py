@@ -66,7 +66,7 @@ class Row:
     wrong_mean : its mean primary error
     separation : the largest mean difference of another model's ends from the right one's
     evidence : whether that is 5 % or more, and the cell counts
-    delivered : errors of the delivered ends at PREDICT
+    delivered, delivered_secondary : errors of the delivered ends at PREDICT
     missed : the targets that PREDICT misses
     seconds : wall time of the cell's bursts
     parameters : digests of the parameter files that the predictions rest on
@@ -93,6 +93,7 @@ class Row:
     separation: float = 0.0
     evidence: bool = False
     delivered: dict[str, float] | None = None
+    delivered_secondary: dict[str, float] | None = None
     missed: list[str] = field(default_factory=list)
     seconds: float | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -159,7 +160,8 @@ def _levels(row: Row, summary: CellSummary, cell: Listed) -> None:
         }
         if result.level == "PREDICT":
             row.missed = target_of(cell.family).missed(result)
-            row.delivered = None if result.delivered is None else _figures(result.delivered)
+            row.delivered = _known(result.delivered)
+            row.delivered_secondary = _known(result.delivered_secondary)
 
 
 def _wrong(row: Row, summary: CellSummary, measured: list[StreamRow], again: Again) -> None:
@@ -177,6 +179,10 @@ def _wrong(row: Row, summary: CellSummary, measured: list[StreamRow], again: Aga
         if result.level == "PREDICT" and apart.get(result.model, 0.0) >= DISCRIMINATING:
             row.wrong, row.wrong_mean = result.model, result.wire.mean
             return
+
+
+def _known(errors: Errors | None) -> dict[str, float] | None:
+    return None if errors is None else _figures(errors)
 
 
 def _figures(errors: Errors) -> dict[str, float]:
