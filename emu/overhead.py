@@ -29,6 +29,7 @@ from emu.network.live import LiveNetwork
 from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
 from emu.validity import BOUNDS, judge
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
+from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow
@@ -99,8 +100,10 @@ def calibrate(
 
     Raises
     ------
-    EndpointError, CaptureError
-        An end or the capture failed.
+    EndpointError
+        An end failed.
+    CaptureError
+        The bursts were never captured whole.
     """
     planned = replace(plan.connections(cell)[0], index=CONNECTION)
     path = path_between(plan.net, planned.source, planned.destination)
@@ -114,31 +117,52 @@ def calibrate(
         messages=(messages,),
         window_bytes=None,
     )
-    expected_s = sum(m.size_bytes for m in messages) * 8 / rate_bps + messages[-1].ready_ns / 1e9
+    kept: Calibration | None = None
+    reasons: tuple[str, ...] = ()
     for attempt in range(BOUNDS.attempts):
-        done = run_round(
-            live,
-            test,
-            [planned],
-            tcp,
-            scratch,
-            bursts=range(BURSTS),
-            expected_s=expected_s,
-            on_burst=lambda _: None,
-        )
+        done = _run(live, test, planned, tcp, scratch, rate_bps)
         try:
-            if done.failure is not None:
-                raise done.failure
             seen = _seen(planned, done, packet_ns=1514 * 8e9 / rate_bps)
+            rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
+        except CaptureError as problem:
+            reasons = (str(problem),)
+            continue
         finally:
             for capture in done.captures.values():
                 capture.unlink(missing_ok=True)
         reasons = _reasons(test, done, seen, attempt, lossy=plan.lossy)
+        found = evaluate(rows, one_way_ns=round_trip_ns(path) // 2)
+        kept = replace(found, attempts=attempt + 1, reasons=reasons)
         if not reasons:
             break
-    rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
-    found = evaluate(rows, one_way_ns=round_trip_ns(path) // 2)
-    return replace(found, attempts=attempt + 1, reasons=reasons)
+    if kept is None:
+        raise CaptureError(f"calibration of {receiver_key(cell)}: {reasons[0]}")
+    return kept
+
+
+def _run(
+    live: LiveNetwork,
+    cell: Cell,
+    planned: PlannedConnection,
+    tcp: TcpSpec,
+    scratch: Path,
+    rate_bps: float,
+) -> Round:
+    """The bursts, run to their end."""
+    size_bytes = sum(m.size_bytes for m in planned.messages)
+    done = run_round(
+        live,
+        cell,
+        [planned],
+        tcp,
+        scratch,
+        bursts=range(BURSTS),
+        expected_s=size_bytes * 8 / rate_bps + planned.messages[-1].ready_ns / 1e9,
+        on_burst=lambda _: None,
+    )
+    if done.failure is not None:
+        raise done.failure
+    return done
 
 
 def calibration_messages(

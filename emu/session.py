@@ -23,6 +23,7 @@ from emu.progress import Progress
 from emu.trust import reasons_against
 from emu.validity import BOUNDS
 from h2model.connection import LinkModel
+from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
 from netcosim.results.folder import ResultsFolder
@@ -49,6 +50,7 @@ class Session:
     outcomes: list[CellOutcome] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
     overheads: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
     failure: BaseException | None = None
 
     def run(self) -> Summary:
@@ -83,7 +85,12 @@ class Session:
         receivers = distinct_receivers(self.plan.cells)
         self.progress.say(f"calibrating {len(receivers)} receivers")
         for key, cell in receivers.items():
-            found = calibrate(live, self.plan, cell, tcp, self.scratch)
+            try:
+                found = calibrate(live, self.plan, cell, tcp, self.scratch)
+            except CaptureError as problem:
+                # The cells may do better; without it, only their delivered ends are not predicted.
+                self.problems.append(str(problem))
+                continue
             # As with links: what predicts is what is stored.
             self.overheads[key] = as_stored(found.record())
 
@@ -182,7 +189,7 @@ class Session:
             validity=tuple(v for o in self.outcomes for v in o.validity),
             peers={key: each for o in self.outcomes for key, each in o.peers.items()},
             captures={key: name for o in self.outcomes for key, name in o.captures.items()},
-            problems=tuple(p for o in self.outcomes for p in o.problems),
+            problems=(*self.problems, *(p for o in self.outcomes for p in o.problems)),
         )
 
     @contextmanager
