@@ -52,6 +52,18 @@ channel = grpc.insecure_channel("127.0.0.1:%d" % port)
 grpc.channel_ready_future(channel).result(timeout=20)
 channel.close()
 server.stop(None)
+try:
+    from grpc import aio
+except ImportError:  # before grpcio 1.32
+    aio = None
+if aio is not None:
+    import asyncio
+    async def serve():
+        server = aio.server()
+        server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        await server.stop(None)
+    asyncio.new_event_loop().run_until_complete(serve())
 """
 _STEP_S = 600
 _STAGING = ".building-"
@@ -144,6 +156,8 @@ def _install(
 ) -> None:
     """Install wheels with the project's own pip: the interpreter's may be old, or missing."""
     wanted = [f"grpcio=={release}"]
+    if python.version < (3, 12):  # up to there environments had it, and some releases ask for it
+        wanted.append("setuptools<80")
     hashes = []
     if locked is not None:
         listed = staging / "requirements.txt"

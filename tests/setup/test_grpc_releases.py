@@ -43,23 +43,23 @@ class Checkout:
     def folder(self) -> Path:
         return self.root / ".grpc-releases"
 
-    def wheel(self, release: str, body: str = GRPC) -> str:
+    def wheel(self, release: str, body: str = GRPC, name: str = "grpcio") -> str:
         """Make a wheel; its digest."""
-        info = f"grpcio-{release}.dist-info/"
+        info = f"{name}-{release}.dist-info/"
         files = {
-            "grpc/__init__.py": body,
-            info + "METADATA": f"Metadata-Version: 2.1\nName: grpcio\nVersion: {release}\n",
+            f"{name.removesuffix('io')}/__init__.py": body,
+            info + "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {release}\n",
             info + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         }
         record = ""
-        for name, text in files.items():
+        for path, text in files.items():
             digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
-            record += f"{name},sha256={digest.decode()},{len(text)}\n"
-        path = self.wheels / f"grpcio-{release}-py3-none-any.whl"
-        with zipfile.ZipFile(path, "w") as wheel:
-            for name, text in (*files.items(), (info + "RECORD", record)):
-                wheel.writestr(name, text)
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+            record += f"{path},sha256={digest.decode()},{len(text)}\n"
+        made = self.wheels / f"{name}-{release}-py3-none-any.whl"
+        with zipfile.ZipFile(made, "w") as wheel:
+            for path, text in (*files.items(), (info + "RECORD", record)):
+                wheel.writestr(path, text)
+        return hashlib.sha256(made.read_bytes()).hexdigest()
 
     def lock(self, **releases: tuple[str, str]) -> None:
         """Releases as r1_2_3 = (Python, digest)."""
@@ -194,6 +194,7 @@ def test_a_missing_interpreter_is_no_failure_unless_it_was_asked_for(checkout: C
 def test_a_release_that_is_not_locked_is_tried_with_what_is_there(checkout: Checkout) -> None:
     checkout.lock()
     checkout.wheel("1.2.4")
+    checkout.wheel("60.0", "", "setuptools")  # up to 3.11 environments used to have it
     code, out, _ = checkout.run("1.2.4", **own_python(checkout))
     assert code == 0
     assert rows(out)["1.2.4"][1] == "ready"
@@ -220,6 +221,7 @@ def test_what_is_no_release_is_refused(checkout: Checkout, name: str) -> None:
         ("raise SystemError('no such symbol')", "SystemError: no such symbol"),
         ("import os; os._exit(9)", "python ended with 9"),
         (GRPC.replace("server = ", "other = "), "has no attribute 'server'"),
+        (GRPC + "from types import SimpleNamespace as aio\n", "has no attribute 'server'"),
     ],
 )
 def test_what_does_not_work_is_not_ready(checkout: Checkout, body: str, reason: str) -> None:
