@@ -50,6 +50,8 @@ def cell_facts(
         transport=transport.name,
         sender=transport.sender,
         receiver=transport.receiver,
+        sender_release=transport.sender_release,
+        receiver_release=transport.receiver_release,
         direction=cell.workload.direction,
         flow_control=transport.flow_control,
         window_bytes=cell.window_bytes,

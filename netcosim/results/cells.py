@@ -25,7 +25,8 @@ class CellFacts:
     `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
     `invalid_bursts` counts the attempts that may not be scored. `seen_window_bytes` is the stream
     window that the receiver announced, `past_bytes` what the models are told is past the scheduler,
-    `bdp_bytes` what a round trip holds; None where it is not known.
+    `bdp_bytes` what a round trip holds; None where it is not known. A release is None unless the
+    scenario names it.
     """
 
     workload: str
@@ -41,6 +42,8 @@ class CellFacts:
     seen_window_bytes: int | None = None
     past_bytes: int | None = None
     bdp_bytes: float | None = None
+    sender_release: str | None = None
+    receiver_release: str | None = None
 
     @property
     def cell(self) -> str:
@@ -55,10 +58,16 @@ class CellFacts:
     @property
     def subject(self) -> str:
         """What a sentence about this cell is about."""
-        ends = self.sender if self.sender == self.receiver else f"{self.sender} to {self.receiver}"
+        sender = _named(self.sender, self.sender_release)
+        receiver = _named(self.receiver, self.receiver_release)
+        ends = sender if sender == receiver else f"{sender} to {receiver}"
         control = "on" if self.flow_control else "off"
         window = "" if self.window_bytes is None else f" (window {format_size(self.window_bytes)})"
         return f"{ends} with flow control {control}{window}"
+
+
+def _named(implementation: str, release: str | None) -> str:
+    return implementation if release is None else f"{implementation} {release}"
 
 
 def summarise_cell(
@@ -92,6 +101,8 @@ def summarise_cell(
         workload=facts.workload,
         transport=facts.transport,
         sender=facts.sender,
+        sender_release=facts.sender_release,
+        receiver_release=facts.receiver_release,
         receiver=facts.receiver,
         direction=facts.direction,
         flow_control=facts.flow_control,

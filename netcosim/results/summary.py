@@ -68,6 +68,10 @@ class CellSummary(_Record):
     transport: str
     sender: str = Field(description="implementation of the data's sender")
     receiver: str = Field(description="implementation of the data's receiver")
+    sender_release: str | None = Field(
+        default=None, description="as the scenario names it; null: the newest, or not gRPC"
+    )
+    receiver_release: str | None = Field(default=None, description="likewise")
     direction: str
     flow_control: bool
     window_bytes: int | None = Field(description="configured stream window; null: not configured")

@@ -284,3 +284,14 @@ def test_one_table_is_not_taken_for_the_other() -> None:
         windows.TABLE.rows(trace_table([]))
     with pytest.raises(ValueError, match="is not a netcosim trace"):
         trace_rows(windows.TABLE.table([]))
+
+
+def test_a_sentence_names_the_releases_that_the_scenario_names() -> None:
+    plain = replace(facts(Case()), sender="grpc", receiver="grpc", window_bytes=None)
+    old = replace(plain, sender_release="1.39.0")
+    assert plain.subject == "grpc with flow control on"
+    assert old.subject == "grpc 1.39.0 to grpc with flow control on"
+    both = replace(old, receiver_release="1.39.0")
+    assert both.subject == "grpc 1.39.0 with flow control on"
+    found = summarise_cell(both, [], [])
+    assert (found.sender_release, found.receiver_release) == ("1.39.0", "1.39.0")
