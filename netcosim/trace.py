@@ -150,9 +150,10 @@ def trace_rows(table: Any) -> Trace:
     metadata = table.schema.metadata or {}
     if metadata.get(b"format") != b"netcosim-trace" or metadata.get(b"version") != b"1":
         raise ValueError("is not a netcosim trace of version 1")
-    for name in SCHEMA.names:
-        if name not in table.schema.names:
-            raise ValueError(f'lacks the column "{name}"')
+    for field in SCHEMA:
+        # What may be null was not known to a run that did not write it.
+        if field.name not in table.schema.names and not field.nullable:
+            raise ValueError(f'lacks the column "{field.name}"')
     return tuple(_row(record) for record in table.to_pylist())
 
 

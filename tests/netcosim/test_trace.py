@@ -89,6 +89,10 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r'^lacks the column "stream"$'):
             trace_rows(trace_table([row()]).drop_columns(["stream"]))
 
+    def test_what_an_older_run_did_not_know_is_not_known(self):
+        older = trace_table([row(asked_ns=1, delivered_ns=7)]).drop_columns(["asked_ns"])
+        assert trace_rows(older) == (row(delivered_ns=7),)
+
 
 class TestGroups:
     def test_bursts_in_order_of_appearance(self):
