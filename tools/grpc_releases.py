@@ -48,7 +48,7 @@ assert release == sys.argv[1], release
 server = grpc.server(futures.ThreadPoolExecutor(1))
 port = server.add_insecure_port("127.0.0.1:0")
 server.start()
-channel = grpc.insecure_channel("127.0.0.1:%d" % port)
+channel = grpc.insecure_channel("127.0.0.1:%d" % port, [("grpc.enable_http_proxy", 0)])
 grpc.channel_ready_future(channel).result(timeout=20)
 channel.close()
 server.stop(None)
@@ -65,6 +65,7 @@ if aio is not None:
         await server.stop(None)
     asyncio.new_event_loop().run_until_complete(serve())
 """
+_NO_WHEEL = "No matching distribution"
 _STEP_S = 600
 _STAGING = ".building-"
 
@@ -218,8 +219,8 @@ def provide(
             return Row(release=release, reason=f"no Python {wanted} on this machine")
     tried: dict[str, str] = {}
     for python in suited:
-        if python.minor in tried:
-            continue
+        if _NO_WHEEL in tried.get(python.minor, ""):
+            continue  # nor for another one of the same version
         try:
             build(folder, release, python, locked)
         except BuildError as problem:

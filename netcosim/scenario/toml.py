@@ -58,7 +58,7 @@ def _with_scripts_of(scenario: Scenario, folder: Path) -> Scenario:
     found = []
     for transport in scenario.transport:
         given = {
-            field: str(folder / path)
+            field: str((folder / path).resolve())
             for field in ("sender_script", "receiver_script")
             if (path := getattr(transport, field)) is not None
         }

@@ -206,6 +206,26 @@ def test_a_release_that_is_not_locked_is_tried_with_what_is_there(checkout: Chec
     assert errors[0].endswith(": No matching distribution found for grpcio==1.2.5")
 
 
+def test_a_python_that_can_not_make_an_environment_is_passed_over(checkout: Checkout) -> None:
+    checkout.lock(r1_2_3=(OWN, checkout.wheel("1.2.3")))
+    variables = own_python(checkout)
+    liar = checkout.root / "bin" / "python3.99"
+    said = {
+        "implementation": "CPython",
+        "version": [*sys.version_info[:2], 99],
+        "bits": 64,
+        "threads": "gil",
+        "executable": str(liar),
+    }
+    liar.write_text(f"#!/bin/sh\n[ \"$2\" = -c ] || exit 7\necho '{json.dumps(said)}'\n")
+    liar.chmod(0o755)
+    code, out, errors = checkout.run(**variables)
+    assert (code, errors) == (0, [])
+    assert rows(out)["1.2.3"] == (".".join(map(str, sys.version_info[:3])), "ready")
+    liar.unlink()
+    assert checkout.runs("1.2.3") == "1.2.3"
+
+
 @pytest.mark.parametrize("name", ["1", "1.2.3/..", "../x", "1.2.3;true", "v1.2.3", "newest"])
 def test_what_is_no_release_is_refused(checkout: Checkout, name: str) -> None:
     checkout.lock()
