@@ -38,7 +38,7 @@ def main(site: CrashSite) -> int:
         _print_list(cells, store)
         return 0
     if not options.recompute:
-        run_missing(cells, store, budget_s=options.budget_s, say=_say)
+        run_missing(cells, store, budget_s=options.budget_s, say=_say, retry=options.retry)
     rows = score_all(cells, store)
     if options.only:
         print(page(rows, ""))
@@ -72,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="list the cells, then stop")
     parser.add_argument(
         "--recompute", action="store_true", help="run nothing, score what is there; needs no root"
+    )
+    parser.add_argument(
+        "--retry", action="store_true", help="run again what has too few valid bursts"
     )
     parser.add_argument(
         "--budget-s", metavar="N", type=float, default=math.inf, help="begin no group after N s"

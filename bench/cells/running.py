@@ -22,16 +22,25 @@ _ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def run_missing(
-    cells: Iterable[Listed], store: Store, *, budget_s: float, say: Callable[[str], None]
+    cells: Iterable[Listed],
+    store: Store,
+    *,
+    budget_s: float,
+    say: Callable[[str], None],
+    retry: bool = False,
 ) -> None:
     """Run what is missing, in the order of the list, until the budget is used up.
 
-    A group that is begun is ended. What a run leaves is kept at once, so nothing is lost when
-    this is killed.
+    With `retry` also what has fewer valid bursts than were asked for. A group that is begun is
+    ended. What a run leaves is kept at once, so nothing is lost when this is killed.
     """
     begin = time.monotonic()
     for group, members in itertools.groupby(cells, key=lambda c: c.group):
-        missing = [cell for cell in members if not store.has(cell)]
+        missing = [
+            cell
+            for cell in members
+            if not store.has(cell) or (retry and store.valid_bursts(cell) < cell.repetitions)
+        ]
         if not missing:
             continue
         if time.monotonic() - begin > budget_s:

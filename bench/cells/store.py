@@ -46,12 +46,21 @@ class Store:
         # As a job, not as text: fields that came later have their defaults in both.
         return path.exists() and read_scenario(path) == cell.scenario
 
+    def valid_bursts(self, cell: Listed) -> int:
+        """How many bursts of an observed cell may be scored."""
+        with ResultsFolder.open(self.folder(cell)) as folder:
+            record = folder.read_run()
+        return 0 if record is None else sum(v.valid for v in record.validity)
+
     def keep(self, cell: Listed, run: ResultsFolder) -> bool:
-        """Take a cell's rows out of a run's folder; False if the run has none of it."""
-        record = run.read_run()
+        """Take a cell's rows out of a run's folder; False if the run did not end with it."""
+        record, summary = run.read_run(), run.read_summary()
         name = f"{cell.workload}/{cell.transport}"
         measured = [row for row in run.read_trace() if row.cell == name]
         if record is None or not measured:
+            return False
+        valid = sum(v.valid for v in record.validity if v.cell == name)
+        if valid < cell.repetitions and (summary is None or not summary.complete):
             return False
         predicted = trace_file(row for row in run.read_predictions() if row.cell == name)
         receiver = receiver_key(resolve_cells(cell.scenario)[0])

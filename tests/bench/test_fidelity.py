@@ -1,6 +1,7 @@
 """The cells of `bench fidelity`: what the list covers, what is kept of a run, what it comes to."""
 
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -167,6 +168,22 @@ def test_a_cell_that_the_run_does_not_have_is_not_kept(
     store.note_not_run({other.key: "no interpreter", "x": "no time"})
     store.note_not_run({"x": ""})
     assert store.not_run() == {other.key: "no interpreter"}
+
+
+def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair: Pair, tmp_path: Path) -> None:
+    (cell, *_), path = pair
+    assert len(set(path.iterdir())) > 3
+    store = Store(path=tmp_path / "kept")
+    broken = tmp_path / "broken"
+    shutil.copytree(path, broken)
+    with ResultsFolder.open(broken) as run:
+        summary = run.read_summary()
+        assert summary is not None
+        run.write_summary(summary.model_copy(update={"complete": False}))
+        assert not store.keep(cell, run)
+        # Two bursts are valid; where no more were wanted, the cell was over.
+        assert store.keep(replace(cell, repetitions=2), run)
+    assert store.valid_bursts(cell) == 2
 
 
 def test_scores_are_of_the_valid_bursts_and_of_the_right_model(pair: Pair, tmp_path: Path) -> None:

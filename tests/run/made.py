@@ -153,7 +153,9 @@ def write_run(path: Path, scenario: Scenario, *, bursts: int) -> None:
         folder.write_trace(rows)
         folder.write_grants(grants)
         folder.write_run(_record(plan, bursts, None))
-        digest = folder.write_predictions(predict_again(folder).predicted)
+        again = predict_again(folder)
+        folder.write_summary(again.summary)
+        digest = folder.write_predictions(again.predicted)
         folder.write_run(_record(plan, bursts, digest))
 
 

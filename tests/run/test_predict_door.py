@@ -87,6 +87,7 @@ def test_other_links_make_other_predictions(run: Path, capsys: pytest.CaptureFix
 def test_a_cell_that_was_never_reached_makes_the_run_incomplete(run: Path, tmp_path: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     record["validity"] = [v for v in record["validity"] if v["cell"] == "mix/fifo"]
+    (run / "summary.json").unlink()
     (run / "run.json").write_text(json.dumps(record))
     assert predict.run([str(run), "--out", str(tmp_path / "again")]) == 0
     with ResultsFolder.open(tmp_path / "again") as folder:
