@@ -28,7 +28,16 @@ def test_help_names_every_command(project: Project) -> None:
     done = project.dev("help")
     assert (done.returncode, done.stderr) == (0, "")
     source = (project.root / "dev").read_text()
-    for name in ("run", "test", "test-shared", "check", "bench", "provision", "bare"):
+    for name in (
+        "run",
+        "test",
+        "test-shared",
+        "check",
+        "bench",
+        "provision",
+        "grpc-releases",
+        "bare",
+    ):
         assert f"    {name}" in source
         assert f"\n  {name} " in done.stdout
     assert project.dev().stdout == done.stdout
@@ -73,6 +82,19 @@ def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project: Project) 
     assert project.dev("test").returncode == 0
     made = [project.venv, project.venv / "bin" / "python", project.root / "left-by-root"]
     assert [path.lstat().st_uid for path in made] == [owner] * 3
+
+
+@pytest.mark.root
+def test_every_command_is_told_where_other_releases_are(project: Project, tmp_path: Path) -> None:
+    assert os.geteuid() == 0, "needs root"
+    tell = "import os, sys; print(sys.argv[1:], os.environ['NETCOSIM_GRPC_RELEASES'])"
+    for file in ("emu/run.py", "pytest.py", "tools/grpc_releases.py"):
+        (project.root / file).write_text(tell)
+    elsewhere = {"NETCOSIM_GRPC_RELEASES": "some where"}
+    for command in ("run", "test", "grpc-releases"):
+        done = project.dev(command, "1.2.3", cwd=tmp_path, env=elsewhere)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith(f"'1.2.3'] {tmp_path}/some where\n")
 
 
 @pytest.mark.root
