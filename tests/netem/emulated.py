@@ -4,6 +4,7 @@ Its first root is an archive in memory of a shell, three more of the machine's p
 modules that 9p over virtio takes; that mounts the machine's root, read-only, and goes on there.
 """
 
+import lzma
 import os
 import re
 import shlex
@@ -71,10 +72,10 @@ def _shared(name: str, folder: Path, options: str) -> list[str]:
 
 
 def _files(first: Sequence[str]) -> Iterator[cpio.Entry]:
-    modules = _with_dependencies(FIRST_MODULES)
+    modules = dict(_plain(path) for path in _with_dependencies(FIRST_MODULES))
     steps = [
         "#!/bin/sh -e",
-        *(f"insmod /modules/{module.name}" for module in modules),
+        *(f"insmod /modules/{name}" for name in modules),
         "mount -t devtmpfs devtmpfs /dev",
         f"mount -t 9p -o ro,cache=loose,{NINEP} root /root",
         f"exec switch_root /root {shlex.join(first)}",
@@ -82,10 +83,18 @@ def _files(first: Sequence[str]) -> Iterator[cpio.Entry]:
     yield cpio.program("init", "\n".join([*steps, ""]).encode())
     for folder in ("dev", "root"):
         yield cpio.folder(folder)
-    for module in modules:
-        yield cpio.program(f"modules/{module.name}", module.read_bytes())
+    for name, content in modules.items():
+        yield cpio.program(f"modules/{name}", content)
     for place, source in _programs().items():
         yield cpio.program(place, source.read_bytes())
+
+
+def _plain(module: Path) -> tuple[str, bytes]:
+    """Name and content of a module, unpacked if it is Debian 13's."""
+    # Its insmod looks for the library that would unpack it when it runs; ldd does not show that.
+    if module.suffix == ".xz":
+        return module.stem, lzma.decompress(module.read_bytes())
+    return module.name, module.read_bytes()
 
 
 def _with_dependencies(names: Sequence[str]) -> list[Path]:
