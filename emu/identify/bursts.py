@@ -18,6 +18,8 @@ from h2model.connection import UNLIMITED_BYTES
 
 DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
 MOST_KEPT = 12
+PIECE_BYTES = 16_384
+"""Larger frames are looked at in pieces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +60,16 @@ class Grant:
 class Burst:
     """Streams that overlap, from the first request to the last DATA byte.
 
-    `stream`, `size_bytes` and `time_ns` are the DATA frames in order; `streams` stand in the order
-    of their first DATA. Windows are those at its beginning, before `grants`; None where the
-    capture does not know them. `answers` holds how many bytes passed between each PING to the
-    sender and its answer.
+    `stream`, `size_bytes` and `time_ns` are the DATA frames in order, large ones in pieces;
+    `frame_bytes` is the largest frame; `streams` stand in the order of their first DATA. Windows
+    are those at its beginning, before `grants`; None where the capture does not know them.
+    `answers` holds how many bytes passed between each PING to the sender and its answer.
     """
 
     stream: Ints
     size_bytes: Ints
     time_ns: Ints
+    frame_bytes: int
     streams: tuple[Served, ...]
     grants: tuple[Grant, ...]
     initial_window: int | None
@@ -78,11 +81,6 @@ class Burst:
     def total_bytes(self) -> int:
         """All its DATA."""
         return int(self.size_bytes.sum())
-
-    @property
-    def frame_bytes(self) -> int:
-        """The largest DATA frame."""
-        return int(self.size_bytes.max())
 
     def runs(self) -> list[tuple[int, int]]:
         """(stream, bytes) of every visit, in order."""
@@ -163,14 +161,23 @@ class _Direction:
     """DATA frames that carry bytes, and where the sender's knowledge counts."""
 
     def __init__(self, data: DirectionReport, peer: DirectionReport) -> None:
-        frames = data.frames
-        filled = np.flatnonzero(frames.size_bytes)
-        self.stream = frames.stream[filled]
-        self.size_bytes = frames.size_bytes[filled]
-        self.start_ns = frames.start_ns[filled]
-        self.time_ns = frames.time_ns[filled]
+        chunks = data.chunks
+        total = np.cumsum(chunks.size_bytes)
+        begin = np.searchsorted(chunks.frame, chunks.frame)  # of each chunk's frame
+        within = (total - chunks.size_bytes) - (total - chunks.size_bytes)[begin]
+        # Frames of a megabyte are cut, so that what happens while one passes has its place.
+        piece = within // PIECE_BYTES
+        first = np.flatnonzero(
+            (np.diff(chunks.frame, prepend=-1) != 0) | (np.diff(piece, prepend=-1) != 0)
+        )
+        last = np.append(first[1:], chunks.frame.size)[: first.size] - 1
+        self.stream = chunks.stream[first]
+        self.size_bytes = np.add.reduceat(chunks.size_bytes, first) if first.size else first
+        self.start_ns = chunks.time_ns[first]
+        self.time_ns = chunks.time_ns[last]
+        self.frame_bytes = chunks.size_bytes + within  # of each chunk's frame up to its end
+        self.frame_bytes = np.maximum.reduceat(self.frame_bytes, first) if first.size else first
         self.round_trip_ns = data.round_trip_ns
-
         self.pinged_ns, self.answered_ns = _pings(data, peer)
 
     def place(self, time_ns: int) -> int:
@@ -342,6 +349,7 @@ def _burst(
         stream=stream,
         size_bytes=size,
         time_ns=times,
+        frame_bytes=int(data.frame_bytes[first:last].max()),
         streams=served,
         grants=()
         if initial is None

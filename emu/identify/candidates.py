@@ -12,7 +12,7 @@ from h2model import disciplines
 LEAST_FRAME = 16_384
 """What every receiver must take (RFC 9113, section 6.5.2); a full frame is no smaller."""
 
-FRAME_HEADER_BYTES = 9
+_MOST_TARGETS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,19 @@ def _processor_sharing(burst: Burst, turns: Turns) -> list[dict[str, int]]:
 
 
 def _write_cycle(burst: Burst, turns: Turns) -> list[dict[str, int]]:
-    default = disciplines.load("write_cycle").OPTIONS["target"]
-    targets = {default}
-    if not burst.first and turns.turn_bytes:
-        first = turns.turn_bytes[0]
-        targets.add(first + FRAME_HEADER_BYTES * -(-first // burst.frame_bytes))
     # With finish_first it serves as fifo does, and is called so.
-    return [{"target": target, "frame": burst.frame_bytes} for target in sorted(targets)]
+    return [{"target": target, "frame": burst.frame_bytes} for target in _targets(burst, turns)]
+
+
+def _targets(burst: Burst, turns: Turns) -> list[int]:
+    """What the target can have been at the burst's beginning: it outlives the bursts before."""
+    default = disciplines.load("write_cycle").OPTIONS["target"]
+    if burst.first or not turns.turn_bytes:
+        return [default]
+    grown = [default]
+    while grown[-1] < max(turns.turn_bytes):
+        grown.append(grown[-1] * 3 // 2)
+    return grown[-_MOST_TARGETS:]
 
 
 def _median(turns: Turns) -> int | None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from emu.capture.windows import ALL_STREAMS
-from emu.identify.bursts import Burst, Served
+from emu.identify.bursts import PIECE_BYTES, Burst, Served
 from h2model.machine import BLOCKED, Machine
 
 _UNKNOWN_WINDOW = 2**62
@@ -32,9 +32,13 @@ class HandOver(StrEnum):
     REQUEST = "its request"
     APPEARANCE = "its request, in the order of first appearance"
     NOTHING = "nothing: all at the burst's beginning, in the order of first appearance"
+    QUEUE = "its place in a queue: behind the visit before its first one, ahead of the one after"
     FIRST_HALF = "its request, but the first stream was alone for half the time that it shows"
     FIRST_LONGER = "its request, but the first stream was alone for most of the time that it shows"
 
+
+_BY_PLACE = (HandOver.HEADERS, HandOver.QUEUE)
+"""Marks that stand in the data's own order, so that no buffer is between."""
 
 _ALONE = {HandOver.FIRST_HALF: 2, HandOver.FIRST_LONGER: 3}
 
@@ -93,7 +97,7 @@ class _Play:
         self, burst: Burst, machine: Machine, setting: Setting, priorities: Mapping[int, int]
     ) -> None:
         self._machine = machine
-        self._frame = burst.frame_bytes
+        self._frame = min(burst.frame_bytes, PIECE_BYTES)
         self._window = burst.initial_window or 0
         self._priorities = priorities
         self._ends: list[int] = np.cumsum(burst.size_bytes).tolist()
@@ -146,8 +150,8 @@ def _events(burst: Burst, setting: Setting) -> list[tuple[int, int, int, int, in
         return at + setting.ahead_bytes if at else 0
 
     events: list[tuple[int, int, int, int, int]] = []
-    for stream, at in _hand_overs(burst.streams, setting):
-        place = at if setting.hand_over is HandOver.HEADERS else seen(at)
+    for stream, at in _hand_overs(burst, setting):
+        place = at if setting.hand_over in _BY_PLACE else seen(at)
         events.append((place, len(events), _ENQUEUE, stream.stream, stream.size_bytes))
     for grant in burst.grants:
         kind = _RESIZE if grant.stream == ALL_STREAMS else _CREDIT
@@ -155,8 +159,11 @@ def _events(burst: Burst, setting: Setting) -> list[tuple[int, int, int, int, in
     return events
 
 
-def _hand_overs(streams: Sequence[Served], setting: Setting) -> list[tuple[Served, int]]:
+def _hand_overs(burst: Burst, setting: Setting) -> list[tuple[Served, int]]:
     """Each stream with its position, in the order of hand-over."""
+    streams = burst.streams
+    if setting.hand_over is HandOver.QUEUE:
+        return _queued(burst)
     if setting.hand_over is HandOver.HEADERS:
         chosen = sorted(streams, key=lambda s: (s.opened_at, s.opened_ns, s.stream))
         return [(s, s.opened_at) for s in chosen]
@@ -172,3 +179,53 @@ def _hand_overs(streams: Sequence[Served], setting: Setting) -> list[tuple[Serve
         quarters = _ALONE[setting.hand_over] * chosen[1].first_at // 4
         positions = [positions[0], *(max(at, quarters) for at in positions[1:])]
     return list(zip(chosen, positions, strict=True))
+
+
+def _queued(burst: Burst) -> list[tuple[Served, int]]:
+    """When each stream must have joined a queue whose unfinished streams go to the tail.
+
+    It came after the visit before its first one had been queued, and before the next visit that is
+    no first one was: the middle between is taken.
+    """
+    runs = burst.runs()
+    starts = np.cumsum([0, *(size for _, size in runs)]).tolist()
+    queued = _requeued([stream for stream, _ in runs], starts)
+    of = {served.stream: served for served in burst.streams}
+    following: list[int | None] = [None] * len(
+        runs
+    )  # when the next one that is no first was queued
+    for place in range(len(runs) - 2, -1, -1):
+        after = queued[place + 1]
+        following[place] = following[place + 1] if after is None else after
+    found: list[tuple[Served, int]] = []
+    behind = 0
+    for place, (stream, _) in enumerate(runs):
+        known = queued[place]
+        if known is not None:
+            behind = max(behind, known)
+            continue
+        ahead = following[place]
+        upto = behind if ahead is None else min(ahead, starts[place])
+        behind = max(behind, of[stream].asked_at, (behind + max(behind, upto)) // 2)
+        found.append((of[stream], min(behind, starts[place])))
+    return found
+
+
+def _requeued(streams: Sequence[int], starts: Sequence[int]) -> list[int | None]:
+    """For each visit, when its stream was queued for it; None for a stream's first.
+
+    That is as its visit before was chosen. A visit that others had to wait for was several turns
+    in a row, of which only the last counts.
+    """
+    last: dict[int, int] = {}
+    usual = float(np.median(np.diff(starts))) if len(starts) > 1 else 0.0
+    queued: list[int | None] = []
+    for place, stream in enumerate(streams):
+        before = last.get(stream)
+        if before is None:
+            queued.append(None)
+        else:
+            size = starts[before + 1] - starts[before]
+            queued.append(starts[before] + (3 * size // 4 if before == 0 and size > usual else 0))
+        last[stream] = place
+    return queued

@@ -1,0 +1,188 @@
+"""Every discipline replayed over a burst, with the settings that suit it best."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from emu.capture.windows import CreditHistory
+from emu.identify.bursts import Burst, Served, merge_runs
+from emu.identify.candidates import Candidate, candidates
+from emu.identify.distance import Distance, distance
+from emu.identify.replay import HandOver, Run, Setting, replay
+from emu.identify.turns import Turns, headers_tell
+
+AHEAD_BYTES: Final = (0, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152)
+_ROUGHLY: Final = (0, 131_072, 1_048_576)
+
+STRAIN: Final = 0.02
+"""What an explanation is charged that needs the sender further ahead than its kernel's buffer was:
+then it must decide on megabytes at once, as C-core did before 1.60."""
+
+_BY_REQUEST: Final = (
+    HandOver.APPEARANCE,
+    HandOver.REQUEST,
+    HandOver.QUEUE,
+    HandOver.FIRST_HALF,
+    HandOver.FIRST_LONGER,
+)
+_UNTOLD: Final = (HandOver.APPEARANCE, HandOver.NOTHING)
+"""For a push: neither a request nor HEADERS that come before the first DATA."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """One burst with what is known beside it.
+
+    `credit` is the direction's credit over time. `priorities` by stream and `most_ahead_bytes`,
+    the most that its kernel held, are known where the sender's own log is at hand.
+    """
+
+    burst: Burst
+    credit: CreditHistory | None = None
+    priorities: Mapping[int, int] = field(default_factory=dict)
+    most_ahead_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A candidate's replay under one setting; `strain` is what it is charged for the setting."""
+
+    candidate: Candidate
+    setting: Setting
+    runs: list[Run]
+    apart: Distance
+    strain: float
+
+    @property
+    def score(self) -> float:
+        """What it is ranked by."""
+        return self.apart.score + self.strain
+
+
+def most_ahead_of(evidence: Sequence[Evidence]) -> int:
+    """A bound of the bytes past the scheduler, by the sender's answers.
+
+    HEADERS that answer a request, and PING's answer, pass behind all that was past the scheduler
+    when they came, so what lay between on a busy wire is no less. Half of the answers are
+    believed to have met a full buffer.
+    """
+    answered = [
+        s.opened_at - s.asked_at for e in evidence for s in e.burst.streams if s.asked_at > 0
+    ]
+    pinged = [between for e in evidence for between in e.burst.answers]
+    bounds = [int(np.median(each)) for each in (answered, pinged) if each]
+    return min(bounds, default=AHEAD_BYTES[-1])
+
+
+def fit_all(
+    evidence: Evidence, turns: Turns, frames: int, most_ahead: int
+) -> tuple[int, dict[str, Fit]]:
+    """The best replay of every discipline over the burst's first frames; how many bytes."""
+    burst = evidence.burst
+    upto = int(burst.size_bytes[:frames].sum())
+    search = _Search(
+        evidence=evidence,
+        seen=merge_runs(burst.stream[:frames], burst.size_bytes[:frames]),
+        upto=upto,
+        most_ahead=most_ahead,
+    )
+    found: dict[str, Fit] = {}
+    for candidate in candidates(burst, turns):
+        fit = search.roughly(candidate)
+        known = found.get(candidate.name)
+        if fit is not None and (known is None or fit.score < known.score):
+            found[candidate.name] = fit
+    return upto, {name: search.closely(fit) for name, fit in found.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Search:
+    """Looks for the settings of a burst that suit a candidate best."""
+
+    evidence: Evidence
+    seen: Sequence[Run]
+    upto: int
+    most_ahead: int
+
+    @property
+    def held(self) -> int:
+        """What the sender's kernel held at most, as far as anybody knows."""
+        measured = self.evidence.most_ahead_bytes
+        return self.most_ahead if measured is None else measured
+
+    def roughly(self, candidate: Candidate) -> Fit | None:
+        """Try all hand-overs with a few distances; None if the rule is another one's case."""
+        fits = (self._fit(candidate, setting) for setting in self._settings(self._marks()))
+        return _best(fits)
+
+    def closely(self, fit: Fit) -> Fit:
+        """Try all distances with the hand-over that was best."""
+        steps = (*AHEAD_BYTES, self.held)
+        settings = self._settings((fit.setting.hand_over,), steps)
+        return _best((fit, *(self._fit(fit.candidate, setting) for setting in settings))) or fit
+
+    def _marks(self) -> tuple[HandOver, ...]:
+        burst = self.evidence.burst
+        if all(s.asked_at == s.first_at for s in burst.streams):
+            return _UNTOLD
+        return (HandOver.HEADERS,) if headers_tell(burst) else _BY_REQUEST
+
+    def _settings(
+        self, marks: Iterable[HandOver], steps: Sequence[int] = _ROUGHLY
+    ) -> Iterator[Setting]:
+        """What the capture leaves open, as far as it can matter for this burst."""
+        burst = self.evidence.burst
+        for mark in marks:
+            by_place = mark in (HandOver.HEADERS, HandOver.QUEUE)
+            asked = any(s.asked_at > 0 for s in burst.streams) and not by_place
+            later = asked or any(grant.at > 0 for grant in burst.grants)
+            bound = min(self.most_ahead, self.upto // 2) if later else 0
+            for ahead in sorted({*(a for a in steps if a < bound), bound}):
+                yield Setting(ahead_bytes=ahead, hand_over=mark)
+
+    def _fit(self, candidate: Candidate, setting: Setting) -> Fit | None:
+        burst = self.evidence.burst
+        priorities: Mapping[int, int] = {}
+        if candidate.name == "priority":
+            priorities = self.evidence.priorities or inferred_priorities(burst, setting)
+            if len(set(priorities.values())) < 2:
+                return None  # it is fifo then
+        runs = replay(
+            burst,
+            candidate.name,
+            candidate.options,
+            setting,
+            upto_bytes=self.upto,
+            priorities=priorities,
+        )
+        return Fit(
+            candidate=candidate,
+            setting=setting,
+            runs=runs,
+            apart=distance(self.seen, runs, self.upto),
+            strain=STRAIN if setting.ahead_bytes > self.held else 0.0,
+        )
+
+
+def _best(fits: Iterable[Fit | None]) -> Fit | None:
+    found = [fit for fit in fits if fit is not None]
+    return min(found, key=lambda fit: fit.score) if found else None
+
+
+def inferred_priorities(burst: Burst, setting: Setting) -> dict[int, int]:
+    """Who must have been more urgent: a stream that came later and finished earlier."""
+
+    def handed(stream: Served) -> tuple[int, int, int]:
+        if setting.hand_over is HandOver.HEADERS:
+            return stream.opened_at, stream.opened_ns, stream.stream
+        return stream.asked_at, stream.asked_ns, stream.stream
+
+    found: dict[int, int] = {}
+    earlier: list[Served] = []
+    for stream in sorted(burst.streams, key=handed):
+        overtaken = [found[e.stream] for e in earlier if e.last_at > stream.last_at]
+        found[stream.stream] = 1 + max(overtaken, default=-1)
+        earlier.append(stream)
+    return found
