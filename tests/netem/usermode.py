@@ -27,7 +27,7 @@ def command(folder: Path) -> list[str]:
     """Boot it with the machine's root, to work off the orders in `folder`."""
     # The kernel's command line is split at blanks: a file carries what may have some.
     start = folder / "init"
-    first = init.command(MODULES, kind="hostfs", source="none", data=str(folder))
+    first = init.command(MODULES, kind="hostfs", source="hostfs", data=str(folder))
     start.write_text(f"#!/bin/sh\nexec {shlex.join(first)}\n")
     start.chmod(0o755)
     return [
