@@ -1,15 +1,16 @@
 """How C-core gathers a write: streams from the head of its list until the write is full.
 
-Source: C-core src/core/ext/transport/chttp2/transport/writing.cc. Shared by the disciplines that
-are rules of C-core; like them it keeps to what numba can compile. What was gathered has used up its
-credit. A stream that finds the connection without credit waits apart ("stalled by transport") and
-returns when a write begins with some.
+Source: C-core src/core/ext/transport/chttp2/transport/writing.cc and write_size_policy.cc. Shared
+by the disciplines that are rules of C-core; like them it keeps to what numba can compile. What was
+gathered has used up its credit. A stream that finds the connection without credit waits apart
+("stalled by transport") and returns when a write begins with some.
 """
 
 from typing import Final
 
 from h2model.state import (
     CONNECTION_CREDIT,
+    CONTROL,
     HEAD,
     NONE,
     OUT,
@@ -31,8 +32,12 @@ HEADED: Final = OWN + 3
 """How many streams of the connection have sent their HEADERS."""
 PARKED_HEAD: Final = OWN + 4
 PARKED_TAIL: Final = OWN + 5
-FREE: Final = OWN + 6
-"""First of the registers left to the discipline."""
+TARGET: Final = OWN + 6
+"""A write is full when it has more bytes than this."""
+STREAK: Final = OWN + 7
+"""Fast writes in a row, as a negative number, or slow ones."""
+TIMED_FROM: Final = OWN + 8
+"""When the write was gathered; NONE if its duration is no evidence."""
 
 PARKED: Final = 3
 """Place of a stream that came to the head when the connection had no credit."""
@@ -40,14 +45,66 @@ PARKED: Final = 3
 FRAME_HEADER_BYTES: Final = 9
 
 
-def begin(s: State) -> None:
-    """Nothing waits for the connection's credit."""
+def begin(s: State, target: int) -> None:
+    """The connection's first target; nothing waits for the connection's credit."""
+    s.shared[TARGET] = target
+    s.shared[TIMED_FROM] = NONE
     s.shared[PARKED_HEAD] = s.shared[PARKED_TAIL] = NONE
 
 
-def emitted(s: State) -> bool:
-    """Whether all that was gathered has been emitted."""
-    return s.shared[EMITTED] == s.shared[PLANNED]
+def ready(
+    s: State, now: int, frame: int, capped: int, first: int, heads: tuple[int, int, int]
+) -> bool:
+    """Whether there is something to emit; gathers the next write when the last is with the kernel.
+
+    The answer to a PING is a write of its own, without DATA: too small to be evidence of the pace.
+    A write below 0.7 of the target is none either, and ends a fast streak.
+    """
+    if s.shared[EMITTED] < s.shared[PLANNED]:
+        return True
+    if s.shared[UNSENT] > 0:
+        return False
+    s.shared[TIMED_FROM] = NONE
+    if s.shared[CONTROL] > 0:
+        s.shared[CONTROL] = 0
+        s.shared[STREAK] = max(s.shared[STREAK], 0)
+    size = gather(s, s.shared[TARGET], frame, capped, first, heads)
+    if s.shared[PLANNED] == 0:
+        return False
+    if size < s.shared[TARGET] * 7 // 10:
+        s.shared[STREAK] = max(s.shared[STREAK], 0)
+    else:
+        s.shared[TIMED_FROM] = now
+    return True
+
+
+def taken(s: State, size: int, now: int, pace: tuple[int, int], bounds: tuple[int, int]) -> None:
+    """The kernel took bytes: when it has all of the write, its duration moves the target.
+
+    Parameters
+    ----------
+    pace
+        What is fast and what is slow, in nanoseconds: two in a row raise or lower the target.
+    bounds
+        The smallest and the largest target.
+    """
+    s.shared[UNSENT] -= size
+    if s.shared[UNSENT] > 0 or s.shared[TIMED_FROM] == NONE:
+        return
+    elapsed = now - s.shared[TIMED_FROM]
+    s.shared[TIMED_FROM] = NONE
+    if elapsed < pace[0]:
+        s.shared[STREAK] -= 1
+        if s.shared[STREAK] == -2:
+            s.shared[STREAK] = 0
+            s.shared[TARGET] = min(s.shared[TARGET] * 3 // 2, bounds[1])
+    elif elapsed > pace[1]:
+        s.shared[STREAK] += 1
+        if s.shared[STREAK] == 2:
+            s.shared[STREAK] = 0
+            s.shared[TARGET] = max(s.shared[TARGET] // 3, bounds[0])
+    else:
+        s.shared[STREAK] = 0
 
 
 def emit(s: State, budget: int) -> tuple[int, int]:

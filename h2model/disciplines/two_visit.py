@@ -15,13 +15,14 @@ what may be sent now, not the visit: a visit that it interrupts goes on.
 
 `write` > 0 is the rule as C-core carries it out: visits are gathered into writes, each with the
 credit that it finds when the write is gathered, and a write ends with the visit that takes it past
-so many bytes (1 MiB in C-core). `frame` is the payload of a full frame there.
+its target. That is `write` bytes, and stays so (1 MiB in 1.17 and 1.39), unless `write_max` is
+larger: then it moves as in `write_cycle`, from 128 KiB up to 16 MiB in 1.59. `frame` is the payload
+of a full frame there.
 """
 
-from h2model.gather import PLANNED, UNSENT, begin, drop, emit, emitted, gather
+from h2model.gather import begin, drop, emit, ready, taken
 from h2model.state import (
     CONNECTION_CREDIT,
-    CONTROL,
     CURRENT,
     HEAD,
     NONE,
@@ -36,15 +37,25 @@ from h2model.state import (
     unlink,
 )
 
-OPTIONS: dict[str, int] = {"requeue_at_completion": 0, "write": 0, "frame": 16384}
+OPTIONS: dict[str, int] = {
+    "requeue_at_completion": 0,
+    "write": 0,
+    "write_max": 0,
+    "frame": 16384,
+}
 REQUEUE_AT_COMPLETION = 0
 WRITE = 1
-FRAME = 2
+WRITE_MAX = 2
+FRAME = 3
+
+WRITE_MIN = 32768
+FAST_NS = 100_000_000
+SLOW_NS = 1_000_000_000
 
 
 def start(s: State) -> None:
     """No visit is in progress."""
-    begin(s)
+    begin(s, s.option[WRITE])
 
 
 def enqueued(s: State, i: int, now: int) -> None:
@@ -62,7 +73,9 @@ def credited(s: State, i: int, now: int) -> None:
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """Go on with the visit in progress, or begin the next one."""
     if s.option[WRITE] > 0:
-        return _select_gathered(s, budget)
+        if ready(s, now, s.option[FRAME], 0, 0, (0, 0, 0)):
+            return emit(s, budget)
+        return NONE, 0
     while True:
         i = s.shared[CURRENT]
         if i == NONE:
@@ -86,17 +99,6 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
         s.shared[CURRENT] = NONE
         if s.place[i] != READY:
             s.place[i] = STALLED
-
-
-def _select_gathered(s: State, budget: int) -> tuple[int, int]:
-    if emitted(s):
-        if s.shared[UNSENT] > 0:
-            return NONE, 0
-        s.shared[CONTROL] = 0
-        gather(s, s.option[WRITE], s.option[FRAME], 0, 0, (0, 0, 0))
-        if s.shared[PLANNED] == 0:
-            return NONE, 0
-    return emit(s, budget)
 
 
 def _begin(s: State, i: int) -> None:
@@ -124,8 +126,11 @@ def _end_if_over(s: State, i: int) -> None:
 
 def sent(s: State, i: int, size: int, now: int) -> None:
     """A write is over when the kernel has all of it."""
-    if s.option[WRITE] > 0:
-        s.shared[UNSENT] -= size
+    first = s.option[WRITE]
+    if first > 0:
+        largest = max(first, s.option[WRITE_MAX])
+        smallest = WRITE_MIN if largest > first else first
+        taken(s, size, now, (FAST_NS, SLOW_NS), (smallest, largest))
 
 
 def cancelled(s: State, i: int, now: int) -> None:

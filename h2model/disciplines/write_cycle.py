@@ -19,8 +19,8 @@ streak. `head_first`, `head` and `tail` are the bytes of the HEADERS before the 
 connection, before each later one, and after each: they count against the target.
 """
 
-from h2model.gather import FREE, PLANNED, UNSENT, begin, drop, emit, emitted, gather, put_back
-from h2model.state import CONTROL, NONE, State, push_tail
+from h2model.gather import begin, drop, emit, put_back, ready, taken
+from h2model.state import NONE, State, push_tail
 
 OPTIONS: dict[str, int] = {
     "target": 131072,
@@ -45,16 +45,10 @@ HEAD_FIRST = 7
 HEAD_LATER = 8
 TAIL_BYTES = 9
 
-TARGET = FREE
-STREAK = FREE + 1
-TIMED_FROM = FREE + 2
-
 
 def start(s: State) -> None:
     """The connection's first target."""
-    s.shared[TARGET] = s.option[TARGET_INITIAL]
-    s.shared[TIMED_FROM] = NONE
-    begin(s)
+    begin(s, s.option[TARGET_INITIAL])
 
 
 def enqueued(s: State, i: int, now: int) -> None:
@@ -69,49 +63,16 @@ def credited(s: State, i: int, now: int) -> None:
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """Emit what the cycle has gathered; gather the next one when the last is with the kernel."""
-    if emitted(s):
-        if s.shared[UNSENT] > 0:
-            return NONE, 0
-        _begin_cycle(s, now)
-        if s.shared[PLANNED] == 0:
-            return NONE, 0
-    return emit(s, budget)
-
-
-def _begin_cycle(s: State, now: int) -> None:
-    s.shared[TIMED_FROM] = NONE
-    if s.shared[CONTROL] > 0:
-        s.shared[CONTROL] = 0
-        s.shared[STREAK] = max(s.shared[STREAK], 0)
     heads = (s.option[HEAD_FIRST], s.option[HEAD_LATER], s.option[TAIL_BYTES])
-    out = gather(s, s.shared[TARGET], s.option[FRAME], 1, s.option[FINISH_FIRST], heads)
-    if s.shared[PLANNED] == 0:
-        return
-    if out < s.shared[TARGET] * 7 // 10:
-        s.shared[STREAK] = max(s.shared[STREAK], 0)
-    else:
-        s.shared[TIMED_FROM] = now
+    if ready(s, now, s.option[FRAME], 1, s.option[FINISH_FIRST], heads):
+        return emit(s, budget)
+    return NONE, 0
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
     """When the kernel has all of the cycle, its duration moves the target."""
-    s.shared[UNSENT] -= size
-    if s.shared[UNSENT] > 0 or s.shared[TIMED_FROM] == NONE:
-        return
-    elapsed = now - s.shared[TIMED_FROM]
-    s.shared[TIMED_FROM] = NONE
-    if elapsed < s.option[FAST_NS]:
-        s.shared[STREAK] -= 1
-        if s.shared[STREAK] == -2:
-            s.shared[STREAK] = 0
-            s.shared[TARGET] = min(s.shared[TARGET] * 3 // 2, s.option[TARGET_MAX])
-    elif elapsed > s.option[SLOW_NS]:
-        s.shared[STREAK] += 1
-        if s.shared[STREAK] == 2:
-            s.shared[STREAK] = 0
-            s.shared[TARGET] = max(s.shared[TARGET] // 3, s.option[TARGET_MIN])
-    else:
-        s.shared[STREAK] = 0
+    pace = (s.option[FAST_NS], s.option[SLOW_NS])
+    taken(s, size, now, pace, (s.option[TARGET_MIN], s.option[TARGET_MAX]))
 
 
 def cancelled(s: State, i: int, now: int) -> None:

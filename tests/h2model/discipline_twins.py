@@ -331,6 +331,9 @@ class WriteCycle(Twin):
                 self.rejoin(stream)
             else:
                 out += self.options["tail"]
+        self.judge(out, now)
+
+    def judge(self, out, now):
         if not self.write:
             return
         if out >= self.target * 7 // 10:
@@ -373,13 +376,22 @@ class WriteCycle(Twin):
 
 
 class GatheredVisits(WriteCycle):
-    """Whole visits into a write, until it is past its size; nothing depends on the pace."""
+    """Whole visits into a write, until it is past its target."""
 
     def __init__(self, window, connection, **options):
-        more = {"finish_first": 0, "head_first": 0, "head": 0, "tail": 0}
-        super().__init__(window, connection, **options, target=options["write"], **more)
+        first, largest = options["write"], max(options["write"], options["write_max"])
+        more = {
+            "target": first,
+            "target_min": 32768 if largest > first else first,
+            "target_max": largest,
+            "fast_ns": 10**8,
+            "slow_ns": 10**9,
+            "finish_first": 0,
+        }
+        super().__init__(window, connection, **options, **more)
 
     def gather(self, now):
+        self.began = None
         out = 0
         if self.connection > 0:
             self.waiting += self.parked
@@ -397,6 +409,7 @@ class GatheredVisits(WriteCycle):
                 self.outstanding += turn
                 if self.left[stream]:
                     self.waiting.append(stream)
+        self.judge(out, now)
 
 
 def two_visit(window, connection, **options):

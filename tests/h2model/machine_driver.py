@@ -17,6 +17,7 @@ SMALL = {
     "two_visit": {
         "requeue_at_completion": st.integers(0, 1),
         "write": st.just(0) | st.integers(20, 300),
+        "write_max": st.just(0) | st.integers(100, 600),
         "frame": st.integers(5, 60),
     },
     "write_cycle": {
