@@ -116,7 +116,7 @@ def test_loss_is_as_asked_for_and_nowhere_else(seen: Json) -> None:
 
 
 def test_the_rate_holds_behind_the_delay(seen: Json) -> None:
-    # A user-mode kernel does not keep a link busy at all times: the shape, not the figure.
+    # A guest does not keep a link busy at all times: the shape, not the figure.
     path = seen["paths"]["w0"]
     assert 0.3 * path["expected_bps"] < path["goodput_bps"] < 1.02 * path["expected_bps"]
 
