@@ -35,7 +35,7 @@ CALLS: dict[str, Json] = {
         "burst": {"worker": "w0", "size_bytes": MESSAGE_BYTES, "windows": ["32KiB", "1MiB"]},
     },
 }
-GUEST_S = 180
+GUEST_S = 240
 
 
 @pytest.fixture(scope="module")
