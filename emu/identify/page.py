@@ -19,6 +19,8 @@ from netcosim.results.failure import one_line
 from netcosim.results.identification import DisciplineVerdict, Identification
 
 MOST_SETTINGS = 8
+_SMALL = 1000
+"""A direction with so many times fewer bytes than the other one is only named."""
 
 
 def print_analysis(
@@ -87,7 +89,16 @@ def _connection(
     for name, side in (("client", connection.client_side), ("server", connection.server_side)):
         for line in _side(side):
             console.print(_text(f"  {name} {line}"))
+    most = max((each.data_bytes for each in connection.directions), default=0)
     for direction in connection.directions:
+        if direction.data_bytes * _SMALL < most:
+            console.print(
+                _text(
+                    f"  to the {direction.to}: {direction.data_bytes} bytes of DATA on"
+                    f" {len(direction.streams)} stream(s); --json has them"
+                )
+            )
+            continue
         _direction(direction, console, most_streams, most_turns)
 
 
@@ -108,37 +119,37 @@ def _side(side: SideRecord) -> Iterator[str]:
 def _direction(
     direction: DirectionRecord, console: Console, most_streams: int, most_turns: int
 ) -> None:
-    idle = "".join(
-        f", idle {each.count} times for {cause} ({_ms(each.total_ns)} ms)"
-        for cause, each in direction.idle.items()
-        if each.count
-    )
     console.print(
         _text(
             f"  to the {direction.to}: {direction.data_bytes} bytes of DATA on"
-            f" {len(direction.streams)} stream(s) in {direction.bursts} burst(s){idle}"
+            f" {len(direction.streams)} stream(s) in {direction.bursts} burst(s)"
         )
     )
+    idle = [
+        f"{cause} {each.count} time(s), {_ms(each.total_ns)} ms"
+        for cause, each in direction.idle.items()
+        if each.count
+    ]
+    if idle:
+        console.print(_text("  idle with data left: " + "; ".join(idle)))
     console.print(_table(direction.streams[:most_streams]))
     if len(direction.streams) > most_streams:
         console.print(_text(f"  ... {len(direction.streams) - most_streams} more (--streams)"))
-    for line in (_served(direction, most_turns), *_credit(direction)):
-        console.print(_text("  " + line), soft_wrap=True)
-    for title, verdict in (
-        ("discipline", direction.discipline),
-        ("credit rule", direction.credit),
-    ):
-        console.print(_text(f"  {title}: {verdict.statement}", "bold"), soft_wrap=True)
-        for line in verdict.evidence:
-            console.print(_text(f"    - {line}"), soft_wrap=True)
     ranked = ", ".join(
         f"{each.name} {100 * each.misplaced:.2f} %{'' if each.excluded else ' *'}"
         for each in direction.discipline.candidates
     )
-    if ranked:
-        console.print(
-            _text(f"    - bytes out of place by replay (* not excluded): {ranked}"), soft_wrap=True
-        )
+    replayed = [f"bytes out of place by replay (* not excluded): {ranked}"] if ranked else []
+    verdicts = (
+        ("discipline", direction.discipline.statement, direction.discipline.evidence, replayed),
+        ("credit rule", direction.credit.statement, direction.credit.evidence, []),
+    )
+    for line in (_served(direction, most_turns), *_credit(direction)):
+        console.print(_text("  " + line), soft_wrap=True)
+    for title, statement, evidence, more in verdicts:
+        console.print(_text(f"  {title}: {statement}", "bold"), soft_wrap=True)
+        for line in (*evidence, *more):
+            console.print(_text(f"    - {line}"), soft_wrap=True)
 
 
 def _table(streams: Sequence[StreamRecord]) -> Table:
@@ -172,13 +183,13 @@ def _served(direction: DirectionRecord, most: int) -> str:
 
 def _credit(direction: DirectionRecord) -> Iterator[str]:
     for name, amounts in (
-        ("connection", [g.amount for g in direction.grants if g.stream == 0]),
-        ("streams", [g.amount for g in direction.grants if g.stream > 0]),
-        ("all streams' initial window", [g.amount for g in direction.grants if g.stream < 0]),
+        ("the connection", [g.amount for g in direction.grants if g.stream == 0]),
+        ("single streams", [g.amount for g in direction.grants if g.stream > 0]),
+        ("all streams, by SETTINGS", [g.amount for g in direction.grants if g.stream < 0]),
     ):
         if amounts:
             yield (
-                f"credit to the {name}: {len(amounts)} grants, {min(amounts)} to {max(amounts)}"
+                f"credit to {name}: {len(amounts)} grant(s), {min(amounts)} to {max(amounts)}"
                 f" bytes, median {int(np.median(amounts))}"
             )
     if direction.grants_count > len(direction.grants):

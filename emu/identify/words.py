@@ -31,7 +31,7 @@ def describe(name: str, options: Mapping[str, int]) -> str:
 def turn_evidence(turns: Turns) -> tuple[str, ...]:
     """What was read off the bursts, line by line."""
     if not turns.contested:
-        return (f"{turns.streams} streams, one after the other",)
+        return ()
     lines = [
         f"{turns.contested} of {turns.streams} streams met another unfinished one;"
         f" {turns.visits / turns.contested:.1f} visits a stream, {turns.whole} in one visit",

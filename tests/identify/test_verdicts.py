@@ -39,8 +39,10 @@ def seen(path, world, **known):
     return found, connection
 
 
-@pytest.mark.parametrize("early", [True, False], ids=["headers-first", "headers-with-data"])
-@pytest.mark.parametrize("rule", credit.names())
+@pytest.mark.parametrize(
+    ("rule", "early"),
+    [*((rule, True) for rule in credit.names()), ("half", False), ("rest_at_header", False)],
+)
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_every_discipline_under_every_credit_rule(tmp_path, discipline, rule, early):
     """What `identify` runs: a windowed burst and one with staggered arrivals and no windows."""
