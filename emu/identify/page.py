@@ -140,9 +140,10 @@ def _direction(
         for each in direction.discipline.candidates
     )
     replayed = [f"bytes out of place by replay (* not excluded): {ranked}"] if ranked else []
+    none: list[str] = []
     verdicts = (
         ("discipline", direction.discipline.statement, direction.discipline.evidence, replayed),
-        ("credit rule", direction.credit.statement, direction.credit.evidence, []),
+        ("credit rule", direction.credit.statement, direction.credit.evidence, none),
     )
     for line in (_served(direction, most_turns), *_credit(direction)):
         console.print(_text("  " + line), soft_wrap=True)
