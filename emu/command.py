@@ -121,7 +121,8 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             started=started,
         )
         summary = session.run()
-        found = identify_run(folder) if plan.scenario.name == IDENTIFY else None
+        wanted = plan.scenario.name == IDENTIFY and session.failure is None
+        found = identify_run(folder) if wanted else None
     with console.status("drawing the report"):
         page = write_report(path, owner)
     print_summary(summary, Console())

@@ -102,23 +102,24 @@ def _statement(
 ) -> str:
     """One clear statement: what it is, and what its own settings make of it."""
     parts = [
-        f"{subject} sends by {_short(discipline.discipline, discipline.alike)}"
-        f" and gives credit by {_short(credit.rule, credit.alike)}"
+        f"{subject} sends by {_short(discipline.discipline, discipline)}"
+        f" and gives credit by {_short(credit.rule, credit)}"
     ]
     words = {"default": "with its default settings", "off": "with flow control off"}
     for each in settings:
         verdict = each.discipline
         text = f"{words[each.setting]} its streams are served by "
-        parts.append(text + _short(verdict.discipline, verdict.alike))
+        parts.append(text + _short(verdict.discipline, verdict))
     return "; ".join(parts) + "."
 
 
-def _short(name: str | None, alike: Sequence[str]) -> str:
+def _short(name: str | None, verdict: DisciplineVerdict | CreditVerdict) -> str:
     if name is not None:
         return name
-    if alike:
-        return f"one of {', '.join(alike)} (not told apart)"
-    return "no rule that is known"
+    if verdict.alike:
+        return f"one of {', '.join(verdict.alike)} (not told apart)"
+    known = not verdict.statement.startswith("none of")
+    return "a rule that these cells do not tell" if known else "no rule that is known"
 
 
 def _by_discipline(seen: Seen) -> CellEvidence:
