@@ -105,14 +105,16 @@ def with_transport_ns(
     """When each message is with the transport, in the order given.
 
     One thread hands the messages over, one after the other: that the next one is handed over shows
-    that this one is with the transport.
+    that this one is with the transport. Those of one instant were handed over as one: the
+    transport knows all of them when it knows the first.
     """
-    order = sorted(range(len(ready_ns)), key=lambda i: ready_ns[i])
-    following = {i: ready_ns[j] for i, j in pairwise(order)}
-    return [
-        min(ready + handover.ns(size), following.get(i, ready + handover.ns(size)))
-        for i, (ready, size) in enumerate(zip(ready_ns, sizes_bytes, strict=True))
-    ]
+    instants = sorted(set(ready_ns))
+    following = dict(pairwise(instants))
+    there: dict[int, int] = {}
+    for ready, size in zip(ready_ns, sizes_bytes, strict=True):
+        after = min(ready + handover.ns(size), following.get(ready, ready + handover.ns(size)))
+        there[ready] = min(after, there.get(ready, after))
+    return [there[ready] for ready in ready_ns]
 
 
 def fit_linear(sizes_bytes: Sequence[int], overheads_ns: Sequence[int]) -> Linear:

@@ -15,6 +15,7 @@ from h2model.overhead import (
     delivered_ends_ns,
     fit_linear,
     fit_stretch,
+    with_transport_ns,
 )
 
 FREE = Linear(alpha_ns_per_byte=0.0, beta_ns=0.0)
@@ -157,3 +158,14 @@ def test_the_stretch_that_made_the_ends_is_found(truth):
     busy = [(0, 20 * 10**6)]
     seen = delivered_ends_ns(arrivals, busy, linear, truth)
     assert fit_stretch([(arrivals, busy, linear, seen)]) == truth
+
+
+def test_a_message_is_with_the_transport_when_the_next_one_is_handed_over() -> None:
+    handover = Linear(alpha_ns_per_byte=1.0, beta_ns=50.0)
+    assert with_transport_ns([0, 100, 1000], [200, 200, 200], handover) == [100, 350, 1250]
+
+
+def test_those_handed_over_at_one_instant_are_there_at_one_instant() -> None:
+    handover = Linear(alpha_ns_per_byte=1.0, beta_ns=50.0)
+    assert with_transport_ns([7, 7, 7], [300, 200, 400], handover) == [257, 257, 257]
+    assert with_transport_ns([7, 7, 20], [300, 200, 400], handover) == [20, 20, 470]
