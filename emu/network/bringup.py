@@ -103,16 +103,16 @@ def _places(spec: NetSpec, built: BuiltNet) -> tuple[Place, ...]:
 def _crossing(spec: NetSpec, link: NetLink, node: str, addresses: dict[str, str]) -> list[tc.Match]:
     """The workers whose exchange with a server leaves `node` over `link`."""
     behind = hosts_behind(spec, link, node)
-    down, up = (
-        [w.name for w in spec.workers if (w.name in behind) == inside]
-        if any((s.name in behind) != inside for s in spec.servers)
-        else []
-        for inside in (False, True)
-    )
-    return [
-        *(tc.Match(address=addresses[name], side="dst") for name in down),
-        *(tc.Match(address=addresses[name], side="src") for name in up),
-    ]
+    found: list[tc.Match] = []
+    ways: tuple[tuple[tc.Side, bool], ...] = (("dst", False), ("src", True))
+    for side, inside in ways:
+        servers = [addresses[s.name] for s in spec.servers if (s.name in behind) != inside]
+        workers = [addresses[w.name] for w in spec.workers if (w.name in behind) == inside]
+        peers = tuple(servers) if len(servers) > 1 else ()
+        found += [
+            tc.Match(address=address, side=side, peers=peers) for address in workers if servers
+        ]
+    return found
 
 
 def _sysctls_for(spec: NetSpec, host: HostSpec, wishes: TcpSpec) -> dict[str, str]:

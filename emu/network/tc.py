@@ -5,7 +5,8 @@ On the interface through which a direction of a link is entered stands::
     netem 1:                      if the link has delay, jitter or loss
       htb 2:                      the rate
         class 2:1                 the link's whole rate
-          class 2:10, 2:11, ..    model fair: one per worker, each with a bfifo
+          class 2:10, 2:11, ..    model fair: one per worker, each with a bfifo, or
+            class 2:100, ..       where several servers meet here, with one class for each
           class 2:e               model fair: bare acknowledgements, ahead of data
           class 2:f               all else (model fair), or all (model fifo), with a bfifo
 
@@ -39,6 +40,8 @@ _LEAST_FIFO_BYTES: Final = 30 * FRAME_BYTES
 _NETEM_PACKETS: Final = 1_000_000
 _REST: Final = "2:f"
 _ACKS: Final = "2:e"
+_WORKERS: Final = 0x10
+_PEERS: Final = 0x100
 _ACK_MATCH: Final = (
     *("u32", "match", "ip", "protocol", "6", "0xff"),
     *("match", "u16", "52", "0xffff", "at", "2"),
@@ -50,14 +53,25 @@ Side = Literal["src", "dst"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Match:
-    """The packets of one worker: its address, as source or as destination."""
+    """The packets of one worker: its address, as source or as destination.
+
+    `peers` are the servers that it meets here, if there are several.
+    """
 
     address: str
     side: Side
+    peers: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
-        """Return the classifier's part of a tc filter."""
-        return ["u32", "match", "ip", self.side, f"{self.address}/32"]
+        """Return the classifier's part of a tc filter, for one peer at most."""
+        words = ["u32", "match", "ip", self.side, f"{self.address}/32"]
+        for peer in self.peers:
+            words += ["match", "ip", "src" if self.side == "dst" else "dst", f"{peer}/32"]
+        return words
+
+    def apart(self) -> "list[Match]":
+        """Return the packets of each peer."""
+        return [replace(self, peers=(peer,)) for peer in self.peers]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,17 +187,39 @@ def plan_shape(link: LinkSpec, workers: Sequence[Match]) -> Shape:
     leaf = replace(whole, parent="2:1", queue_bytes=queue_bytes(link))
     if link.model == "fifo":
         return Shape(netem=netem, classes=(whole, replace(leaf, classid=_REST)))
-    names = [f"2:{0x10 + i:x}" for i in range(len(workers))]
     parts = len(workers) + 2
     part = replace(
         leaf,
         rate_bps=link.rate // parts,
         burst_bytes=max(_LEAST_BUCKET_BYTES, bucket // parts),
     )
-    acks = replace(part, classid=_ACKS, priority=0)
-    leaves = (replace(part, classid=name) for name in [*names, _REST])
-    matches = dict(zip(names, workers, strict=True))
-    return Shape(netem=netem, classes=(whole, acks, *leaves), matches=matches)
+    classes = [whole, replace(part, classid=_ACKS, priority=0)]
+    matches: dict[str, Match] = {}
+    for i, worker in enumerate(workers):
+        own = replace(part, classid=f"2:{_WORKERS + i:x}")
+        if worker.peers:
+            classes.append(replace(own, queue_bytes=None))
+            classes += (leaves := _for_each_peer(own, len(worker.peers), _PEERS * (i + 1)))
+            matches |= {e.classid: m for e, m in zip(leaves, worker.apart(), strict=True)}
+        else:
+            classes.append(own)
+            matches[own.classid] = worker
+    classes.append(replace(part, classid=_REST))
+    return Shape(netem=netem, classes=tuple(classes), matches=matches)
+
+
+def _for_each_peer(worker: HtbClass, count: int, first: int) -> list[HtbClass]:
+    """A worker's class dealt out alike to those that it exchanges with."""
+    return [
+        replace(
+            worker,
+            parent=worker.classid,
+            classid=f"2:{first + i:x}",
+            rate_bps=worker.rate_bps // count,
+            burst_bytes=max(_LEAST_BUCKET_BYTES, worker.burst_bytes // count),
+        )
+        for i in range(count)
+    ]
 
 
 def queue_bytes(link: LinkSpec) -> int:

@@ -47,6 +47,23 @@ def test_fair_gives_every_worker_a_class_that_may_borrow_the_whole_rate() -> Non
     ]
 
 
+def test_a_worker_s_class_is_dealt_out_to_the_servers_that_it_meets() -> None:
+    matches = [Match(address="10.0.2.1", side="src", peers=("10.0.1.1", "10.0.1.2"))]
+    made = lines(plan_shape(link(), matches))
+    assert [line for line in made if line.startswith("class") and "parent 2:10 " in line] == [
+        f"class add dev s0-eth0 parent 2:10 classid 2:{name} htb rate 16666666bit ceil "
+        "100000000bit burst 4166 cburst 25000 prio 1 quantum 1514"
+        for name in ("100", "101")
+    ]
+    assert [line for line in made if "prio 2" in line] == [
+        "filter add dev s0-eth0 parent 2: protocol ip prio 2 u32 match ip src 10.0.2.1/32 "
+        f"match ip dst 10.0.1.{i + 1}/32 flowid 2:10{i}"
+        for i in range(2)
+    ]
+    # A class with classes below it has no queue of its own.
+    assert not [line for line in made if line.startswith("qdisc") and "parent 2:10 " in line]
+
+
 def test_fifo_is_one_bounded_queue_for_all() -> None:
     assert lines(plan_shape(link(model="fifo"), workers(4))) == [
         "qdisc add dev s0-eth0 root handle 2: htb default f",
@@ -80,19 +97,29 @@ def test_jitter_alone_still_names_its_delay() -> None:
     assert "loss" not in words
 
 
-@given(rate=st.integers(10**6, 10**11), count=st.integers(0, 128))
+@given(
+    rate=st.integers(10**6, 10**11),
+    count=st.integers(0, 64),
+    peers=st.sampled_from((0, 2, 3, 64)),
+)
 def test_guarantees_never_exceed_the_rate_and_every_class_may_reach_it(
-    rate: int, count: int
+    rate: int, count: int, peers: int
 ) -> None:
     spec = link(f"{rate}bit")
-    matches = [Match(address=f"10.0.{i // 250}.{i % 250 + 1}", side="src") for i in range(count)]
+    servers = tuple(f"10.0.1.{i + 1}" for i in range(peers))
+    matches = [Match(address=f"10.0.2.{i + 1}", side="src", peers=servers) for i in range(count)]
     shape = plan_shape(spec, matches)
-    whole, *leaves = shape.classes
+    whole = shape.classes[0]
     assert whole.rate_bps == whole.ceil_bps == rate
-    assert sum(leaf.rate_bps for leaf in leaves) <= rate
-    assert len({leaf.rate_bps for leaf in leaves}) == 1
-    assert {leaf.ceil_bps for leaf in leaves} == {rate}
+    for above in shape.classes:
+        below = [c for c in shape.classes if c.parent == above.classid]
+        assert (above.queue_bytes is None) == bool(below)
+        assert sum(c.rate_bps for c in below) <= above.rate_bps
+        assert len({c.rate_bps for c in below}) <= 1
+    assert {c.ceil_bps for c in shape.classes} == {rate}
     assert all(c.burst_bytes >= 2 * 1514 for c in shape.classes)
+    leaves = [c for c in shape.classes if c.queue_bytes is not None]
     handles = [leaf.queue_handle for leaf in leaves] + ["1:", "2:"]
     assert len(set(handles)) == len(handles)
-    assert len(shape.matches) == count
+    assert len({c.classid for c in shape.classes}) == len(shape.classes)
+    assert len(shape.matches) == count * (peers or 1)
