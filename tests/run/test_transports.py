@@ -20,7 +20,7 @@ from tests.run.running import WORK, Done, results, run_to_end, scenario
 from tests.run.world import World
 
 pytestmark = pytest.mark.root
-NAMES = ("transports", "directions", "star")
+NAMES = ("transports", "directions", "star", "workers")
 OUT = f"{WORK}/out"
 FILES = {
     *("scenario.toml", "report.html", "summary.json", "run.json", "perfetto.json"),
@@ -132,6 +132,18 @@ def test_nothing_of_a_push_or_pull_back_is_sent_before_it_is_ready(finished: Fin
                 # Waits never end early, whatever the machine does.
                 assert row.start_ns > row.ready_ns
                 assert row.ready_ns - first.ready_ns >= 0
+
+
+def test_staggered_workers_ask_one_after_the_other(finished: Finished) -> None:
+    for cell in finished.plan.cells:
+        asked: dict[str, int] = {}
+        for row in finished.measured:
+            if row.cell == cell.name and row.requested_ns is not None:
+                worker = next(end for end in (row.source, row.destination) if end.startswith("w"))
+                asked[worker] = min(row.requested_ns, asked.get(worker, row.requested_ns))
+        for worker, time_ns in asked.items():
+            # Waits never end early; the first one's may have ended late.
+            assert time_ns >= int(worker[1:]) * cell.workload.stagger / 2
 
 
 def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Finished) -> None:
