@@ -105,7 +105,8 @@ def credit_history(
     history
         What was left.
     stopped
-        For each frame: DATA with which the stream used up the credit that its sender knew of.
+        For each frame: DATA with which the stream used up the credit that its sender knew of
+        when the visit began, or since: a sender may have framed the whole visit at its begin.
     problem
         Set if more was sent than granted, which says that this reading is wrong.
     """
@@ -141,6 +142,8 @@ class _Ledger:
         self._connection = DEFAULT_WINDOW
         self._shrunk = False
         self._moved = 0
+        self._visitor = CONNECTION
+        self._visit_ns = 0
         self.rows: list[tuple[int, int, int, int]] = []
         self.problem = ""
 
@@ -173,6 +176,8 @@ class _Ledger:
             self._note(stream, now_ns)
 
     def send(self, stream: int, amount: int, now_ns: int) -> bool:
+        if stream != self._visitor:
+            self._visitor, self._visit_ns = stream, now_ns
         account = self._accounts[stream]
         account.sent += amount
         self._connection -= amount
@@ -180,7 +185,7 @@ class _Ledger:
         left = min(self._left(account), self._connection)
         if left < 0 and not self._shrunk and not self.problem:
             self.problem = f"stream {stream} sent {-left} bytes more than was granted"
-        return self._exhausted(account, now_ns - self._known_after_ns)
+        return self._exhausted(account, self._visit_ns - self._known_after_ns)
 
     def _left(self, account: _Account) -> int:
         return self._initial + account.granted - account.sent

@@ -194,6 +194,17 @@ def test_a_stop_may_be_older_than_the_credit_that_came_meanwhile(tmp_path, lag_n
     assert connection.streams[0].server.credit_stops == stops
 
 
+@pytest.mark.parametrize(("second", "stops"), [(6_000, 1), (6_001, 0)])
+def test_a_visit_may_have_been_framed_before_the_credit_that_came_in_its_midst(
+    tmp_path, second, stops
+):
+    """The receiver grants at the first frame; the sender's visit was decided on by then."""
+    scene = Scene(window=10_000).down(data(1, 4_000)).up(update(1, 50_000)).wait(300 * MS)
+    scene.down(data(1, second) + data(3, 10, end=True)).wait(1000).down(data(1, 5_000, end=True))
+    connection = scene.read(tmp_path, lag_ns=0)
+    assert connection.streams[0].server.credit_stops == stops
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 60_000), min_size=1, max_size=4),
