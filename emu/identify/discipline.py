@@ -1,6 +1,7 @@
 """From bursts to the sender's discipline: structure read off the wire, and every rule replayed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Final
@@ -16,7 +17,7 @@ from emu.identify.turns import Turns, read_turns
 from emu.identify.words import describe, turn_evidence
 from netcosim.results.identification import CandidateScore, DisciplineVerdict
 
-__all__ = ["Evidence", "judge_discipline"]
+__all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
 
 FITS: Final = 0.05
 """A rule that misplaces a larger share of the bytes does not fit."""
@@ -29,23 +30,54 @@ MOST_BURSTS: Final = 6
 MOST_MOVES: Final = 5000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replayed:
+    """A burst with its structure and every rule's best replay of its first `upto_bytes`.
+
+    `fits` is empty where no streams met, or the burst is not among those that were replayed.
+    """
+
+    evidence: Evidence
+    turns: Turns
+    upto_bytes: int = 0
+    fits: Mapping[str, Fit] = field(default_factory=dict)
+
+
+def replay_all(evidence: Sequence[Evidence]) -> list[Replayed]:
+    """Read all bursts, and replay the largest of those in which streams met."""
+    read = [Replayed(evidence=e, turns=read_turns(e.burst, e.credit)) for e in evidence]
+    met = [each for each in read if each.turns.contested and not _is_flood(each.evidence.burst)]
+    met.sort(key=lambda each: -each.evidence.burst.total_bytes)
+    chosen = met[:MOST_BURSTS]
+    most_ahead = most_ahead_of(evidence)
+    found = []
+    for each in read:
+        if any(each is other for other in chosen):
+            frames = MOST_FRAMES // len(chosen)
+            upto, fits = fit_all(each.evidence, each.turns, frames, most_ahead)
+            found.append(replace(each, upto_bytes=upto, fits=fits))
+        else:
+            found.append(each)
+    return found
+
+
 def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
     """Say which discipline served the bursts, or why that can't be told from them."""
-    read = [(each, read_turns(each.burst, each.credit)) for each in evidence]
-    met = [(each, turns) for each, turns in read if turns.contested and not _is_flood(each.burst)]
-    turns = reduce(add, (turns for _, turns in read), Turns())
+    return judge_replayed(replay_all(evidence))
+
+
+def judge_replayed(replayed: Sequence[Replayed]) -> DisciplineVerdict:
+    """Say it from bursts that were replayed, some of them or all."""
+    turns = reduce(add, (each.turns for each in replayed), Turns())
+    met = [each for each in replayed if each.fits]
     if not met:
         return _nothing("no two streams were unfinished at the same time", turns)
-    met.sort(key=lambda pair: -pair[0].burst.total_bytes)
-    met = met[:MOST_BURSTS]
-    frames = MOST_FRAMES // len(met)
-    most_ahead = most_ahead_of(evidence)
-    fits = [fit_all(each, burst_turns, frames, most_ahead) for each, burst_turns in met]
     return _rank(
-        fits,
+        [(each.upto_bytes, each.fits) for each in met],
         turns,
-        guessed=not any(each.priorities for each, _ in met),
-        unbound=not turns.limited and all(e.burst.initial_window is not None for e, _ in met),
+        guessed=not any(each.evidence.priorities for each in met),
+        unbound=not turns.limited
+        and all(each.evidence.burst.initial_window is not None for each in met),
     )
 
 
@@ -56,7 +88,7 @@ def _is_flood(burst: Burst) -> bool:
 
 
 def _rank(
-    fits: Sequence[tuple[int, dict[str, Fit]]], turns: Turns, *, guessed: bool, unbound: bool
+    fits: Sequence[tuple[int, Mapping[str, Fit]]], turns: Turns, *, guessed: bool, unbound: bool
 ) -> DisciplineVerdict:
     """From every rule's fits to the verdict.
 
@@ -152,7 +184,7 @@ def _cannot_tell(
     best: str,
     alike: Sequence[str],
     pooled: Mapping[str, Sequence[Fit]],
-    fits: Sequence[tuple[int, dict[str, Fit]]],
+    fits: Sequence[tuple[int, Mapping[str, Fit]]],
 ) -> str:
     apart = max(
         distance(one.runs, other.runs, upto).misplaced

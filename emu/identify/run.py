@@ -9,7 +9,7 @@ from typing import Final
 from emu.capture import ConnectionReport, analyse_capture
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
-from emu.identify.discipline import Evidence, judge_discipline
+from emu.identify.discipline import Evidence, judge_replayed, replay_all
 from emu.identify.subject import BOTH_CELLS, RECEIVER_CELLS, SENDER_CELLS, name_of
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.identification import (
@@ -52,10 +52,18 @@ def identify(folder: ResultsFolder) -> Identification:
     seen = read_cells(folder)
     sends = [each for each in seen if each.transport in SENDER_CELLS]
     receives = [each for each in seen if each.transport in RECEIVER_CELLS]
-    discipline = judge_discipline([e for each in sends for e in each.evidence])
+    discipline, by_cell = _disciplines(sends)
     credit = judge_credit([(each.connection, True) for each in receives])
     subject = name_of(scenario, "unknown" if run is None else run.versions.get("grpcio", "unknown"))
-    settings = tuple(_setting(name, seen) for name in BOTH_CELLS if _of(seen, name))
+    settings = []
+    for name in BOTH_CELLS:
+        if both := _of(seen, name):
+            verdict, cells = _disciplines(both)
+            pairs = [(each.connection, True) for each in both]
+            settings.append(
+                SettingVerdict(setting=name, discipline=verdict, credit=judge_credit(pairs))
+            )
+            by_cell += cells
     found = {each.cell for each in seen}
     wanted = [f"{w.name}/{t.name}" for w in scenario.workload for t in scenario.transport]
     result = Identification(
@@ -63,12 +71,8 @@ def identify(folder: ResultsFolder) -> Identification:
         statement=_statement(subject, discipline, credit, settings),
         discipline=discipline,
         credit=credit,
-        settings=settings,
-        cells=(
-            *map(_by_discipline, sends),
-            *map(_by_credit, receives),
-            *(_by_discipline(each) for name in BOTH_CELLS for each in _of(seen, name)),
-        ),
+        settings=tuple(settings),
+        cells=(*by_cell, *map(_by_credit, receives)),
         missing=tuple(cell for cell in wanted if cell not in found),
     )
     folder.write(IDENTIFICATION, to_json(result).encode())
@@ -85,13 +89,23 @@ def _of(seen: Sequence[Seen], transport: str) -> list[Seen]:
     return [each for each in seen if each.transport == transport]
 
 
-def _setting(name: str, seen: Sequence[Seen]) -> SettingVerdict:
-    cells = _of(seen, name)
-    return SettingVerdict(
-        setting=name,
-        discipline=judge_discipline([e for each in cells for e in each.evidence]),
-        credit=judge_credit([(each.connection, True) for each in cells]),
-    )
+def _disciplines(seen: Sequence[Seen]) -> tuple[DisciplineVerdict, list[CellEvidence]]:
+    """What all these cells say together, and each by itself."""
+    replayed = replay_all([e for each in seen for e in each.evidence])
+    cells = []
+    for each in seen:
+        own = [r for r in replayed if any(r.evidence is e for e in each.evidence)]
+        verdict = judge_replayed(own)
+        cells.append(
+            CellEvidence(
+                cell=each.cell,
+                capture=each.capture,
+                shows="discipline",
+                verdict=verdict.statement,
+                evidence=verdict.evidence,
+            )
+        )
+    return judge_replayed(replayed), cells
 
 
 def _statement(
@@ -120,17 +134,6 @@ def _short(name: str | None, verdict: DisciplineVerdict | CreditVerdict) -> str:
         return f"one of {', '.join(verdict.alike)} (not told apart)"
     known = not verdict.statement.startswith("none of")
     return "a rule that these cells do not tell" if known else "no rule that is known"
-
-
-def _by_discipline(seen: Seen) -> CellEvidence:
-    verdict = judge_discipline(seen.evidence)
-    return CellEvidence(
-        cell=seen.cell,
-        capture=seen.capture,
-        shows="discipline",
-        verdict=verdict.statement,
-        evidence=verdict.evidence,
-    )
 
 
 def _by_credit(seen: Seen) -> CellEvidence:
