@@ -137,13 +137,26 @@ def cell_ratios(facts: CellFacts, measured: Sequence[StreamRow]) -> Ratios:
     # A window no message can use up is none.
     if window is not None and window >= UNLIMITED_BYTES:
         window = None
-    turns = [s.size_bytes for row in measured for s in row.services[:-1]]
+    turns = [size for row in measured for size in unfinished_turns(row)]
     return Ratios(
         window_to_message=_ratio(window, largest),
         turn_to_message=_ratio(float(np.median(turns)) if turns else None, largest),
         buffer_to_message=_ratio(facts.past_bytes, largest),
         bdp_to_window=_ratio(facts.bdp_bytes, window),
     )
+
+
+def unfinished_turns(row: StreamRow) -> list[int]:
+    """Bytes of each turn that left the stream unfinished; pauses do not end a turn."""
+    turns: list[int] = []
+    previous = None
+    for service in row.services:
+        if previous is not None and service.position == previous + 1:
+            turns[-1] += service.size_bytes
+        else:
+            turns.append(service.size_bytes)
+        previous = service.position
+    return turns[:-1]
 
 
 def _ratio(value: float | None, of: float | None) -> float | None:

@@ -115,9 +115,11 @@ def test_a_windowed_cell_without_a_stall_is_not_counted() -> None:
 
 def test_ratios_are_of_the_largest_message() -> None:
     large = replace(row(3, [(0, 10), (20, 30), (40, 50)]), wire_bytes=1000)
-    sizes = (100, 300, 600)
+    sizes = (100, 100, 800)
+    # The second interval follows the first without another stream's between: one turn of 200.
     services = tuple(
-        replace(s, size_bytes=size) for s, size in zip(large.services, sizes, strict=True)
+        replace(s, size_bytes=size, position=place)
+        for s, size, place in zip(large.services, sizes, (3, 4, 6), strict=True)
     )
     truth = [replace(row(1, [(10, 20)]), wire_bytes=10), replace(large, services=services)]
     known = replace(facts(Case(sizes=(1,))), seen_window_bytes=500, past_bytes=2000, bdp_bytes=50.0)
