@@ -74,6 +74,10 @@ class BuildError(Exception):
     """Why a release can't be had, in one line."""
 
 
+class OfflineError(BuildError):
+    """The registry did not answer; another Python would not help."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
     """What is known of a release beforehand: its Pythons, best first, and its pinned wheels."""
@@ -192,6 +196,8 @@ def _run(command: Sequence[str], scratch: Path) -> None:
         raise BuildError(f"{command[0]}: {problem.strerror}") from None
     except subprocess.TimeoutExpired:
         raise BuildError(f"{command[0]} did not end within {_STEP_S} s") from None
+    if done.returncode and "WARNING: Retrying" in done.stderr:
+        raise OfflineError("the package registry does not answer")
     if done.returncode:
         raise BuildError(_said(done.stderr) or f"{command[0]} ended with {done.returncode}")
 
@@ -223,6 +229,8 @@ def provide(
             continue  # nor for another one of the same version
         try:
             build(folder, release, python, locked)
+        except OfflineError as problem:
+            return Row(release=release, reason=str(problem), failed=True)
         except BuildError as problem:
             tried[python.minor] = str(problem)
         else:

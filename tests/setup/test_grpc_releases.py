@@ -226,6 +226,13 @@ def test_a_python_that_can_not_make_an_environment_is_passed_over(checkout: Chec
     assert checkout.runs("1.2.3") == "1.2.3"
 
 
+def test_a_registry_that_does_not_answer_is_told_as_such(checkout: Checkout) -> None:
+    checkout.lock()
+    away = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_NO_INDEX": "0"}
+    code, _, errors = checkout.run("1.2.3", **own_python(checkout), **away)
+    assert (code, errors) == (3, ["dev: grpcio 1.2.3: the package registry does not answer"])
+
+
 @pytest.mark.parametrize("name", ["1", "1.2.3/..", "../x", "1.2.3;true", "v1.2.3", "newest"])
 def test_what_is_no_release_is_refused(checkout: Checkout, name: str) -> None:
     checkout.lock()
