@@ -253,6 +253,8 @@ def _updates(
         if granted == window and amount == PREFIX_BYTES:
             granted += amount  # what a gRPC reader needs to learn a message's length
             continue
+        if granted >= half.flow_bytes:
+            break  # nothing is needed any more; what C-core adds then only follows its counting
         yield Update(
             window=window,
             granted=granted,

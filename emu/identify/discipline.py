@@ -105,8 +105,7 @@ def _rank(
     if guessed and _needless(scores):
         ranked.remove("priority")
     best = ranked[0]
-    margin = max(MARGIN, scores[best])
-    excluded = {name: scores[name] - scores[best] >= margin for name in ranked}
+    excluded = {name: _is_excluded(pooled[best], pooled[name]) for name in ranked}
     table = tuple(_score(pooled[name], scores[name], excluded=excluded[name]) for name in ranked)
     evidence = turn_evidence(turns)
     options = _int_options(pooled[best][0].candidate)
@@ -144,7 +143,7 @@ def _rank(
             evidence=evidence,
             candidates=table,
         )
-    second = f"; next best {ranked[1]} {100 * table[1].misplaced:.1f} %" if ranked[1:] else ""
+    second = f"; next best {_shown(table[1])}" if ranked[1:] else ""
     return DisciplineVerdict(
         discipline=best,
         options=options,
@@ -156,6 +155,31 @@ def _rank(
         evidence=evidence,
         candidates=table,
     )
+
+
+def _is_excluded(best: Sequence[Fit], rival: Sequence[Fit]) -> bool:
+    """Whether a rival is clearly worse on the whole, or in some burst and clearly better in none.
+
+    Bursts on which the rules do not differ speak for none, however many they are.
+    """
+    ours, theirs = [fit.score for fit in best], [fit.score for fit in rival]
+    if _clearly_worse(float(np.mean(theirs)), float(np.mean(ours))):
+        return True
+    pairs = list(zip(ours, theirs, strict=True))
+    return any(_clearly_worse(b, a) for a, b in pairs) and not any(
+        _clearly_worse(a, b) for a, b in pairs
+    )
+
+
+def _clearly_worse(one: float, other: float) -> bool:
+    return one - other >= max(MARGIN, other)
+
+
+def _shown(rival: CandidateScore) -> str:
+    text = f"{rival.name} {100 * rival.misplaced:.1f} %"
+    if rival.strained:
+        text += f", if it was {rival.ahead_bytes} bytes ahead of the wire, which its kernel was not"
+    return text
 
 
 def _needless(scores: Mapping[str, float]) -> bool:
@@ -172,6 +196,8 @@ def _score(fits: Sequence[Fit], score: float, *, excluded: bool) -> CandidateSco
         misplaced=float(np.mean([fit.apart.misplaced for fit in fits])),
         turns=float(np.mean([fit.apart.turns for fit in fits])),
         score=score,
+        ahead_bytes=max(fit.setting.ahead_bytes for fit in fits),
+        strained=any(fit.strain for fit in fits),
         excluded=excluded,
     )
 

@@ -22,7 +22,11 @@ class CandidateScore(Record):
     options: dict[str, int] = Field(description="the options that fitted best")
     misplaced: float = Field(description="share of the bytes served out of place, mean")
     turns: float = Field(description="how different its turns are, in octaves")
-    score: float = Field(description="misplaced + 0.02 * turns; the smallest fits best")
+    score: float = Field(
+        description="misplaced + 0.02 * turns, and 0.02 where strained; the smallest fits best"
+    )
+    ahead_bytes: int = Field(description="how far ahead of the wire its sender had to be")
+    strained: bool = Field(description="that is more than the sender's kernel was seen to hold")
     excluded: bool = Field(description="clearly worse than the best")
 
 
