@@ -56,6 +56,7 @@ def receiver_model(transport: TransportSpec, window_bytes: int | None) -> Receiv
             grpc=True,
             progress_bytes=rule.progress or 0,
             probes=rule.probes,
+            smoothed=rule.smoothed,
         )
     return ReceiverModel(
         window_bytes=window_bytes or H2_DEFAULT_WINDOW_BYTES,

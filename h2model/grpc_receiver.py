@@ -5,6 +5,7 @@ src/core/lib/transport/bdp_estimator.cc, releases 1.41 to 1.85.1; before 1.41 th
 is its whole message.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -49,6 +50,7 @@ class GrpcAccount:
         self._streams: dict[int, _Stream] = {}
         self._connection = receiver.window_bytes
         self._probe = Probe() if receiver.probes else None
+        self._smoothed = Smoothed() if receiver.smoothed else None
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """A burst begins after a rest: what the connection lacks, and what each request brings.
@@ -77,20 +79,20 @@ class GrpcAccount:
         each.needed_bytes = message - max(each.received_bytes, MESSAGE_HEADER_BYTES)
         each.received_bytes += size
         each.ahead_bytes -= size
-        hurry = max(self._window // 2, LEAST_HURRY_BYTES)
-        urgent = self._wanted(each) > hurry
+        urgent = self._is_urgent(each) or self._connection <= self._target() // 2
+        updates = self._write(asked) if asked or urgent else []
         if each.received_bytes >= message:
             del self._streams[stream]
-            urgent = False
-        urgent = urgent or self._connection <= self._target() // 2
-        return self._write(asked) if asked or urgent else []
+        return updates
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """The PING's answer has come: when to look again, and what is written now."""
         if self._probe is None:
             return 0.0, []
         delay_ns = self._probe.complete(now_ns)
-        target = max(self._window, 2 * self._probe.estimate_bytes)
+        target = 2 * self._probe.estimate_bytes
+        if self._smoothed is not None:
+            target = self._smoothed.step(target)
         if target - self._window < target // 5:
             return now_ns + delay_ns, []
         grown, self._window = target - self._window, target
@@ -100,6 +102,12 @@ class GrpcAccount:
         """The time between two PINGs is over."""
         asked = self._probe is not None and self._probe.due(now_ns)
         return self._write(asked) if asked else []
+
+    def _is_urgent(self, stream: _Stream) -> bool:
+        """Old releases wait until half the window is used, new ones until they want as much."""
+        if self._smoothed is not None:
+            return stream.ahead_bytes <= -self._window // 2 and self._wanted(stream) > 0
+        return self._wanted(stream) > max(self._window // 2, LEAST_HURRY_BYTES)
 
     def _wanted(self, stream: _Stream) -> int:
         return min(stream.needed_bytes, self._progress) - stream.ahead_bytes
@@ -120,6 +128,38 @@ class GrpcAccount:
             self._connection += lacking
             updates.append((0, lacking))
         return updates
+
+
+class Smoothed:
+    """The initial window behind a PID controller on its logarithm; at least 4 MiB.
+
+    Source: C-core 1.17 to 1.39, flow_control.cc and src/core/lib/transport/pid_controller.cc: gains
+    4, 8 and 0, integral within 10, control up to 25, at most 100 ms a step, which is less than what
+    is between two estimates here.
+    """
+
+    GAIN_P: Final = 4.0
+    GAIN_I: Final = 8.0
+    INTEGRAL_RANGE: Final = 10.0
+    MOST: Final = 25.0
+    STEP_S: Final = 0.1
+    LEAST_LOG: Final = 22.0
+
+    def __init__(self) -> None:
+        self._control = self.LEAST_LOG
+        self._error = 0.0
+        self._integral = 0.0
+        self._slope = 0.0
+
+    def step(self, target_bytes: int) -> int:
+        """The window after another estimate."""
+        error = max(self.LEAST_LOG, math.log2(target_bytes)) - self._control
+        self._integral += self.STEP_S * (self._error + error) / 2
+        self._integral = min(max(self._integral, -self.INTEGRAL_RANGE), self.INTEGRAL_RANGE)
+        slope = self.GAIN_P * error + self.GAIN_I * self._integral
+        self._control = min(self._control + self.STEP_S * (self._slope + slope) / 2, self.MOST)
+        self._error, self._slope = error, slope
+        return int(2**self._control)
 
 
 class Probe:
@@ -150,11 +190,11 @@ class Probe:
 
     def received(self, size_bytes: int, now_ns: float) -> bool:
         """Count bytes; whether a PING goes out because of them."""
+        asks = self._waits_for_data
+        if asks:
+            self._send(now_ns)
         self._gathered_bytes += size_bytes
-        if not self._waits_for_data:
-            return False
-        self._send(now_ns)
-        return True
+        return asks
 
     def due(self, now_ns: float) -> bool:
         """Whether a PING goes out now that its time has come."""

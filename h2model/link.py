@@ -19,7 +19,8 @@ class Frame:
     """A frame past the scheduler; the `left_bytes` of it leave evenly from `since_ns` to `end_ns`.
 
     Times are at the sender's end of the link. `start_ns` is when its first byte left; once it has
-    `begun`, a new plan does not move that.
+    `begun`, a new plan does not move that. `counted_bytes` is the length that its header tells, 0
+    for a later piece of a large frame.
     """
 
     stream: int
@@ -28,6 +29,7 @@ class Frame:
     start_ns: float = 0.0
     since_ns: float = 0.0
     end_ns: float = 0.0
+    counted_bytes: int = 0
     begun: bool = False
 
 
@@ -53,10 +55,15 @@ class Lane:
         self._past_bytes = 0.0
 
     def put(
-        self, stream: int, size_bytes: int, now: float, header_bytes: int = FRAME_HEADER_BYTES
+        self, stream: int, size_bytes: int, now: float, counted_bytes: int | None = None
     ) -> None:
-        """The scheduler lets a frame go, or the next piece of one, which has no header."""
-        frame = Frame(stream, size_bytes, size_bytes + header_bytes)
+        """The scheduler lets a frame go, or a piece of one: only the first has a header.
+
+        `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
+        """
+        counted = size_bytes if counted_bytes is None else counted_bytes
+        header_bytes = FRAME_HEADER_BYTES if counted else 0
+        frame = Frame(stream, size_bytes, size_bytes + header_bytes, counted_bytes=counted)
         self._plan(frame, now)
         self.waiting.append(frame)
         self._past_bytes += frame.left_bytes

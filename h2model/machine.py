@@ -6,6 +6,7 @@ Time is an argument; nothing here reads a clock or a socket.
 from collections.abc import Mapping
 
 from h2model.disciplines import Discipline, load, resolve_options
+from h2model.gather import EMITTED, PLANNED
 from h2model.state import (
     ARRIVALS,
     CONNECTION_CREDIT,
@@ -58,6 +59,8 @@ class Machine:
     ) -> None:
         self.name = discipline
         self._rule = self._load_rule(discipline)
+        self._gathers = bool(getattr(load(discipline), "GATHERS", False))
+        self._partial = False
         self._window = initial_window
         self._slot_of: dict[int, int] = {}
         self._stream_of = [0] * capacity
@@ -158,7 +161,18 @@ class Machine:
         if slot == NONE:
             return BLOCKED, 0
         self._decided[slot] += size
+        self._partial = size == budget_bytes
         return self._stream_of[slot], size
+
+    def decided_more(self, stream: int) -> int:
+        """Bytes of the same turn that a rule which gathers writes has decided beyond the last ones.
+
+        They belong to the same frame, as far as a frame is that large.
+        """
+        s = self.state
+        k = s.shared[EMITTED]
+        going_on = self._gathers and self._partial and k < s.shared[PLANNED]
+        return s.plan_bytes[k] if going_on and s.plan_slot[k] == self._slot_of.get(stream) else 0
 
     def sent(self, stream: int, size_bytes: int, now_ns: int) -> None:
         """The kernel took `size_bytes` that `next` had decided."""

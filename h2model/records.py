@@ -38,7 +38,8 @@ class ReceiverModel:
     With `grpc` the account is that of a gRPC library: its updates go out together, and those of
     the connection follow those of the streams. `progress_bytes` is how much of a message still to
     come it allows beyond the window; `probes` says whether it measures the bandwidth-delay product
-    with PINGs, to which the sender's answers take writes of their own.
+    with PINGs, to which the sender's answers take writes of their own. `smoothed` says that the
+    window follows that measure through a PID controller (releases up to 1.39), not at once.
     """
 
     window_bytes: int = UNLIMITED_BYTES
@@ -47,6 +48,7 @@ class ReceiverModel:
     grpc: bool = False
     progress_bytes: int = 1 << 20
     probes: bool = False
+    smoothed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

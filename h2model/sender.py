@@ -180,7 +180,7 @@ class Sender:
             if idle_to > idle_from:
                 self._record.stalls.append((idle_from, idle_to))
             self._blocked_at = -1.0
-        self.lane.put(stream, size, now, self._header_bytes(stream, size))
+        self.lane.put(stream, size, now, self._counted_bytes(stream, size))
         if len(self.lane.waiting) == 1:
             self._at(self.lane.free_ns, LEFT, 0, self._version)
             self._begins(self.lane.waiting[0])
@@ -200,19 +200,21 @@ class Sender:
 
     def _begins(self, frame: Frame) -> None:
         """A frame begins to leave."""
-        if self._account is None or not self._account.at_start:
+        if self._account is None or not self._account.at_start or not frame.counted_bytes:
             return
-        stream, size = frame.stream, frame.size_bytes
+        stream, size = frame.stream, frame.counted_bytes
         arrival = frame.start_ns + self._link.delay_ns
         self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
 
-    def _header_bytes(self, stream: int, size: int) -> int:
-        """A frame's header goes before its first piece; a piece that is not full is its last."""
+    def _counted_bytes(self, stream: int, size: int) -> int:
+        """What the header tells of a frame that begins with these bytes; 0 if they go on."""
         whose, room = self._frame_open
-        new = whose != stream or room < size
-        room = (self._frame_bytes if new else room) - size
-        self._frame_open = (stream, room) if size == self._piece_bytes else (NOBODY, 0)
-        return FRAME_HEADER_BYTES if new else 0
+        if whose == stream and room >= size:
+            self._frame_open = (stream, room - size)
+            return 0
+        whole = min(self._frame_bytes, size + self._machine.decided_more(stream))
+        self._frame_open = (stream, whole - size)
+        return whole
 
     def _tell(self, updates: Sequence[Update], now: float) -> None:
         for target, grant in updates:

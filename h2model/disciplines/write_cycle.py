@@ -22,6 +22,7 @@ connection, before each later one, and after each: they count against the target
 from h2model.gather import begin, drop, emit, put_back, ready, taken
 from h2model.state import NONE, State, push_tail
 
+GATHERS = True
 OPTIONS: dict[str, int] = {
     "target": 131072,
     "target_min": 32768,

@@ -34,7 +34,7 @@ class ReceiverRule(Record):
 
     `window` None: as the scenario configures it. `progress` is how much of a message still to come
     is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
-    measures its path with PINGs.
+    measures its path with PINGs, `smoothed` whether the window follows that measure slowly.
     """
 
     credit: Name | None = None
@@ -42,6 +42,7 @@ class ReceiverRule(Record):
     progress: SizeBytes | None = None
     frame: SizeBytes | None = None
     probes: Flag = False
+    smoothed: Flag = False
 
 
 class Parameters(Record):

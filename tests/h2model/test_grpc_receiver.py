@@ -84,7 +84,7 @@ def test_a_path_longer_than_the_window_widens_it_by_settings():
     account.frame(1, 3 * MIB, 64 * MIB, 1e6)
     again_ns, updates = account.answered(2e6)
     assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2
-    assert updates[0] == (ALL_STREAMS, 2 * 3 * MIB - MIB)
+    assert updates[0] == (ALL_STREAMS, 2 * (3 * MIB + FRAME) - MIB)
 
 
 class TestProbe:
