@@ -35,8 +35,11 @@ def candidates(burst: Burst, turns: Turns) -> list[Candidate]:
     return found
 
 
-def _two_visit(_: Burst, __: Turns) -> list[dict[str, int]]:
-    return [{"requeue_at_completion": flag} for flag in (0, 1)]
+def _two_visit(burst: Burst, _: Turns) -> list[dict[str, int]]:
+    # By decisions as single as frames, or gathered into writes as C-core did before 1.60.
+    single = [{"requeue_at_completion": flag} for flag in (0, 1)]
+    writes = [{"write": 1 << 20}, {"write": 1 << 17, "write_max": 1 << 24}]
+    return [*single, *({**each, "frame": burst.frame_bytes} for each in writes)]
 
 
 def _round_robin(burst: Burst, turns: Turns) -> list[dict[str, int]]:

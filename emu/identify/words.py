@@ -23,8 +23,10 @@ def describe(name: str, options: Mapping[str, int]) -> str:
         return f"{text} of {options['quantum']} bytes"
     if name == "processor_sharing":
         return f"{text}, {options['grain']} bytes"
-    if name == "two_visit" and options["requeue_at_completion"]:
+    if name == "two_visit" and options.get("requeue_at_completion"):
         return f"{text}; the rest waits behind streams that come during the first visit"
+    if name == "two_visit" and options.get("write"):
+        return f"{text}; gathered into writes of some {options['write']} bytes"
     return text
 
 
