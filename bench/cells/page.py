@@ -11,6 +11,7 @@ _HEADINGS = (
     "cell",
     "right",
     *(f"{level} mean / p99 / max" for level in LEVELS),
+    "warm mean / p99 / max",
     "2nd mean / max",
     "delivered mean / p95 / max",
     "order exact",
@@ -52,13 +53,14 @@ def _table(rows: Iterable[Row]) -> list[str]:
 def _line(row: Row) -> list[str]:
     if not row.scored:
         why = row.not_run or "no valid burst"
-        return [row.key, row.right or "", f"not run: {why}" if row.not_run else why] + [""] * 10
+        return [row.key, row.right or "", f"not run: {why}" if row.not_run else why] + [""] * 11
     predict = row.levels["PREDICT"]
     wrong = "-" if row.wrong_mean is None else f"{row.wrong} {percent(row.wrong_mean)}"
     return [
         row.key,
         row.right or "",
         *(_three(row.levels.get(level)) for level in LEVELS),
+        _warm(row),
         f"{percent(predict['secondary']['mean'])} / {percent(predict['secondary']['max'])}",
         _delivered(row),
         f"{predict['orders_equal']} of {predict['bursts']}",
@@ -74,6 +76,12 @@ def _three(level: dict[str, Any] | None) -> str:
     if level is None:
         return "-"
     return " / ".join(percent(level["wire"][key]) for key in ("mean", "p99", "max"))
+
+
+def _warm(row: Row) -> str:
+    if row.warm is None:
+        return "-"
+    return " / ".join(percent(row.warm[key]) for key in ("mean", "p99", "max"))
 
 
 def _delivered(row: Row) -> str:

@@ -1,15 +1,18 @@
 """What one stored cell comes to: the errors of its right model by level, and of the wrong ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from bench.cells.listing import Listed
 from bench.cells.store import Store
 from emu.again import Again, predict_again
+from emu.delivered import first_bursts
 from h2model.candidates import followed, parameter_digests
+from netcosim.compare import score
 from netcosim.results.cells import model_separations
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, Errors, ModelResult
 from netcosim.results.verdict import DISCRIMINATING
 from netcosim.trace import StreamRow
@@ -43,6 +46,13 @@ class Target:
             if bound is not None and 100 * value > bound
         ]
 
+    def held_by(self, wire: Mapping[str, float] | None) -> bool:
+        """Whether primary errors are within the bounds."""
+        if wire is None:
+            return False
+        bounds = {"mean": self.mean, "p99": self.p99, "max": self.max}
+        return all(b is None or 100 * wire[key] <= b for key, b in bounds.items())
+
 
 NATIVE: Final = Target(mean=0.5, p99=None, max=3.0)
 """For the old releases at both ends."""
@@ -62,6 +72,7 @@ class Row:
     best : the one with the smallest mean error at PREDICT
     valid_bursts, invalid_bursts, stalls, counted, ratios : as in a summary
     levels : by level the right model's errors and exact orders
+    warm : its primary errors at PREDICT without the first bursts of connections
     wrong : the nearest model whose ends differ from the right one's by 5 % or more
     wrong_mean : its mean primary error
     separation : the largest mean difference of another model's ends from the right one's
@@ -88,6 +99,7 @@ class Row:
     counted: bool = False
     ratios: dict[str, float | None] = field(default_factory=dict)
     levels: dict[str, Any] = field(default_factory=dict)
+    warm: dict[str, float] | None = None
     wrong: str | None = None
     wrong_mean: float | None = None
     separation: float = 0.0
@@ -139,6 +151,7 @@ def score_cell(cell: Listed, store: Store) -> Row:
     row.parameters = parameter_digests(cell.scenario.transport[0])
     row.seconds = sum(record.phases_s.values()) if record else None
     _levels(row, summary, cell)
+    row.warm = _warm(row.right, measured, again, record)
     _wrong(row, summary, [r for r in measured if r.valid], again)
     return row
 
@@ -162,6 +175,19 @@ def _levels(row: Row, summary: CellSummary, cell: Listed) -> None:
             row.missed = target_of(cell.family).missed(result)
             row.delivered = _known(result.delivered)
             row.delivered_secondary = _known(result.delivered_secondary)
+
+
+def _warm(
+    right: str | None, measured: Sequence[StreamRow], again: Again, record: RunRecord | None
+) -> dict[str, float] | None:
+    """Errors of the bursts whose connection had carried one before."""
+    if record is None:
+        return None
+    first = first_bursts({v.burst: v.attempt for v in record.validity})
+    later = [row for row in measured if row.valid and row.burst not in first]
+    claims = [r for r in again.predicted if r.model == right and r.level == "PREDICT"]
+    found = score(later, claims)
+    return {key: round(value, 8) for key, value in asdict(found[0].wire).items()} if found else None
 
 
 def _wrong(row: Row, summary: CellSummary, measured: list[StreamRow], again: Again) -> None:

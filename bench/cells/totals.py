@@ -47,6 +47,12 @@ def _family(family: str, rows: Sequence[Row]) -> list[Figure]:
     ]
     figures = [
         at_least(f"{family}: cells that meet all", met, "", len(scored), f"of {len(scored)}"),
+        Figure(
+            name=f"{family}: cells that meet the primary bounds without first bursts",
+            value=sum(target.held_by(row.warm) for row in scored),
+            unit="",
+            note=f"of {len(scored)}",
+        ),
     ]
     for name, kind, key, bound in bounds:
         row = max(scored, key=lambda r: float(r.levels["PREDICT"][kind][key]))
