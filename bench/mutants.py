@@ -145,7 +145,7 @@ def _frame_length(rng: Rng, messages: Messages) -> None:
 def _hpack_bomb(rng: Rng, messages: Messages) -> None:
     """One long entry in the table, and thousands of references to it."""
     entry = b"\x40\x01a\x7f\x81\x1e" + b"x" * 4000
-    block = entry + b"\xbe" * rng.choice((1000, 12_000))
+    block = entry + b"\xbe" * rng.choice((100, 1000, 12_000))
     _insert(rng, messages, _frame(1, 5, 999, block[:16_384]), up=True)
 
 
@@ -159,7 +159,7 @@ def _huge_settings(rng: Rng, messages: Messages) -> None:
     """Thousands of settings, among them windows that go up and down."""
     rows = [
         struct.pack("!HI", rng.choice((4, 4, 5, 1, rng.randrange(1 << 16))), rng.getrandbits(32))
-        for _ in range(rng.choice((10, 2730)))
+        for _ in range(rng.choice((1, 10, 10, 2730)))
     ]
     for _ in range(rng.choice((1, 1, 5, 20))):
         _insert(rng, messages, _frame(4, 0, 0, b"".join(rows)), up=_coin(rng))
@@ -168,13 +168,13 @@ def _huge_settings(rng: Rng, messages: Messages) -> None:
 def _window_overflow(rng: Rng, messages: Messages) -> None:
     """Credit beyond 2**31 - 1, over and over."""
     update = _frame(8, 0, rng.choice((0, 1, 3, 4001)), b"\x7f\xff\xff\xff")
-    _insert(rng, messages, update * rng.choice((2, 3000)), up=_coin(rng))
+    _insert(rng, messages, update * rng.choice((2, 2, 30, 3000)), up=_coin(rng))
 
 
 def _continuation_flood(rng: Rng, messages: Messages) -> None:
     """A header block in thousands of pieces, with or without an end."""
     stream = 2 * rng.randrange(40) + 1
-    pieces = _frame(9, 0, stream, rng.choice((b"", b"\x82"))) * rng.choice((10, 5000))
+    pieces = _frame(9, 0, stream, rng.choice((b"", b"\x82"))) * rng.choice((2, 10, 30, 5000))
     end = _frame(9, 4, stream) if _coin(rng) else b""
     _insert(rng, messages, _frame(1, 0, stream, b"\x82") + pieces + end, up=_coin(rng))
 
@@ -186,7 +186,7 @@ def _stream_flood(rng: Rng, messages: Messages) -> None:
     first = rng.randrange(1, 2000, 2)
     flood = b"".join(
         part[:5] + struct.pack("!I", first + 2 * n) + part[9:]
-        for n in range(rng.choice((50, 2000)))
+        for n in range(rng.choice((5, 50, 50, 2000)))
     )
     _insert(rng, messages, flood, up=_coin(rng))
 
@@ -195,7 +195,12 @@ def _small_frames(rng: Rng, messages: Messages) -> None:
     """Thousands of frames with nothing in them."""
     kind, payload = rng.choice(((0, b""), (0, b"\0"), (6, bytes(8)), (4, b""), (2, bytes(5))))
     stream = 0 if kind in (4, 6) else 1
-    _insert(rng, messages, _frame(kind, 0, stream, payload) * 4000, up=_coin(rng))
+    _insert(
+        rng,
+        messages,
+        _frame(kind, 0, stream, payload) * rng.choice((3, 30, 100, 4000)),
+        up=_coin(rng),
+    )
 
 
 def _padding(rng: Rng, messages: Messages) -> None:

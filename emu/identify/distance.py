@@ -35,15 +35,30 @@ class Distance:
         return self.misplaced + 0.02 * self.turns
 
 
+class Reference:
+    """An order of service that many others are held against."""
+
+    def __init__(self, runs: Sequence[Run], numbers: Sequence[int], upto_bytes: int) -> None:
+        """Keep the first `upto_bytes` of an order; `numbers` are all streams there can be."""
+        self._numbers = sorted(numbers)
+        self._upto = upto_bytes
+        self._grid = np.linspace(0, upto_bytes, GRID + 1)
+        self._curves = _curves(runs, self._numbers, self._grid, upto_bytes)
+        self._unfinished = unfinished(runs)
+
+    def distance(self, runs: Sequence[Run]) -> Distance:
+        """How far another order is from this one."""
+        theirs = _curves(runs, self._numbers, self._grid, self._upto)
+        misplaced = np.abs(self._curves - theirs).sum(axis=0).mean() / 2 / self._upto
+        return Distance(
+            misplaced=float(misplaced), turns=_turn_octaves(self._unfinished, unfinished(runs))
+        )
+
+
 def distance(one: Sequence[Run], other: Sequence[Run], upto_bytes: int) -> Distance:
     """Compare two orders of service over their first `upto_bytes`."""
-    grid = np.linspace(0, upto_bytes, GRID + 1)
-    numbers = sorted({stream for stream, _ in (*one, *other)})
-    ours, theirs = (_curves(runs, numbers, grid, upto_bytes) for runs in (one, other))
-    misplaced = np.abs(ours - theirs).sum(axis=0).mean() / 2 / upto_bytes
-    return Distance(
-        misplaced=float(misplaced), turns=_turn_octaves(unfinished(one), unfinished(other))
-    )
+    numbers = {stream for stream, _ in (*one, *other)}
+    return Reference(one, sorted(numbers), upto_bytes).distance(other)
 
 
 def _curves(runs: Sequence[Run], numbers: Sequence[int], grid: _Floats, upto_bytes: int) -> _Floats:

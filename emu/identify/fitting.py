@@ -9,7 +9,7 @@ import numpy as np
 from emu.capture.windows import CreditHistory
 from emu.identify.bursts import Burst, Served, merge_runs
 from emu.identify.candidates import Candidate, candidates
-from emu.identify.distance import Distance, distance
+from emu.identify.distance import Distance, Reference
 from emu.identify.replay import HandOver, Run, Setting, replay
 from emu.identify.turns import Turns, headers_tell
 
@@ -84,7 +84,11 @@ def fit_all(
     upto = int(burst.size_bytes[:frames].sum())
     search = _Search(
         evidence=evidence,
-        seen=merge_runs(burst.stream[:frames], burst.size_bytes[:frames]),
+        seen=Reference(
+            merge_runs(burst.stream[:frames], burst.size_bytes[:frames]),
+            [served.stream for served in burst.streams],
+            upto,
+        ),
         upto=upto,
         most_ahead=most_ahead,
     )
@@ -102,7 +106,7 @@ class _Search:
     """Looks for the settings of a burst that suit a candidate best."""
 
     evidence: Evidence
-    seen: Sequence[Run]
+    seen: Reference
     upto: int
     most_ahead: int
 
@@ -161,7 +165,7 @@ class _Search:
             candidate=candidate,
             setting=setting,
             runs=runs,
-            apart=distance(self.seen, runs, self.upto),
+            apart=self.seen.distance(runs),
             strain=STRAIN if setting.ahead_bytes > self.held else 0.0,
         )
 
