@@ -57,6 +57,7 @@ def receiver_model(transport: TransportSpec, window_bytes: int | None) -> Receiv
             progress_bytes=rule.progress or 0,
             probes=rule.probes,
             smoothed=rule.smoothed,
+            answer_first=rule.answer_first,
         )
     return ReceiverModel(
         window_bytes=window_bytes or H2_DEFAULT_WINDOW_BYTES,

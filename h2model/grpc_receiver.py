@@ -45,6 +45,7 @@ class GrpcAccount:
     at_start: Final = True
 
     def __init__(self, receiver: ReceiverModel) -> None:
+        self.answer_first = receiver.answer_first
         self._window = receiver.window_bytes
         self._progress = receiver.progress_bytes
         self._streams: dict[int, _Stream] = {}

@@ -16,6 +16,10 @@ class Account(Protocol):
     def at_start(self) -> bool:
         """Whether a frame counts when it begins to come; else when it has come."""
 
+    @property
+    def answer_first(self) -> bool:
+        """Whether an answer is heard before the frame that follows it is counted."""
+
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """A burst begins after a rest: what the requests for these streams bring with them."""
 
@@ -50,6 +54,7 @@ class ReceiverAccount:
     """
 
     at_start: Final = False
+    answer_first: Final = False
 
     def __init__(self, receiver: ReceiverModel) -> None:
         self._receiver = receiver

@@ -39,7 +39,8 @@ class ReceiverModel:
     the connection follow those of the streams. `progress_bytes` is how much of a message still to
     come it allows beyond the window; `probes` says whether it measures the bandwidth-delay product
     with PINGs, to which the sender's answers take writes of their own. `smoothed` says that the
-    window follows that measure through a PID controller (releases up to 1.39), not at once.
+    window follows that measure through a PID controller (releases up to 1.39), not at once;
+    `answer_first` that an answer to a PING is heard before the frame that follows it is counted.
     """
 
     window_bytes: int = UNLIMITED_BYTES
@@ -49,6 +50,7 @@ class ReceiverModel:
     progress_bytes: int = 1 << 20
     probes: bool = False
     smoothed: bool = False
+    answer_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -224,7 +224,10 @@ class Sender:
     def _answer(self, now: float) -> None:
         """The answer to a PING goes out behind what is past the scheduler."""
         self._asked = False
-        self._at(max(now, self.lane.free_ns) + self._link.delay_ns, ANSWER)
+        leaves_ns = max(now, self.lane.free_ns)
+        # The frame behind it counts when it begins to leave, and that is the same moment.
+        first = self._account is not None and self._account.answer_first
+        self._at(leaves_ns - 1 if first else leaves_ns + self._link.delay_ns, ANSWER)
 
     def _hear(self, now: float, kind: int) -> None:
         if self._account is None:

@@ -34,7 +34,8 @@ class ReceiverRule(Record):
 
     `window` None: as the scenario configures it. `progress` is how much of a message still to come
     is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
-    measures its path with PINGs, `smoothed` whether the window follows that measure slowly.
+    measures its path with PINGs, `smoothed` whether the window follows that measure slowly,
+    `answer_first` whether a PING's answer is heard before the frame behind it is counted.
     """
 
     credit: Name | None = None
@@ -43,6 +44,7 @@ class ReceiverRule(Record):
     frame: SizeBytes | None = None
     probes: Flag = False
     smoothed: Flag = False
+    answer_first: Flag = False
 
 
 class Parameters(Record):
