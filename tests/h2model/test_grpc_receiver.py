@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
-from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount, Probe
+from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount, Probe, Smoothed
 
 MIB = 1 << 20
 FRAME = 16384
@@ -105,6 +105,24 @@ class TestProbe:
         assert self.complete(probe, 200_000, 16e6 + 100, now=1e8) == 50e6
         assert self.complete(probe, 200_000, 17e6, now=2e8) == 50e6 + Probe.GROWTH_NS
         assert probe.estimate_bytes == 2 * Probe.FIRST_ESTIMATE_BYTES
+
+
+class TestSmoothed:
+    def test_the_windows_that_1_39_announced(self):
+        """Seen on the wire: 1.39.0, two messages of 4 and 1 MB between a PING and its answer."""
+        window = Smoothed()
+        steps = [window.step(2 * 5_000_010) for _ in range(4)]
+        assert steps[1] == 7_388_142
+        assert steps[2] == 10_096_474
+
+    def test_it_settles_at_its_target(self):
+        window = Smoothed()
+        last = [window.step(10_000_000) for _ in range(300)][-1]
+        assert abs(last - 10_000_000) < 1000
+
+    def test_it_never_falls_below_4_mib_at_rest(self):
+        window = Smoothed()
+        assert [window.step(1000) for _ in range(5)] == [4 << 20] * 5
 
 
 @settings(max_examples=150, deadline=None)
