@@ -10,6 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from emu.delivered import distinct_receivers, overhead_of, receiver_key
+from emu.overhead import BURSTS
 from emu.plan import Plan, make_plan
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
@@ -144,6 +146,22 @@ def test_staggered_workers_ask_one_after_the_other(finished: Finished) -> None:
         for worker, time_ns in asked.items():
             # Waits never end early; the first one's may have ended late.
             assert time_ns >= int(worker[1:]) * cell.workload.stagger / 2
+
+
+def test_delivered_ends_are_predicted_from_receivers_calibrated_before(finished: Finished) -> None:
+    record = finished.record
+    for key in distinct_receivers(finished.plan.cells):
+        # A capture that the machine cut three times in a row is told.
+        assert key in record.overheads or any(key in problem for problem in record.problems)
+    for calibration in record.overheads.values():
+        overhead_of(calibration)
+        assert {sample["burst"] for sample in calibration["samples"]} == set(range(BURSTS))
+        for sample in calibration["samples"]:
+            assert sample["delivered_ns"] >= sample["wire_end_ns"]
+    cells = {c.name for c in finished.plan.cells if receiver_key(c) in record.overheads}
+    for row in finished.predicted:
+        assert (row.delivered_ns is not None) == (row.cell in cells)
+        assert row.delivered_ns is None or row.delivered_ns >= row.wire_end_ns
 
 
 def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Finished) -> None:
