@@ -138,6 +138,8 @@ def test_nothing_of_a_push_or_pull_back_is_sent_before_it_is_ready(finished: Fin
 
 def test_staggered_workers_ask_one_after_the_other(finished: Finished) -> None:
     for cell in finished.plan.cells:
+        if cell.workload.stagger == 0:
+            continue  # a push hands over before its HEADERS are on the wire
         asked: dict[str, int] = {}
         for row in finished.measured:
             if row.cell == cell.name and row.requested_ns is not None:
