@@ -1,4 +1,4 @@
-"""The delay set can tell round trips apart: what the model expects of it, against plain reckoning."""
+"""The delay set can tell round trips apart: what the model expects, against plain reckoning."""
 
 from typing import Any
 
