@@ -46,7 +46,10 @@ def test_a_wrong_scenario(world: World, was: str, becomes: str, message: str) ->
     [
         (("--scenari", "x"), "unrecognized arguments: --scenari x (see --help)"),
         (("--scenario", "gone.toml"), "gone.toml: can't be read: No such file or directory"),
-        (("--scenario", "nobody"), '--scenario: "nobody": must be a file or one of: default, identify'),
+        (
+            ("--scenario", "nobody"),
+            '--scenario: "nobody": must be a file or one of: default, identify',
+        ),
         (("--repetitions", "0"), "command line: repetitions: 0: must be >= 1"),
     ],
 )
