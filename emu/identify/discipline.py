@@ -25,7 +25,7 @@ FITS: Final = 0.05
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
 
-MOST_FRAMES: Final = 3000
+MOST_FRAMES: Final = 2000
 MOST_BURSTS: Final = 6
 MOST_MOVES: Final = 5000
 

@@ -125,7 +125,8 @@ class _Search:
         """Try all distances with the hand-over that was best."""
         steps = (*AHEAD_BYTES, self.held)
         settings = self._settings((fit.setting.hand_over,), steps)
-        return _best((fit, *(self._fit(fit.candidate, setting) for setting in settings))) or fit
+        new = (setting for setting in settings if setting != fit.setting)
+        return _best((fit, *(self._fit(fit.candidate, setting) for setting in new))) or fit
 
     def _marks(self) -> tuple[HandOver, ...]:
         burst = self.evidence.burst
