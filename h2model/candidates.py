@@ -29,7 +29,10 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
     frame = largest_frame_bytes(transport)
     return {
         name: SenderModel(
-            discipline=name, options=_options(name, transport, frame), frame_bytes=frame
+            discipline=name,
+            options=_options(name, transport, frame),
+            frame_bytes=frame,
+            polled=transport.sender != "h2",
         )
         for name in names()
         if name != "priority" or transport.discipline == "priority"

@@ -31,6 +31,7 @@ class CompiledDiscipline:
     enqueued, credited, cancelled : rule(state, slot, now_ns)
     select : select(state, budget_bytes, now_ns) -> (slot, bytes); slot NONE when blocked
     sent : sent(state, slot, size_bytes, now_ns)
+    prepare : prepare(state, now_ns), of rules that gather writes
     """
 
     start: Callable[[State], None]
@@ -39,6 +40,7 @@ class CompiledDiscipline:
     select: Callable[[State, int, int], tuple[int, int]]
     sent: Callable[[State, int, int, int], None]
     cancelled: Callable[[State, int, int], None]
+    prepare: Callable[[State, int], None] | None
 
 
 @functools.cache
@@ -51,6 +53,7 @@ def compile_discipline(name: str) -> CompiledDiscipline:
         There is no such discipline.
     """
     rule = load(name)
+    prepare = getattr(rule, "prepare", None)
     return CompiledDiscipline(
         start=_compiled(rule.start),
         enqueued=_compiled(rule.enqueued),
@@ -58,6 +61,7 @@ def compile_discipline(name: str) -> CompiledDiscipline:
         select=_compiled(rule.select),
         sent=_compiled(rule.sent),
         cancelled=_compiled(rule.cancelled),
+        prepare=None if prepare is None else _compiled(prepare),
     )
 
 

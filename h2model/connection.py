@@ -51,7 +51,7 @@ class Connection:
 
     def __init__(self, sender: SenderModel, receiver: ReceiverModel, link: LinkModel) -> None:
         self.link = link
-        self._frame = sender.frame_bytes
+        self._sender = sender
         self._machine = Machine(
             sender.discipline,
             options=sender.options,
@@ -104,7 +104,8 @@ class Connection:
             self._account,
             self.link,
             rate_bps=self.link.rate_bps if rate_bps is None else rate_bps,
-            frame_bytes=self._frame,
+            frame_bytes=self._sender.frame_bytes,
+            polled=self._sender.polled,
             plans=plans,
             grants=grants,
         )

@@ -72,6 +72,16 @@ class Lane:
         """The first waiting frame, whose last byte has left."""
         return self.waiting.popleft()
 
+    def free_bytes(self, now: float) -> float:
+        """How much room there is now for what is past the scheduler."""
+        past = self._past_bytes
+        for first, last, size in self._unacked:
+            if now >= last:
+                past -= size
+            elif now > first:
+                past -= size * (now - first) / (last - first)
+        return self._link.past_bytes - past
+
     def room_at(self, size_bytes: int, now: float) -> float:
         """When what is past the scheduler leaves room for so much more, as planned now."""
         unacked = self._unacked

@@ -59,7 +59,8 @@ class Machine:
     ) -> None:
         self.name = discipline
         self._rule = self._load_rule(discipline)
-        self._gathers = bool(getattr(load(discipline), "GATHERS", False))
+        self._prepare = getattr(self._rule, "prepare", None)
+        self._gathers = self._prepare is not None
         self._partial = False
         self._window = initial_window
         self._slot_of: dict[int, int] = {}
@@ -146,6 +147,11 @@ class Machine:
     def control(self) -> int:
         """Control frames that the discipline has not yet written."""
         return self.state.shared[CONTROL]
+
+    def prepare(self, now_ns: int) -> None:
+        """Let a rule that gathers writes gather the next one if the kernel has the last."""
+        if self._prepare is not None:
+            self._prepare(self.state, now_ns)
 
     def next(self, budget_bytes: int, now_ns: int) -> tuple[int, int]:
         """Decide what to send: (stream, bytes), at most `budget_bytes`; (BLOCKED, 0) if none may.

@@ -24,11 +24,16 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderModel:
-    """The discipline with its parameters, and the largest frame it writes."""
+    """The discipline with its parameters, and the largest frame it writes.
+
+    `polled` tells of a sender that hands the kernel all that is decided, and waits to be told that
+    there is room again: Linux tells when a third is free. Others fill it up frame by frame.
+    """
 
     discipline: str
     options: Mapping[str, int | bool | str] = field(default_factory=dict)
     frame_bytes: int = 16384
+    polled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,12 @@ PIECE_BYTES: Final = 16384
 """A kernel takes a large frame in pieces."""
 
 
+WRITE_CALL_NS: Final = 100_000
+"""What a call that hands the kernel a write takes at least: room that comes meanwhile is used."""
+
+LEAST_BYTES: Final = 1448
+"""A kernel is full that has no room for a segment."""
+
 NOBODY: Final = -1
 
 
@@ -46,8 +52,8 @@ class Sender:
         State of the connection; they outlive the burst.
     link, rate_bps
         The path, and its rate until `share` says otherwise.
-    frame_bytes
-        The largest frame.
+    frame_bytes, polled
+        The largest frame; how the kernel is filled, see `SenderModel`.
     plans
         The burst's messages.
     grants
@@ -62,6 +68,7 @@ class Sender:
         *,
         rate_bps: float,
         frame_bytes: int,
+        polled: bool,
         plans: Sequence[StreamPlan],
         grants: Sequence[Grant] | None,
     ) -> None:
@@ -70,6 +77,8 @@ class Sender:
         self._account = account if grants is None else None
         self._link = link
         self._frame_bytes = frame_bytes
+        self._polled = polled
+        self._full = False
         self._piece_bytes = min(frame_bytes, PIECE_BYTES)
         self._frame_open = (NOBODY, 0)
         self._asked = False
@@ -132,11 +141,15 @@ class Sender:
     def pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
         while not self._machine.idle:
-            room_at = self.lane.room_at(self._piece_bytes + FRAME_HEADER_BYTES, now)
+            if self._polled:
+                self._machine.prepare(round(now))
+                if self._asked and not self._machine.control:
+                    self._answer(now)
+            room_at = self._room_at(now)
             if room_at > now:
                 self._wake(room_at)
                 return
-            stream, size = self._machine.next(self._piece_bytes, round(now))
+            stream, size = self._machine.next(self._budget_bytes(now), round(now))
             if self._asked and not self._machine.control:
                 self._answer(now)
             if stream == BLOCKED:
@@ -146,6 +159,28 @@ class Sender:
             self._machine.sent(stream, size, round(now))
             self._let_go(stream, size, now)
 
+    def _budget_bytes(self, now: float) -> int:
+        """How much the next piece may have: a frame is not crossed, nor what the kernel takes."""
+        if not self._polled:
+            return self._piece_bytes
+        room = int(self.lane.free_bytes(now)) - FRAME_HEADER_BYTES
+        rest = self._frame_open[1] or self._piece_bytes
+        return max(1, min(self._piece_bytes, rest, room))
+
+    def _room_at(self, now: float) -> float:
+        """When the kernel takes more."""
+        piece = (LEAST_BYTES if self._polled else self._piece_bytes) + FRAME_HEADER_BYTES
+        if self._full:
+            third = max(piece, self._link.past_bytes // 3)
+            room_at = self.lane.room_at(third, now)
+            self._full = room_at > now
+            return room_at
+        room_at = self.lane.room_at(piece, now)
+        if self._polled and room_at > now + WRITE_CALL_NS:
+            self._full = True
+            return self._room_at(now)
+        return room_at
+
     def share(self, rate_bps: float, now: float, keep: float) -> None:
         """The connection's share of its path changed; it keeps that part of what its bucket has."""
         self.lane.replan(rate_bps, now, keep)
@@ -153,7 +188,7 @@ class Sender:
         if self.lane.waiting:
             self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
         if self._wake_at >= 0:
-            self._wake(self.lane.room_at(self._piece_bytes + FRAME_HEADER_BYTES, now))
+            self._wake(self._room_at(now))
 
     def finish(self) -> Schedule:
         """What became of the burst.

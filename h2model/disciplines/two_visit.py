@@ -37,7 +37,6 @@ from h2model.state import (
     unlink,
 )
 
-GATHERS = True
 OPTIONS: dict[str, int] = {
     "requeue_at_completion": 0,
     "write": 0,
@@ -100,6 +99,12 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
         s.shared[CURRENT] = NONE
         if s.place[i] != READY:
             s.place[i] = STALLED
+
+
+def prepare(s: State, now: int) -> None:
+    """Gather the next write as soon as the kernel has the last one, whether it has room or not."""
+    if s.option[WRITE] > 0:
+        ready(s, now, s.option[FRAME], 0, 0, (0, 0, 0))
 
 
 def _begin(s: State, i: int) -> None:

@@ -22,7 +22,6 @@ connection, before each later one, and after each: they count against the target
 from h2model.gather import begin, drop, emit, put_back, ready, taken
 from h2model.state import NONE, State, push_tail
 
-GATHERS = True
 OPTIONS: dict[str, int] = {
     "target": 131072,
     "target_min": 32768,
@@ -68,6 +67,12 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
     if ready(s, now, s.option[FRAME], 1, s.option[FINISH_FIRST], heads):
         return emit(s, budget)
     return NONE, 0
+
+
+def prepare(s: State, now: int) -> None:
+    """Gather the next cycle as soon as the kernel has the last one, whether it has room or not."""
+    heads = (s.option[HEAD_FIRST], s.option[HEAD_LATER], s.option[TAIL_BYTES])
+    ready(s, now, s.option[FRAME], 1, s.option[FINISH_FIRST], heads)
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
