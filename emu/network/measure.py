@@ -155,9 +155,9 @@ def _measure_path(
     seconds = _duration_s(path, count)
     with asking(live, server, worker) as ask:
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
-        down, (down_bps,) = _steady(ask, "down", seconds)
-        _, (up_bps,) = _steady(ask, "up", seconds)
-        _, (both_down_bps, both_up_bps) = _steady(ask, "both", seconds)
+        down, (down_bps,) = _steady(ask, "down", seconds, rate)
+        _, (up_bps,) = _steady(ask, "up", seconds, rate)
+        _, (both_down_bps, both_up_bps) = _steady(ask, "both", seconds, rate)
     queued = down["sender"]["queued_bytes"] or [0]
     return PathMeasured(
         server=server,
@@ -179,13 +179,17 @@ def _measure_path(
     )
 
 
-def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json, tuple[int, ...]]:
+def _steady(
+    ask: Callable[[Json], Json], way: str, seconds: float, rate_bps: int
+) -> tuple[Json, tuple[int, ...]]:
     """Read a way's goodput until the two highest readings agree; the higher, and its answer.
 
     Both ways at once are one reading of two numbers, and the higher is that with the higher sum. A
-    processor taken away for a moment lowers a reading and never raises it, so where no two agree
+    processor taken away for a moment lowers a reading; only the bucket that fills meanwhile can
+    raise one, beyond what the rate carries, and such a reading does not count. Where no two agree
     the highest stands.
     """
+    most = expected_goodput_bps(rate_bps) * (1 + _AGREEMENT)
     allowed = _AGREEMENT_BOTH if way == "both" else _AGREEMENT
     readings: list[tuple[tuple[int, ...], Json]] = []
     while len(readings) < _MOST_READINGS:
@@ -193,7 +197,7 @@ def _steady(ask: Callable[[Json], Json], way: str, seconds: float) -> tuple[Json
         halves = [answer["down"], answer["up"]] if way == "both" else [answer]
         found = tuple(steady_goodput_bps(half["samples"]) for half in halves)
         readings.append((found, answer))
-        readings.sort(key=lambda reading: -sum(reading[0]))
+        readings.sort(key=lambda reading: (max(reading[0]) > most, -sum(reading[0])))
         if len(readings) >= _LEAST_READINGS:
             pairs = zip(readings[0][0], readings[1][0], strict=True)
             if all(abs(a - b) <= allowed * a for a, b in pairs):
