@@ -18,8 +18,10 @@ from h2model.state import (
     STALLED,
     State,
     allowed,
+    append,
     push_head,
     push_tail,
+    remove,
     take,
     unlink,
 )
@@ -145,7 +147,7 @@ def gather(
             room -= head_bytes(s, i, heads)
         if s.shared[CONNECTION_CREDIT] <= 0:
             unlink(s, i, PARKED)
-            park(s, i)
+            append(s, i, PARKED_HEAD, PARKED_TAIL)
             continue
         if s.credit[i] <= 0:
             unlink(s, i, STALLED)
@@ -173,7 +175,8 @@ def gather(
 def drop(s: State, i: int) -> None:
     """Forget what was gathered of slot `i` and not emitted."""
     if s.place[i] == PARKED:
-        unpark(s, i)
+        remove(s, i, PARKED_HEAD, PARKED_TAIL)
+        s.place[i] = OUT
     kept = s.shared[EMITTED]
     for k in range(s.shared[EMITTED], s.shared[PLANNED]):
         if s.plan_slot[k] == i:
@@ -207,38 +210,9 @@ def head_bytes(s: State, i: int, heads: tuple[int, int, int]) -> int:
     return heads[0] if s.shared[HEADED] == 1 else heads[1]
 
 
-def park(s: State, i: int) -> None:
-    """Have slot `i` wait for the connection's credit, behind those that wait already."""
-    last = s.shared[PARKED_TAIL]
-    s.before[i] = last
-    s.after[i] = NONE
-    if last == NONE:
-        s.shared[PARKED_HEAD] = i
-    else:
-        s.after[last] = i
-    s.shared[PARKED_TAIL] = i
-
-
-def unpark(s: State, i: int) -> None:
-    """Take slot `i` out of those that wait for the connection's credit."""
-    before = s.before[i]
-    after = s.after[i]
-    if before == NONE:
-        s.shared[PARKED_HEAD] = after
-    else:
-        s.after[before] = after
-    if after == NONE:
-        s.shared[PARKED_TAIL] = before
-    else:
-        s.before[after] = before
-    s.before[i] = NONE
-    s.after[i] = NONE
-    s.place[i] = OUT
-
-
 def unpark_all(s: State, first: int) -> None:
     """Those that waited for the connection's credit return, the first one first."""
     while s.shared[PARKED_HEAD] != NONE:
         i = s.shared[PARKED_HEAD]
-        unpark(s, i)
+        remove(s, i, PARKED_HEAD, PARKED_TAIL)
         put_back(s, i, first)

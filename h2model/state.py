@@ -86,16 +86,37 @@ def empty_state(capacity: int, options: Ints) -> State:
     )
 
 
-def push_tail(s: State, i: int) -> None:
-    """Put slot `i` at the tail of the ready list."""
-    last = s.shared[TAIL]
+def append(s: State, i: int, head: int, tail: int) -> None:
+    """Put slot `i`, which is in no list, at the end of the list with these ends."""
+    last = s.shared[tail]
     s.before[i] = last
     s.after[i] = NONE
     if last == NONE:
-        s.shared[HEAD] = i
+        s.shared[head] = i
     else:
         s.after[last] = i
-    s.shared[TAIL] = i
+    s.shared[tail] = i
+
+
+def remove(s: State, i: int, head: int, tail: int) -> None:
+    """Take slot `i` out of the list with these ends."""
+    first = s.before[i]
+    last = s.after[i]
+    if first == NONE:
+        s.shared[head] = last
+    else:
+        s.after[first] = last
+    if last == NONE:
+        s.shared[tail] = first
+    else:
+        s.before[last] = first
+    s.before[i] = NONE
+    s.after[i] = NONE
+
+
+def push_tail(s: State, i: int) -> None:
+    """Put slot `i` at the tail of the ready list."""
+    append(s, i, HEAD, TAIL)
     s.place[i] = READY
 
 
@@ -148,18 +169,7 @@ def push_by_tag(s: State, i: int) -> None:
 
 def unlink(s: State, i: int, place: int) -> None:
     """Take slot `i` out of the ready list and note its new place."""
-    first = s.before[i]
-    last = s.after[i]
-    if first == NONE:
-        s.shared[HEAD] = last
-    else:
-        s.after[first] = last
-    if last == NONE:
-        s.shared[TAIL] = first
-    else:
-        s.before[last] = first
-    s.before[i] = NONE
-    s.after[i] = NONE
+    remove(s, i, HEAD, TAIL)
     s.place[i] = place
 
 
