@@ -43,8 +43,9 @@ class ReceiverModel:
     With `grpc` the account is that of a gRPC library: its updates go out together, and those of
     the connection follow those of the streams. `progress_bytes` is how much of a message still to
     come it allows beyond the window; `probes` says whether it measures the bandwidth-delay product
-    with PINGs, to which the sender's answers take writes of their own. `smoothed` says that the
-    window follows that measure through a PID controller (releases up to 1.39), not at once;
+    with PINGs, to which the sender's answers take writes of their own. `smoothed` is the way of
+    releases up to 1.39: the window follows that measure through a PID controller, not at once, and
+    an update is urgent when half the window is used, not when as much is wanted;
     `answer_first` that an answer to a PING is heard before the frame that follows it is counted.
     """
 

@@ -26,7 +26,6 @@ LOOK: Final = 6
 PIECE_BYTES: Final = 16384
 """A kernel takes a large frame in pieces."""
 
-
 WRITE_CALL_NS: Final = 100_000
 """What a call that hands the kernel a write takes at least: room that comes meanwhile is used."""
 
@@ -143,15 +142,13 @@ class Sender:
         while not self._machine.idle:
             if self._polled:
                 self._machine.prepare(round(now))
-                if self._asked and not self._machine.control:
-                    self._answer(now)
+                self._answer_if_written(now)
             room_at = self._room_at(now)
             if room_at > now:
                 self._wake(room_at)
                 return
             stream, size = self._machine.next(self._budget_bytes(now), round(now))
-            if self._asked and not self._machine.control:
-                self._answer(now)
+            self._answer_if_written(now)
             if stream == BLOCKED:
                 if self._blocked_at < 0:
                     self._blocked_at = now
@@ -255,6 +252,11 @@ class Sender:
         for target, grant in updates:
             kind = PING if target == PING_TARGET else CREDIT
             self._at(now + self._link.credit_latency_ns, kind, target, grant)
+
+    def _answer_if_written(self, now: float) -> None:
+        """A rule that gathers writes says when it has put the answer into one."""
+        if self._asked and not self._machine.control:
+            self._answer(now)
 
     def _answer(self, now: float) -> None:
         """The answer to a PING goes out behind what is past the scheduler."""
