@@ -1,6 +1,7 @@
 """Runs of the cells that have no observation yet, group by group."""
 
 import itertools
+import os
 import shutil
 import subprocess
 import sys
@@ -75,9 +76,9 @@ def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
                 "-m",
                 "emu.run",
                 "--scenario",
-                str(path),
+                os.path.relpath(path, ROOT),  # it goes into what is committed
                 "--out",
-                str(out),
+                os.path.relpath(out, ROOT),
             ],
             cwd=ROOT,
             check=False,
