@@ -35,7 +35,7 @@ class ReceiverRule(Record):
     `window` None: as the scenario configures it. `progress` is how much of a message still to come
     is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
     measures its path with PINGs, `smoothed` whether it has the old account, whose window follows
-    that slowly, `answer_first` whether a PING's answer is heard before the frame behind it is counted.
+    that slowly, `answer_first` whether a PING's answer is heard before the frame behind it counts.
     """
 
     credit: Name | None = None
