@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from emu.calibration import shared_links
-from emu.delivered import first_bursts, overhead_of, receiver_key, with_delivered
+from emu.claims import all_claims
+from emu.delivered import overhead_of, receiver_key
 from emu.facts import cell_facts, link_key
-from emu.known import known_cell
+from emu.known import KnownCell, known_cell
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
-from emu.predictions import predict_cell
 from emu.trust import reasons_against
 from h2model.connection import LinkModel
 from h2model.overhead import Overhead
@@ -21,8 +21,9 @@ from netcosim.errors import StorageError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
 from netcosim.results.folder import RUN, ResultsFolder
+from netcosim.results.grants import GrantRow
 from netcosim.results.run_record import RunRecord, Validity
-from netcosim.results.summary import CellSummary, Summary
+from netcosim.results.summary import Summary
 from netcosim.trace import StreamRow
 
 
@@ -45,36 +46,24 @@ def predict_again(folder: ResultsFolder) -> Again:
     record = read_record(folder)
     plan = make_plan(folder.read_scenario())
     judged = _judged(plan, record)
-    measured_paths = _measured_paths(record)
-    predicted: list[StreamRow] = []
-    cells: list[CellSummary] = []
     trace, grants = folder.read_trace(), folder.read_grants()
-    for cell, validity in judged:
-        measured = [row for row in trace if row.cell == cell.name]
-        given = [row for row in grants if row.cell == cell.name]
-        overhead = _overhead(record, receiver_key(cell))
-        known = known_cell(
-            plan,
-            cell,
-            dict(_links(plan, cell, record)),
-            {v.burst: v.attempt for v in validity},
-            shares=shared_links(measured_paths, plan.connections(cell), plan.net),
-            measured=measured,
-            grants=given,
-            overhead=overhead,
+    measured = {cell.name: [row for row in trace if row.cell == cell.name] for cell, _ in judged}
+    given = {cell.name: [row for row in grants if row.cell == cell.name] for cell, _ in judged}
+    known = [
+        _known(plan, record, cell, validity, measured[cell.name], given[cell.name])
+        for cell, validity in judged
+    ]
+    claims = list(all_claims(known))
+    cells = [
+        summarise_cell(
+            cell_facts(cell, record.models, validity, given[cell.name]), measured[cell.name], mine
         )
-        claims = with_delivered(
-            predict_cell(known),
-            overhead,
-            first_bursts({v.burst: v.attempt for v in validity}),
-        )
-        predicted += claims
-        facts = cell_facts(cell, record.models, validity, given)
-        cells.append(summarise_cell(facts, measured, claims))
+        for (cell, validity), mine in zip(judged, claims, strict=True)
+    ]
     before = folder.read_summary()
     reasons = _reasons(plan, judged) if before is None else before.reasons
     return Again(
-        predicted=tuple(predicted),
+        predicted=tuple(row for mine in claims for row in mine),
         summary=Summary(
             scenario=plan.scenario.name,
             world="emu",
@@ -100,6 +89,26 @@ def read_record(folder: ResultsFolder) -> RunRecord:
     if record is None:
         raise StorageError(f"{folder.path}: has no {RUN}: the run did not come that far")
     return record
+
+
+def _known(
+    plan: Plan,
+    record: RunRecord,
+    cell: Cell,
+    validity: Sequence[Validity],
+    measured: Sequence[StreamRow],
+    given: Sequence[GrantRow],
+) -> KnownCell:
+    return known_cell(
+        plan,
+        cell,
+        dict(_links(plan, cell, record)),
+        {v.burst: v.attempt for v in validity},
+        shares=shared_links(_measured_paths(record), plan.connections(cell), plan.net),
+        measured=measured,
+        grants=given,
+        overhead=_overhead(record, receiver_key(cell)),
+    )
 
 
 def _judged(plan: Plan, record: RunRecord) -> list[tuple[Cell, list[Validity]]]:

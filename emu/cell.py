@@ -1,4 +1,4 @@
-"""One cell: rounds of bursts until enough are valid, then rows and predictions."""
+"""One cell: rounds of bursts until enough are valid, their rows, and what models may know."""
 
 import itertools
 import math
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from emu.capture import analyse_capture
-from emu.delivered import first_bursts, receiver_key, with_delivered
+from emu.delivered import receiver_key
 from emu.grants import grant_rows
-from emu.known import known_cell
+from emu.known import KnownCell, known_cell
 from emu.live_round import Round, port_of, run_round
 from emu.measured import (
     BurstSeen,
@@ -24,7 +24,6 @@ from emu.measured import (
 from emu.network.live import LiveNetwork
 from emu.peers import peers
 from emu.plan import Plan, PlannedConnection
-from emu.predictions import predict_cell
 from emu.validity import BOUNDS, Facts, judge
 from h2model.connection import LinkModel
 from h2model.overhead import Overhead
@@ -46,10 +45,11 @@ _FRAME_BITS = 1514 * 8
 
 @dataclass(slots=True, kw_only=True)
 class CellOutcome:
-    """Everything a cell left so far."""
+    """Everything a cell left so far; `known` is what models may know of it."""
 
     cell: Cell
     measured: list[StreamRow] = field(default_factory=list)
+    known: KnownCell | None = None
     predicted: list[StreamRow] = field(default_factory=list)
     windows: list[WindowRow] = field(default_factory=list)
     grants: list[GrantRow] = field(default_factory=list)
@@ -97,25 +97,21 @@ class CellRunner:
             self._round(outcome, attempt, range(first, first + missing))
             if outcome.failure is not None:
                 break
-        _guarded(outcome, lambda: self._predict(outcome))
+        _guarded(outcome, lambda: self._know(outcome))
         return outcome
 
-    def _predict(self, outcome: CellOutcome) -> None:
+    def _know(self, outcome: CellOutcome) -> None:
         cell = outcome.cell
-        links = {c.index: self.links(cell, c) for c in self.plan.connections(cell)}
-        attempts = {v.burst: v.attempt for v in outcome.validity}
-        overhead = self.overheads.get(receiver_key(cell))
-        known = known_cell(
+        outcome.known = known_cell(
             self.plan,
             cell,
-            links,
-            attempts,
+            {c.index: self.links(cell, c) for c in self.plan.connections(cell)},
+            {v.burst: v.attempt for v in outcome.validity},
             shares=self.shares(cell),
             measured=outcome.measured,
             grants=outcome.grants,
-            overhead=overhead,
+            overhead=self.overheads.get(receiver_key(cell)),
         )
-        outcome.predicted = with_delivered(predict_cell(known), overhead, first_bursts(attempts))
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
         cell = outcome.cell

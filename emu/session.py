@@ -10,6 +10,7 @@ from typing import Any
 
 from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
+from emu.claims import all_claims
 from emu.delivered import distinct_receivers, overhead_of
 from emu.facts import cell_facts, link_key, parameters_used
 from emu.host import describe_host, versions
@@ -62,6 +63,11 @@ class Session:
             self._measure_all()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
             self.failure = failure
+        try:
+            with self._phase("predictions"):
+                self._predict()
+        except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
+            self.failure = self.failure or failure
         with self._phase("results"):
             return self._write()
 
@@ -132,6 +138,12 @@ class Session:
                 self.outcomes.append(outcome)
                 if outcome.failure is not None:
                     raise outcome.failure
+
+    def _predict(self) -> None:
+        known = {i: o.known for i, o in enumerate(self.outcomes) if o.known is not None}
+        self.progress.say(f"predicting {len(known)} cells")
+        for i, claims in zip(known, all_claims(list(known.values())), strict=True):
+            self.outcomes[i].predicted = claims
 
     def _write(self) -> Summary:
         folder = self.folder

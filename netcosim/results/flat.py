@@ -51,11 +51,12 @@ class FlatTable(Generic[Row]):
         metadata = table.schema.metadata or {}
         if (metadata.get(b"format"), metadata.get(b"version")) != (self.name.encode(), b"1"):
             raise ValueError(f"is not a {self.name} table of version 1")
-        for name in self.schema.names:
+        names = self.schema.names
+        for name in names:
             if name not in table.schema.names:
                 raise ValueError(f'lacks the column "{name}"')
-        columns = [table[name].to_pylist() for name in self.schema.names]
+        columns = [table[name].to_pylist() for name in names]
         return tuple(
-            self.row(**dict(zip(self.schema.names, values, strict=True)))
+            self.row(**dict(zip(names, values, strict=True)))
             for values in zip(*columns, strict=True)
         )
