@@ -69,7 +69,8 @@ class _Question:
     def receiver(self) -> ReceiverModel:
         if self.level == "ORACLE":
             return _AS_GIVEN
-        return receiver_model(self.cell.transport, self.cell.window_bytes)
+        listens = self.cell.workload.direction == "push"
+        return receiver_model(self.cell.transport, self.cell.window_bytes, listens=listens)
 
     @property
     def prefix_bytes(self) -> int:

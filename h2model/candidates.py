@@ -45,8 +45,13 @@ def followed(transport: TransportSpec) -> str | None:
     return transport.discipline if rule is None else rule.discipline
 
 
-def receiver_model(transport: TransportSpec, window_bytes: int | None) -> ReceiverModel:
-    """The receiver's windows and credit rule, from its configuration alone."""
+def receiver_model(
+    transport: TransportSpec, window_bytes: int | None, *, listens: bool = False
+) -> ReceiverModel:
+    """The receiver's windows and credit rule, from its configuration alone.
+
+    `listens` is set if messages are pushed to it.
+    """
     if not transport.flow_control:
         return ReceiverModel()
     rule = receiver_rule(transport)
@@ -59,6 +64,8 @@ def receiver_model(transport: TransportSpec, window_bytes: int | None) -> Receiv
             grpc=True,
             progress_bytes=rule.progress or 0,
             probes=rule.probes,
+            probes_wait=rule.probes_wait,
+            listens=listens,
             smoothed=rule.smoothed,
             answer_first=rule.answer_first,
         )

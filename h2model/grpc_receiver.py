@@ -50,7 +50,8 @@ class GrpcAccount:
         self._progress = receiver.progress_bytes
         self._streams: dict[int, _Stream] = {}
         self._connection = receiver.window_bytes
-        self._probe = Probe() if receiver.probes else None
+        self._listens = receiver.listens
+        self._probe = _probe_of(receiver)
         self._smoothed = Smoothed() if receiver.smoothed else None
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
@@ -82,6 +83,8 @@ class GrpcAccount:
         each.ahead_bytes -= size
         urgent = self._is_urgent(each) or self._connection <= self._target() // 2
         updates = self._write(asked) if asked or urgent else []
+        if updates and self._probe is not None and self._probe.carried(now_ns):
+            updates.insert(0, (PING, 0))
         if each.received_bytes >= message:
             del self._streams[stream]
         return updates
@@ -102,6 +105,11 @@ class GrpcAccount:
     def look_again(self, now_ns: float) -> list[Update]:
         """The time between two PINGs is over."""
         asked = self._probe is not None and self._probe.due(now_ns)
+        return self._write(asked) if asked else []
+
+    def replied(self, now_ns: float) -> list[Update]:
+        """The reply to a whole message may carry a PING that waits for a write."""
+        asked = self._listens and self._probe is not None and self._probe.carried(now_ns)
         return self._write(asked) if asked else []
 
     def _is_urgent(self, stream: _Stream) -> bool:
@@ -224,7 +232,60 @@ class Probe:
         self._gathered_bytes = 0
         return self._delay_ns
 
+    def carried(self, now_ns: float) -> bool:
+        """Whether a PING goes out with what is written now."""
+        return False
+
     def _send(self, now_ns: float) -> None:
         self._waits_for_data = False
         self._gathered_bytes = 0
         self._sent_ns = now_ns
+
+
+class WaitingProbe(Probe):
+    """As releases before 1.18 have it: a PING that is due goes out with the next write.
+
+    Its clock goes on between bursts, and the first PING is one of the connection's first frames.
+    """
+
+    REST_NS: Final = 110_000_000
+    """What is between two bursts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last_ns = 0.0
+        self.complete(0.0)
+
+    def rest(self) -> None:
+        """The burst's clock begins anew."""
+        self._due_ns -= self._last_ns + self.REST_NS
+        self._last_ns = 0.0
+
+    def received(self, size_bytes: int, now_ns: float) -> bool:
+        """Count bytes; no PING goes out because of them."""
+        self._gathered_bytes += size_bytes
+        self._last_ns = now_ns
+        return False
+
+    def due(self, now_ns: float) -> bool:
+        """Being due does not send it."""
+        return False
+
+    def carried(self, now_ns: float) -> bool:
+        """Whether the PING is due and not on its way."""
+        if self._sent_ns is not None or now_ns < self._due_ns:
+            return False
+        self._send(now_ns)
+        return True
+
+    def complete(self, now_ns: float) -> float:
+        """The answer is here: when the next PING is due."""
+        delay_ns = super().complete(now_ns)
+        self._due_ns = now_ns + delay_ns
+        return delay_ns
+
+
+def _probe_of(receiver: ReceiverModel) -> Probe | None:
+    if not receiver.probes:
+        return None
+    return WaitingProbe() if receiver.probes_wait else Probe()

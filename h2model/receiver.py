@@ -32,6 +32,9 @@ class Account(Protocol):
     def look_again(self, now_ns: float) -> list[Update]:
         """The time between two PINGs is over."""
 
+    def replied(self, now_ns: float) -> list[Update]:
+        """It has a whole message and writes, if it listens, a reply: what else is written now."""
+
 
 def account_of(receiver: ReceiverModel) -> Account:
     """The account that a receiver keeps.
@@ -75,6 +78,10 @@ class ReceiverAccount:
 
     def look_again(self, now_ns: float) -> list[Update]:
         """It never asks."""
+        return []
+
+    def replied(self, now_ns: float) -> list[Update]:
+        """Its replies carry nothing else."""
         return []
 
     def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:

@@ -43,7 +43,9 @@ class ReceiverModel:
     With `grpc` the account is that of a gRPC library: its updates go out together, and those of
     the connection follow those of the streams. `progress_bytes` is how much of a message still to
     come it allows beyond the window; `probes` says whether it measures the bandwidth-delay product
-    with PINGs, to which the sender's answers take writes of their own. `smoothed` is the way of
+    with PINGs, to which the sender's answers take writes of their own, and `probes_wait` whether a
+    PING that is due waits until something else is written: an update, or, where it `listens` for
+    pushed messages, the reply to one. `smoothed` is the way of
     releases up to 1.39: the window follows that measure through a PID controller, not at once, and
     an update is urgent when half the window is used, not when as much is wanted;
     `answer_first` that an answer to a PING is heard before the frame that follows it is counted.
@@ -55,6 +57,8 @@ class ReceiverModel:
     grpc: bool = False
     progress_bytes: int = 1 << 20
     probes: bool = False
+    probes_wait: bool = False
+    listens: bool = False
     smoothed: bool = False
     answer_first: bool = False
 

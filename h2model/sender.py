@@ -22,6 +22,8 @@ ANSWER: Final = 5
 """The sender's answer is at the receiver."""
 LOOK: Final = 6
 """The receiver may ask again."""
+REPLY: Final = 7
+"""The receiver has a whole message."""
 
 PIECE_BYTES: Final = 16384
 """A kernel takes a large frame in pieces."""
@@ -115,7 +117,7 @@ class Sender:
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; whether a decision may follow from it."""
-        if kind in (ANSWER, LOOK):
+        if kind in (ANSWER, LOOK, REPLY):
             self._hear(now, kind)
             return False
         if kind == LEFT:
@@ -224,6 +226,7 @@ class Sender:
         self._record.served(stream, frame.start_ns + self._link.delay_ns, arrival, size)
         if self._unsent[stream] == 0:
             self._record.ends[stream] = round(arrival)
+            self._at(arrival + self._link.credit_latency_ns, REPLY)
         if self._account is not None and not self._account.at_start:
             self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
         if self.lane.waiting:
@@ -271,6 +274,9 @@ class Sender:
             return
         if kind == LOOK:
             self._tell(self._account.look_again(now), now)
+            return
+        if kind == REPLY:
+            self._tell(self._account.replied(now), now)
             return
         look_ns, updates = self._account.answered(now)
         self._tell(updates, now)

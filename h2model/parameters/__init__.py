@@ -34,7 +34,8 @@ class ReceiverRule(Record):
 
     `window` None: as the scenario configures it. `progress` is how much of a message still to come
     is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
-    measures its path with PINGs, `smoothed` whether it has the old account, whose window follows
+    measures its path with PINGs, `probes_wait` whether a PING that is due waits for the next write,
+    `smoothed` whether it has the old account, whose window follows
     that slowly, `answer_first` whether a PING's answer is heard before the frame behind it counts.
     """
 
@@ -43,6 +44,7 @@ class ReceiverRule(Record):
     progress: SizeBytes | None = None
     frame: SizeBytes | None = None
     probes: Flag = False
+    probes_wait: Flag = False
     smoothed: Flag = False
     answer_first: Flag = False
 

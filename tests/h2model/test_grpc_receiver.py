@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
-from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount, Probe, Smoothed
+from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount, Probe, Smoothed, WaitingProbe
 
 MIB = 1 << 20
 FRAME = 16384
@@ -85,6 +85,25 @@ def test_a_path_longer_than_the_window_widens_it_by_settings():
     again_ns, updates = account.answered(2e6)
     assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2
     assert updates[0] == (ALL_STREAMS, 2 * (3 * MIB + FRAME) - MIB)
+
+
+def test_a_ping_that_waits_goes_out_with_what_is_written_next():
+    message = 300 * FRAME
+    waits = GrpcAccount(receiver(window=4 * MIB, probes=True, probes_wait=True, listens=True))
+    waits.begin([1])
+    quiet = [waits.frame(1, FRAME, message, n * 1e6) for n in range(5)]
+    assert quiet == [[]] * 5, "nothing is written, so no PING either"
+    assert waits.replied(6e6)[0] == (PING, 0), "and all the credit that it would give"
+    assert waits.replied(7e6) == [], "one is on its way"
+    waits.answered(8e6)
+    assert waits.replied(9e6) == [], "the next is not due"
+    assert waits.replied(8e6 + 100e6 + WaitingProbe.GROWTH_NS) == [(PING, 0)]
+
+
+def test_only_a_receiver_of_pushes_replies():
+    asks = GrpcAccount(receiver(window=4 * MIB, probes=True, probes_wait=True))
+    asks.begin([1])
+    assert asks.replied(6e6) == []
 
 
 class TestProbe:

@@ -9,9 +9,16 @@ MORE_THAN_SMALL = 500_000
 
 
 def processes(run: Run, word: str) -> list[int]:
-    """Members with this word in their command line, but for those that carry the run."""
+    """Members with this word in their command line that are in their host already.
+
+    Those that carry the run have it, too, and so has whoever is about to enter a host.
+    """
     found = run.members().items()
-    return sorted(pid for pid, line in found if word in line and "emu.run" not in line)
+    return sorted(
+        pid
+        for pid, line in found
+        if word in line and "emu.run" not in line and "mnexec" not in line
+    )
 
 
 def wait_for_large_burst(run: Run) -> list[int]:
