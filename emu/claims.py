@@ -3,17 +3,13 @@
 It is done when nothing is measured any more: a processor that predicts is missing to a burst.
 """
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import Final
 
 from emu.delivered import with_delivered
 from emu.known import KnownCell
 from emu.predictions import predict_cell
+from netcosim.processes import side_by_side
 from netcosim.trace import StreamRow
 
 _WORTH_BYTES: Final = 100_000_000
@@ -28,30 +24,9 @@ def claims_of(known: KnownCell) -> list[StreamRow]:
 
 def all_claims(cells: Sequence[KnownCell]) -> Iterator[list[StreamRow]]:
     """Yield the claims of each cell, in their order; the same whoever computes them."""
-    processes = min(os.cpu_count() or 1, len(cells))
-    if processes < 2 or _sent_bytes(cells) < _WORTH_BYTES:
-        yield from map(claims_of, cells)
-        return
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _leave_ctrl_c)
-    try:
-        asked = [pool.submit(claims_of, known) for known in cells]
-        for each, known in zip(asked, cells, strict=True):
-            yield _answer(each, known)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _answer(asked: Future[list[StreamRow]], known: KnownCell) -> list[StreamRow]:
-    """The answer of a process; own work where somebody killed it."""
-    try:
-        return asked.result()
-    except BrokenProcessPool:
-        return claims_of(known)
-
-
-def _leave_ctrl_c() -> None:
-    """It is for the process that asks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if _sent_bytes(cells) < _WORTH_BYTES:
+        return map(claims_of, cells)
+    return side_by_side(claims_of, cells)
 
 
 def _sent_bytes(cells: Iterable[KnownCell]) -> int:
