@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
 from h2model.disciplines import load, names
+from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.parameters import ReceiverRule, SenderRule, parameters
 from netcosim.scenario import TransportSpec
 
@@ -46,11 +47,17 @@ def followed(transport: TransportSpec) -> str | None:
 
 
 def receiver_model(
-    transport: TransportSpec, window_bytes: int | None, *, listens: bool = False
+    transport: TransportSpec,
+    window_bytes: int | None,
+    *,
+    listens: bool = False,
+    acceptance: Acceptance = AT_ONCE,
+    overhead: Overhead | None = None,
 ) -> ReceiverModel:
     """The receiver's windows and credit rule, from its configuration alone.
 
-    `listens` is set if messages are pushed to it.
+    `listens` is set if messages are pushed to it. How long it leaves them unread and what reading
+    takes was measured before, if it was.
     """
     if not transport.flow_control:
         return ReceiverModel()
@@ -66,6 +73,9 @@ def receiver_model(
             probes=rule.probes,
             probes_wait=rule.probes_wait,
             listens=listens,
+            one_reader=rule.one_reader,
+            acceptance=acceptance,
+            overhead=overhead,
             smoothed=rule.smoothed,
             answer_first=rule.answer_first,
         )
@@ -97,6 +107,21 @@ def receiver_rule(transport: TransportSpec) -> ReceiverRule | None:
     if transport.receiver != "grpc":
         return None
     return parameters("grpc", transport.receiver_release).receives(_setting(transport))
+
+
+def accepts_late(transport: TransportSpec) -> bool:
+    """Whether credit for pushed messages hangs on when the receiver's application reads them.
+
+    Older releases begin with a window that outlasts that.
+    """
+    rule = receiver_rule(transport)
+    return rule is not None and rule.credit == "grpc_progress"
+
+
+def reads_in_turn(transport: TransportSpec) -> bool:
+    """Whether the receiver reads pushed calls one after the other, in the order of their coming."""
+    rule = receiver_rule(transport)
+    return rule is not None and rule.one_reader
 
 
 def parameter_digests(transport: TransportSpec) -> dict[str, str]:

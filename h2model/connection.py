@@ -6,6 +6,7 @@ over, as they do on a real one. Several connections at once: `h2model.network`.
 
 from collections.abc import Sequence
 
+from h2model.calls import Reader
 from h2model.link import LINE_BPS
 from h2model.machine import Machine
 from h2model.receiver import account_of
@@ -63,6 +64,7 @@ class Connection:
             ),
         )
         self._account = account_of(receiver)
+        self._reader = Reader(receiver) if receiver.grpc and receiver.listens else None
 
     def burst(
         self,
@@ -108,4 +110,5 @@ class Connection:
             polled=self._sender.polled,
             plans=plans,
             grants=grants,
+            reader=self._reader,
         )

@@ -29,11 +29,30 @@ Update = tuple[int, int]
 
 @dataclass(slots=True)
 class _Stream:
-    """`ahead_bytes` is the credit given beyond the initial window less the bytes received."""
+    """`ahead_bytes` is the credit given beyond the initial window less the bytes received.
+
+    Its last frame has `frame_bytes` and comes evenly in `lasts_ns`. The message's length is 0 as
+    long as nothing came. What the message needs counts once somebody reads it.
+    """
 
     ahead_bytes: int = MESSAGE_HEADER_BYTES
-    needed_bytes: int = MESSAGE_HEADER_BYTES
+    message_bytes: int = 0
     received_bytes: int = 0
+    frame_bytes: int = 0
+    since_ns: float = 0.0
+    lasts_ns: float = 0.0
+    is_read: bool = True
+
+    def needed_bytes(self, now_ns: float) -> int:
+        """What the reader, who knows all that was parsed, still waits for."""
+        if not self.message_bytes:
+            return MESSAGE_HEADER_BYTES
+        missing = 0
+        if now_ns < self.since_ns + self.lasts_ns:
+            missing = round(self.frame_bytes * (1 - (now_ns - self.since_ns) / self.lasts_ns))
+        elif now_ns <= self.since_ns:
+            missing = self.frame_bytes
+        return self.message_bytes - max(self.received_bytes - missing, MESSAGE_HEADER_BYTES)
 
 
 class GrpcAccount:
@@ -57,17 +76,30 @@ class GrpcAccount:
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """A burst begins after a rest: what the connection lacks, and what each request brings.
 
-        What a stream gets by its request the connection gets, too.
+        What a stream gets by its request the connection gets, too. A pushed call brings nothing.
         """
         if self._probe is not None:
             self._probe.rest()
-        self._streams = {stream: _Stream() for stream in streams}
         lacking = max(0, self._window - self._connection)
+        if self._listens:
+            self._streams = {stream: _Stream(ahead_bytes=0, is_read=False) for stream in streams}
+            self._connection += lacking
+            return [(0, lacking)]
+        self._streams = {stream: _Stream() for stream in streams}
         self._connection += lacking + MESSAGE_HEADER_BYTES * len(streams)
         return [(0, lacking), *((stream, MESSAGE_HEADER_BYTES) for stream in streams)]
 
-    def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
+    def frame(
+        self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
+    ) -> list[Update]:
         """Account for DATA of a stream whose message has so many bytes.
+
+        Parameters
+        ----------
+        stream, size, message
+            The frame's stream and bytes; the message's.
+        now_ns, lasts_ns
+            When its header is here, and how long until its last byte is.
 
         Returns
         -------
@@ -77,17 +109,22 @@ class GrpcAccount:
         self._connection -= size
         asked = self._probe is not None and self._probe.received(size, now_ns)
         each = self._streams.setdefault(stream, _Stream())
-        # The reader knows of what was parsed before this frame, and of the message's header.
-        each.needed_bytes = message - max(each.received_bytes, MESSAGE_HEADER_BYTES)
+        each.message_bytes = message
+        each.frame_bytes, each.since_ns, each.lasts_ns = size, now_ns, lasts_ns
         each.received_bytes += size
         each.ahead_bytes -= size
-        urgent = self._is_urgent(each) or self._connection <= self._target() // 2
-        updates = self._write(asked) if asked or urgent else []
-        if updates and self._probe is not None and self._probe.carried(now_ns):
-            updates.insert(0, (PING, 0))
+        updates = self._write_if_due(each, now_ns, asked=asked)
         if each.received_bytes >= message:
             del self._streams[stream]
         return updates
+
+    def accepted(self, stream: int, now_ns: float) -> list[Update]:
+        """The application reads a pushed call from now on, if there is anything still to come."""
+        each = self._streams.get(stream)
+        if each is None:
+            return []
+        each.is_read = True
+        return self._write_if_due(each, now_ns, asked=False)
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """The PING's answer has come: when to look again, and what is written now."""
@@ -100,40 +137,55 @@ class GrpcAccount:
         if target - self._window < target // 5:
             return now_ns + delay_ns, []
         grown, self._window = target - self._window, target
-        return now_ns + delay_ns, [(ALL_STREAMS, grown), *self._write(asked=False)]
+        return now_ns + delay_ns, [(ALL_STREAMS, grown), *self._write(now_ns, asked=False)]
 
     def look_again(self, now_ns: float) -> list[Update]:
         """The time between two PINGs is over."""
         asked = self._probe is not None and self._probe.due(now_ns)
-        return self._write(asked) if asked else []
+        return self._write(now_ns, asked=True) if asked else []
 
     def replied(self, now_ns: float) -> list[Update]:
-        """The reply to a whole message may carry a PING that waits for a write."""
-        asked = self._listens and self._probe is not None and self._probe.carried(now_ns)
-        return self._write(asked) if asked else []
+        """The reply to a whole message is a write: all that waits for one goes with it."""
+        if not self._listens:
+            return []
+        asked = self._probe is not None and self._probe.carried(now_ns)
+        return self._write(now_ns, asked=asked, anyway=True)
 
-    def _is_urgent(self, stream: _Stream) -> bool:
+    def _write_if_due(self, stream: _Stream, now_ns: float, *, asked: bool) -> list[Update]:
+        """What is written after something happened to a stream, if anything is."""
+        urgent = self._is_urgent(stream, now_ns) or self._connection <= self._target() // 2
+        updates = self._write(now_ns, asked=asked) if asked or urgent else []
+        if updates and self._probe is not None and self._probe.carried(now_ns):
+            updates.insert(0, (PING, 0))
+        return updates
+
+    def _is_urgent(self, stream: _Stream, now_ns: float) -> bool:
         """Old releases wait until half the window is used, new ones until they want as much."""
         if self._smoothed is not None:
-            return stream.ahead_bytes <= -self._window // 2 and self._wanted(stream) > 0
-        return self._wanted(stream) > max(self._window // 2, LEAST_HURRY_BYTES)
+            return stream.ahead_bytes <= -self._window // 2 and self._wanted(stream, now_ns) > 0
+        return self._wanted(stream, now_ns) > max(self._window // 2, LEAST_HURRY_BYTES)
 
-    def _wanted(self, stream: _Stream) -> int:
-        return min(stream.needed_bytes, self._progress) - stream.ahead_bytes
+    def _wanted(self, stream: _Stream, now_ns: float) -> int:
+        if not stream.is_read:
+            return 0
+        return min(stream.needed_bytes(now_ns), self._progress) - stream.ahead_bytes
 
     def _target(self) -> int:
         return self._window + sum(max(0, s.ahead_bytes) for s in self._streams.values())
 
-    def _write(self, asked: bool) -> list[Update]:
-        """All that is wanted goes out together once something must."""
+    def _write(self, now_ns: float, *, asked: bool, anyway: bool = False) -> list[Update]:
+        """All that is wanted goes out together once something must.
+
+        What the connection lacks goes with it, and with what is written `anyway`.
+        """
         updates: list[Update] = [(PING, 0)] if asked else []
         for number, each in self._streams.items():
-            wanted = self._wanted(each)
+            wanted = self._wanted(each, now_ns)
             if wanted > 0:
                 each.ahead_bytes += wanted
                 updates.append((number, wanted))
         lacking = self._target() - self._connection
-        if lacking > 0 and (updates or 2 * self._connection <= self._target()):
+        if lacking > 0 and (updates or anyway or 2 * self._connection <= self._target()):
             self._connection += lacking
             updates.append((0, lacking))
         return updates

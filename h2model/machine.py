@@ -6,7 +6,7 @@ Time is an argument; nothing here reads a clock or a socket.
 from collections.abc import Mapping
 
 from h2model.disciplines import Discipline, load, resolve_options
-from h2model.gather import EMITTED, PLANNED
+from h2model.gather import EMITTED, HEADED, PLANNED
 from h2model.state import (
     ARRIVALS,
     CONNECTION_CREDIT,
@@ -61,6 +61,7 @@ class Machine:
         self._rule = self._load_rule(discipline)
         self._prepare = getattr(self._rule, "prepare", None)
         self._gathers = self._prepare is not None
+        self._headed = 0
         self._partial = False
         self._window = initial_window
         self._slot_of: dict[int, int] = {}
@@ -179,6 +180,28 @@ class Machine:
         k = s.shared[EMITTED]
         going_on = self._gathers and self._partial and k < s.shared[PLANNED]
         return s.plan_bytes[k] if going_on and s.plan_slot[k] == self._slot_of.get(stream) else 0
+
+    @property
+    def emitting(self) -> bool:
+        """Whether a write was gathered of which the kernel has not all."""
+        return self._gathers and self.state.shared[EMITTED] < self.state.shared[PLANNED]
+
+    def headed(self) -> list[int]:
+        """Of a rule that gathers writes, the unfinished streams whose HEADERS were in one.
+
+        In the order of hand-over; none where no new ones came since this was asked last.
+        """
+        s = self.state
+        if not self._gathers or s.shared[HEADED] == self._headed:
+            return []
+        self._headed = s.shared[HEADED]
+        return [stream for stream, slot in self._slot_of.items() if s.visits[slot] > 0]
+
+    def planned(self, stream: int) -> bool:
+        """Whether the last gathered write has DATA of the stream that is still to be emitted."""
+        s = self.state
+        slots = s.plan_slot[s.shared[EMITTED] : s.shared[PLANNED]]
+        return self._slot_of.get(stream) in slots
 
     def sent(self, stream: int, size_bytes: int, now_ns: int) -> None:
         """The kernel took `size_bytes` that `next` had decided."""

@@ -33,9 +33,9 @@ class Linear:
     alpha_ns_per_byte: float
     beta_ns: float
 
-    def ns(self, size_bytes: int) -> int:
-        """What a message of so many bytes costs."""
-        return round(self.alpha_ns_per_byte * size_bytes + self.beta_ns)
+    def ns(self, size_bytes: int, stretch: float = 1.0) -> int:
+        """What a message of so many bytes costs, all of it so many times as long."""
+        return round(stretch * (self.alpha_ns_per_byte * size_bytes + self.beta_ns))
 
 
 NOTHING: Final = Linear(alpha_ns_per_byte=0.0, beta_ns=0.0)
@@ -59,6 +59,20 @@ class Overhead:
     stretch: float = 1.0
     handover_first: Linear = NOTHING
     handover_later: Linear = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """How long a server leaves a pushed call unread, from its HEADERS, as measured beforehand.
+
+    The first call of a burst finds it asleep, later ones do not.
+    """
+
+    first_ns: int = 0
+    later_ns: int = 0
+
+
+AT_ONCE: Final = Acceptance()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +106,27 @@ def delivered_ends_ns(
     free = 0.0
     ends = [0] * len(arrivals)
     for i in sorted(range(len(arrivals)), key=lambda i: arrivals[i].wire_end_ns):
-        arrival = arrivals[i]
-        begin = max(free, float(arrival.wire_end_ns))
-        free = _worked_off(begin, linear.alpha_ns_per_byte * arrival.size_bytes, wire, stretch)
-        ends[i] = round(_worked_off(free, linear.beta_ns, wire, stretch))
+        begin = max(free, float(arrivals[i].wire_end_ns))
+        free, end = _parsed(begin, arrivals[i], wire, linear, stretch)
+        ends[i] = round(end)
+    return ends
+
+
+def in_turn_ends_ns(
+    arrivals: Sequence[Arrival], busy: Sequence[Span], linear: Linear, stretch: float = 1.0
+) -> list[int]:
+    """When each message is in an application that has one thread to read with.
+
+    It reads the calls in the order in which they came, which is the one given: a message is not
+    looked at before the one before it is delivered, however long it has been there. Parameters
+    and result are otherwise those of `delivered_ends_ns`.
+    """
+    wire = _union(busy)
+    free = 0.0
+    ends = []
+    for arrival in arrivals:
+        _, free = _parsed(max(free, float(arrival.wire_end_ns)), arrival, wire, linear, stretch)
+        ends.append(round(free))
     return ends
 
 
@@ -168,6 +199,15 @@ def fit_stretch(
     misfits = [misfit(stretch) for stretch in STRETCHES]
     enough = min(misfits) * (1 + _NEAR)
     return next(s for s, left in zip(STRETCHES, misfits, strict=True) if left <= enough)
+
+
+def _parsed(
+    begin: float, arrival: Arrival, wire: Sequence[Span], linear: Linear, stretch: float
+) -> tuple[float, float]:
+    """When the parser is free again, and when the message is in the application."""
+    work_ns = linear.alpha_ns_per_byte * arrival.size_bytes
+    free = _worked_off(begin, work_ns, wire, stretch)
+    return free, _worked_off(free, linear.beta_ns, wire, stretch)
 
 
 def _worked_off(begin: float, work_ns: float, wire: Sequence[Span], stretch: float) -> float:

@@ -23,14 +23,22 @@ class Account(Protocol):
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """A burst begins after a rest: what the requests for these streams bring with them."""
 
-    def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
-        """Account for DATA of a stream whose message has so many bytes; what is written now."""
+    def frame(
+        self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
+    ) -> list[Update]:
+        """Account for DATA of a stream whose message has so many bytes; what is written now.
+
+        A frame that counts when it begins to come is whole after `lasts_ns`.
+        """
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """A PING's answer has come: when to look again, and what is written now."""
 
     def look_again(self, now_ns: float) -> list[Update]:
         """The time between two PINGs is over."""
+
+    def accepted(self, stream: int, now_ns: float) -> list[Update]:
+        """The application begins to read a pushed call; what is written now."""
 
     def replied(self, now_ns: float) -> list[Update]:
         """It has a whole message and writes, if it listens, a reply: what else is written now."""
@@ -80,11 +88,17 @@ class ReceiverAccount:
         """It never asks."""
         return []
 
+    def accepted(self, stream: int, now_ns: float) -> list[Update]:
+        """Its credit does not depend on who reads."""
+        return []
+
     def replied(self, now_ns: float) -> list[Update]:
         """Its replies carry nothing else."""
         return []
 
-    def frame(self, stream: int, size: int, message: int, now_ns: float) -> list[Update]:
+    def frame(
+        self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
+    ) -> list[Update]:
         """Account for a frame; return the WINDOW_UPDATEs."""
         updates = []
         window = self._receiver.connection_window_bytes

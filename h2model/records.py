@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from h2model.overhead import AT_ONCE, Acceptance, Overhead
+
 FRAME_HEADER_BYTES = 9
 UNLIMITED_BYTES = 2**31 - 1
 """A window of this size, the largest there is, stands for one that never binds."""
@@ -45,7 +47,10 @@ class ReceiverModel:
     come it allows beyond the window; `probes` says whether it measures the bandwidth-delay product
     with PINGs, to which the sender's answers take writes of their own, and `probes_wait` whether a
     PING that is due waits until something else is written: an update, or, where it `listens` for
-    pushed messages, the reply to one. `smoothed` is the way of
+    pushed messages, the reply to one. There a stream gets nothing beyond its initial window before
+    its application has accepted the call, which is `acceptance` after it came; with `one_reader` it
+    takes the calls in turn. `overhead` is what reading a message takes, if it is known.
+    `smoothed` is the way of
     releases up to 1.39: the window follows that measure through a PID controller, not at once, and
     an update is urgent when half the window is used, not when as much is wanted;
     `answer_first` that an answer to a PING is heard before the frame that follows it is counted.
@@ -59,6 +64,9 @@ class ReceiverModel:
     probes: bool = False
     probes_wait: bool = False
     listens: bool = False
+    one_reader: bool = False
+    acceptance: Acceptance = AT_ONCE
+    overhead: Overhead | None = None
     smoothed: bool = False
     answer_first: bool = False
 

@@ -1,29 +1,29 @@
 """One connection within a burst: its scheduler, its frames past it, its receiver."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
+from h2model.calls import Calls, Reader
+from h2model.events import (
+    ACCEPT,
+    ANSWER,
+    CALL,
+    CREDIT,
+    ENQUEUE,
+    LEFT,
+    LOOK,
+    PING,
+    READ,
+    WAKE,
+    WHOLE,
+    At,
+)
 from h2model.grpc_receiver import ALL_STREAMS, Update
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, Lane
 from h2model.machine import BLOCKED, Machine
 from h2model.receiver import Account
 from h2model.records import FRAME_HEADER_BYTES, Grant, Interval, LinkModel, Schedule, StreamPlan
-
-# Kinds of events.
-ENQUEUE: Final = 0
-CREDIT: Final = 1
-WAKE: Final = 2
-LEFT: Final = 3
-"""The last byte of the first waiting frame has left; void if the lane was planned anew."""
-PING: Final = 4
-"""The receiver's PING is at the sender."""
-ANSWER: Final = 5
-"""The sender's answer is at the receiver."""
-LOOK: Final = 6
-"""The receiver may ask again."""
-REPLY: Final = 7
-"""The receiver has a whole message."""
 
 PIECE_BYTES: Final = 16384
 """A kernel takes a large frame in pieces."""
@@ -37,20 +37,13 @@ LEAST_BYTES: Final = 1448
 NOBODY: Final = -1
 
 
-class At(Protocol):
-    """Notes an event of one connection for later."""
-
-    def __call__(self, time_ns: float, kind: int, stream: int = 0, value: int = 0) -> None:
-        """Note it."""
-
-
 class Sender:
     """Driven by the event loop: events come to `apply`, decisions fall in `pump`.
 
     Parameters
     ----------
-    machine, account
-        State of the connection; they outlive the burst.
+    machine, account, reader
+        State of the connection; they outlive the burst. Only pushed calls have a reader.
     link, rate_bps
         The path, and its rate until `share` says otherwise.
     frame_bytes, polled
@@ -72,10 +65,13 @@ class Sender:
         polled: bool,
         plans: Sequence[StreamPlan],
         grants: Sequence[Grant] | None,
+        reader: Reader | None = None,
     ) -> None:
         self.lane = Lane(link, rate_bps)
         self._machine = machine
         self._account = account if grants is None else None
+        self._reader = reader if grants is None else None
+        self._calls: Calls | None = None
         self._link = link
         self._frame_bytes = frame_bytes
         self._polled = polled
@@ -97,6 +93,7 @@ class Sender:
         self._at = at
         if self._account is not None:
             self._open(self._account)
+            self._calls = self._calls_to(self._account, at)
         for plan in self._plans:
             at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
         # What turning bytes into credit takes is spent half at either end.
@@ -115,10 +112,27 @@ class Sender:
                 self._at(asked[stream], CREDIT, stream, size_bytes)
                 self._at(asked[stream], CREDIT, 0, size_bytes)
 
+    def _calls_to(self, account: Account, at: At) -> Calls | None:
+        if self._reader is None:
+            return None
+        return Calls(
+            account,
+            self._reader,
+            at=at,
+            tell=self._tell,
+            messages=self._messages,
+            least_ns=self._link.credit_latency_ns,
+            busy=lambda: bool(self.lane.waiting),
+        )
+
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; whether a decision may follow from it."""
-        if kind in (ANSWER, LOOK, REPLY):
+        if kind in (ANSWER, LOOK):
             self._hear(now, kind)
+            return False
+        if kind in (CALL, ACCEPT, WHOLE, READ):
+            if self._calls is not None:
+                self._calls.apply(now, kind, stream)
             return False
         if kind == LEFT:
             if value == self._version:
@@ -143,8 +157,10 @@ class Sender:
         """Decide as long as the kernel has room; else wake up when it will have."""
         while not self._machine.idle:
             if self._polled:
+                self._written()
                 self._machine.prepare(round(now))
                 self._answer_if_written(now)
+                self._gathered(now)
             room_at = self._room_at(now)
             if room_at > now:
                 self._wake(room_at)
@@ -157,6 +173,17 @@ class Sender:
                 return
             self._machine.sent(stream, size, round(now))
             self._let_go(stream, size, now)
+
+    def _written(self) -> None:
+        if self._calls is not None and not self._machine.emitting:
+            self._calls.written(self.lane.free_ns + self._link.delay_ns)
+
+    def _gathered(self, now: float) -> None:
+        if self._calls is None:
+            return
+        self._calls.gathered(self._machine)
+        if not self._machine.emitting:
+            self._calls.written(max(now, self.lane.free_ns) + self._link.delay_ns)
 
     def _budget_bytes(self, now: float) -> int:
         """How much the next piece may have: a frame is not crossed, nor what the kernel takes."""
@@ -226,7 +253,8 @@ class Sender:
         self._record.served(stream, frame.start_ns + self._link.delay_ns, arrival, size)
         if self._unsent[stream] == 0:
             self._record.ends[stream] = round(arrival)
-            self._at(arrival + self._link.credit_latency_ns, REPLY)
+            if self._calls is not None:
+                self._at(arrival, WHOLE, stream)
         if self._account is not None and not self._account.at_start:
             self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
         if self.lane.waiting:
@@ -235,11 +263,15 @@ class Sender:
 
     def _begins(self, frame: Frame) -> None:
         """A frame begins to leave."""
+        if self._calls is not None:
+            self._calls.arrives(frame.stream, frame.start_ns + self._link.delay_ns)
         if self._account is None or not self._account.at_start or not frame.counted_bytes:
             return
         stream, size = frame.stream, frame.counted_bytes
         arrival = frame.start_ns + self._link.delay_ns
-        self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
+        lasts_ns = (frame.end_ns - frame.start_ns) * size / frame.size_bytes
+        message = self._messages[stream]
+        self._tell(self._account.frame(stream, size, message, arrival, lasts_ns), arrival)
 
     def _counted_bytes(self, stream: int, size: int) -> int:
         """What the header tells of a frame that begins with these bytes; 0 if they go on."""
@@ -274,9 +306,6 @@ class Sender:
             return
         if kind == LOOK:
             self._tell(self._account.look_again(now), now)
-            return
-        if kind == REPLY:
-            self._tell(self._account.replied(now), now)
             return
         look_ns, updates = self._account.answered(now)
         self._tell(updates, now)

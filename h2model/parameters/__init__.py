@@ -36,7 +36,8 @@ class ReceiverRule(Record):
     is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
     measures its path with PINGs, `probes_wait` whether a PING that is due waits for the next write,
     `smoothed` whether it has the old account, whose window follows
-    that slowly, `answer_first` whether a PING's answer is heard before the frame behind it counts.
+    that slowly, `answer_first` whether a PING's answer is heard before the frame behind it counts,
+    `one_reader` whether our server, which has no asyncio there, reads pushed calls in turn.
     """
 
     credit: Name | None = None
@@ -47,6 +48,7 @@ class ReceiverRule(Record):
     probes_wait: Flag = False
     smoothed: Flag = False
     answer_first: Flag = False
+    one_reader: Flag = False
 
 
 class Parameters(Record):

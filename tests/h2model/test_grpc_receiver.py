@@ -106,6 +106,51 @@ def test_only_a_receiver_of_pushes_replies():
     assert asks.replied(6e6) == []
 
 
+def pushed_to(window=MIB, **more):
+    return GrpcAccount(receiver(window=window, listens=True, **more))
+
+
+def test_a_pushed_call_brings_no_credit_and_gets_none_before_it_is_accepted():
+    account = pushed_to()
+    assert account.begin([1]) == [(0, 0)]
+    assert account.frame(1, FRAME, 8 * MIB, 0.0) == []
+    # All that came, and the progress beyond; the connection lacks both.
+    assert account.accepted(1, 1.0) == [(1, MIB + FRAME), (0, MIB + FRAME)]
+
+
+def test_an_accepted_call_asks_for_a_header_that_waits_for_another_write():
+    account = pushed_to()
+    account.begin([1, 3])
+    assert account.accepted(3, 0.0) == []
+    account.frame(1, FRAME, 8 * MIB, 0.0)
+    updates = dict(account.accepted(1, 1.0))
+    assert updates == {1: MIB + FRAME, 3: PREFIX, 0: MIB + FRAME + PREFIX}
+
+
+def test_the_reader_knows_of_what_came_of_the_frame_under_way():
+    account = pushed_to()
+    account.begin([1])
+    message = 600_000 + PREFIX
+    account.frame(1, FRAME, message, now_ns=0.0, lasts_ns=1000.0)
+    assert dict(account.accepted(1, 250.0))[1] == message - FRAME // 4 + FRAME
+
+
+def test_a_message_that_is_there_when_it_is_accepted_needs_nothing():
+    account = pushed_to()
+    account.begin([1])
+    account.frame(1, FRAME, FRAME, 0.0)
+    assert account.accepted(1, 1.0) == []
+
+
+def test_a_reply_fills_the_connections_window_and_carries_what_waits():
+    account = pushed_to()
+    account.begin([1, 3])
+    account.frame(1, FRAME, FRAME, 0.0)
+    account.accepted(3, 1.0)
+    assert account.replied(2.0) == [(3, PREFIX), (0, FRAME + PREFIX)]
+    assert account.replied(3.0) == []
+
+
 class TestProbe:
     def complete(self, probe, size, took_ns, now=0.0):
         probe.received(1, now)

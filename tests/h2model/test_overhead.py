@@ -15,6 +15,7 @@ from h2model.overhead import (
     delivered_ends_ns,
     fit_linear,
     fit_stretch,
+    in_turn_ends_ns,
     with_transport_ns,
 )
 
@@ -81,6 +82,22 @@ def test_beta_delays_a_message_and_not_the_one_behind_it():
     linear = Linear(alpha_ns_per_byte=1.0, beta_ns=50.0)
     together = [Arrival(wire_end_ns=0, size_bytes=10), Arrival(wire_end_ns=0, size_bytes=10)]
     assert delivered_ends_ns(together, [], linear) == [60, 70]
+
+
+def test_one_reader_keeps_the_order_of_the_calls():
+    linear = Linear(alpha_ns_per_byte=1.0, beta_ns=5.0)
+    first, second = Arrival(wire_end_ns=100, size_bytes=10), Arrival(wire_end_ns=50, size_bytes=10)
+    assert in_turn_ends_ns([first, second], [], linear) == [115, 130]
+    assert delivered_ends_ns([first, second], [], linear) == [115, 65]
+
+
+@given(arrivals_drawn, spans_drawn, lines_drawn, st.integers(1, 4))
+def test_one_reader_is_never_the_faster_one(arrivals, busy, linear, stretch):
+    in_turn = in_turn_ends_ns(arrivals, busy, linear, float(stretch))
+    assert in_turn == sorted(in_turn)
+    alone = [delivered_ends_ns([a], busy, linear, float(stretch))[0] for a in arrivals]
+    assert all(ours >= least for ours, least in zip(in_turn, alone, strict=True))
+    assert in_turn[0] == alone[0]
 
 
 @given(arrivals_drawn, spans_drawn, lines_drawn, st.randoms(use_true_random=False))

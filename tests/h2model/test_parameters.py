@@ -6,7 +6,14 @@ from importlib import resources
 import pytest
 
 from h2model import parameters as package
-from h2model.candidates import candidate_senders, followed, parameter_digests, receiver_model
+from h2model.candidates import (
+    accepts_late,
+    candidate_senders,
+    followed,
+    parameter_digests,
+    reads_in_turn,
+    receiver_model,
+)
 from h2model.parameters import order_of, parameters, parse, releases
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
@@ -96,6 +103,25 @@ def test_the_receivers_release_decides_windows_and_frames():
     assert (fixed.window_bytes, fixed.connection_window_bytes) == (1 << 19, 1 << 19)
     assert candidate_senders(grpc())["fifo"].frame_bytes == 4 << 20
     assert candidate_senders(grpc(window="1MiB"))["fifo"].frame_bytes == 16384
+
+
+def test_only_releases_without_asyncio_read_pushed_calls_in_turn():
+    old = {"sender_release": "1.17.0", "receiver_release": "1.17.0"}
+    assert reads_in_turn(grpc(**old))
+    assert reads_in_turn(grpc(**old, flow_control=False))
+    assert receiver_model(grpc(**old), None, listens=True).one_reader
+    assert not reads_in_turn(grpc(receiver_release="1.39.0"))
+    assert not reads_in_turn(grpc())
+
+
+def test_receivers_that_limit_their_progress_give_credit_when_a_call_is_read():
+    assert accepts_late(grpc())
+    assert accepts_late(grpc(receiver_release="1.59.5"))
+    assert not accepts_late(grpc(receiver_release="1.39.0"))
+    assert not accepts_late(grpc(flow_control=False))
+    assert not accepts_late(
+        TransportSpec(name="t", sender="h2", receiver="h2", discipline="fifo", flow_control=False)
+    )
 
 
 def test_the_digests_of_both_ends_files():

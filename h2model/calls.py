@@ -1,0 +1,164 @@
+"""Pushed calls at their receiver: they arrive, are accepted, are read, and are answered.
+
+What a reader wants of a message counts only once the application has accepted the call and reads.
+Until then the stream has its initial window and nothing beyond.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from h2model.events import ACCEPT, CALL, READ, WHOLE, At
+from h2model.grpc_receiver import Update
+from h2model.machine import Machine
+from h2model.receiver import Account
+from h2model.records import ReceiverModel
+
+Tell = Callable[[Sequence[Update], float], None]
+"""Takes what the receiver writes, and when."""
+
+
+class Reader:
+    """The application behind a receiver of pushed calls; it outlives a burst.
+
+    With `one_reader` it takes the calls in turn: the next one is accepted when the one before it is
+    answered.
+    """
+
+    def __init__(self, receiver: ReceiverModel) -> None:
+        self._acceptance = receiver.acceptance
+        self._in_turn = receiver.one_reader
+        self._overhead = receiver.overhead
+        self._bursts = 0
+        self._calls = 0
+        self._reads = False
+        self._waiting: deque[int] = deque()
+        self._accepted: set[int] = set()
+        self._whole: set[int] = set()
+
+    def begin(self) -> None:
+        """A burst begins: the application has to wake up for its first call."""
+        self._bursts += 1
+        self._calls = 0
+        self._reads = False
+        self._waiting.clear()
+        self._accepted.clear()
+        self._whole.clear()
+
+    def called(self, stream: int) -> int | None:
+        """A call has come: after how many nanoseconds it is accepted; None if it has to wait."""
+        self._calls += 1
+        if self._in_turn and self._reads:
+            self._waiting.append(stream)
+            return None
+        self._reads = True
+        first = self._calls == 1
+        return self._acceptance.first_ns if first else self._acceptance.later_ns
+
+    def accepted(self, stream: int) -> bool:
+        """Read from now on; whether the message is there already."""
+        self._accepted.add(stream)
+        return stream in self._whole
+
+    def whole(self, stream: int) -> bool:
+        """The message is there; whether it is being read."""
+        self._whole.add(stream)
+        return stream in self._accepted
+
+    def read(self) -> int | None:
+        """A message was read and answered: the call that waited for that, if there is one."""
+        self._reads = False
+        if not self._waiting:
+            return None
+        self._reads = True
+        return self._waiting.popleft()
+
+    def takes_ns(self, size_bytes: int, *, busy: bool) -> int | None:
+        """From the last byte, or from the acceptance, to the reply; None if nobody measured it."""
+        if self._overhead is None:
+            return None
+        line = self._overhead.first if self._bursts == 1 else self._overhead.later
+        return line.ns(size_bytes, self._overhead.stretch if busy else 1.0)
+
+
+class Calls:
+    """A burst's pushed calls: from events at the receiver to what it writes.
+
+    Parameters
+    ----------
+    account, reader
+        The receiver and the application behind it.
+    at, tell
+        Note an event; pass on what the receiver writes.
+    messages
+        Bytes by stream.
+    least_ns
+        What an answer takes at least: all of it where the receiver's overhead is not known.
+    busy
+        Whether DATA is arriving.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        reader: Reader,
+        *,
+        at: At,
+        tell: Tell,
+        messages: Mapping[int, int],
+        least_ns: int,
+        busy: Callable[[], bool],
+    ) -> None:
+        self._account = account
+        self._reader = reader
+        self._at = at
+        self._tell = tell
+        self._messages = messages
+        self._least_ns = least_ns
+        self._busy = busy
+        self._headed: set[int] = set()
+        self._bare: list[int] = []
+        self._noted: set[int] = set()
+        reader.begin()
+
+    def gathered(self, machine: Machine) -> None:
+        """Look for HEADERS in the last write whose stream has no DATA there: they end it."""
+        for stream in machine.headed():
+            if stream not in self._headed:
+                self._headed.add(stream)
+                if not machine.planned(stream):
+                    self._bare.append(stream)
+
+    def written(self, time_ns: float) -> None:
+        """The last byte of the last write will be at the receiver then."""
+        for stream in self._bare:
+            self.arrives(stream, time_ns)
+        self._bare.clear()
+
+    def arrives(self, stream: int, time_ns: float) -> None:
+        """The stream's HEADERS, if these are its first bytes, will be at the receiver."""
+        if stream not in self._noted:
+            self._noted.add(stream)
+            self._at(time_ns, CALL, stream)
+
+    def apply(self, now: float, kind: int, stream: int) -> None:
+        """Take an event."""
+        if kind == CALL:
+            wait_ns = self._reader.called(stream)
+            if wait_ns is not None:
+                self._at(now + wait_ns, ACCEPT, stream)
+        elif kind == ACCEPT:
+            self._tell(self._account.accepted(stream, now), now)
+            if self._reader.accepted(stream):
+                self._reads(stream, now)
+        elif kind == WHOLE:
+            if self._reader.whole(stream):
+                self._reads(stream, now)
+        elif kind == READ:
+            self._tell(self._account.replied(now), now)
+            following = self._reader.read()
+            if following is not None:
+                self._at(now, ACCEPT, following)
+
+    def _reads(self, stream: int, now: float) -> None:
+        takes_ns = self._reader.takes_ns(self._messages[stream], busy=self._busy())
+        self._at(now + (self._least_ns if takes_ns is None else takes_ns), READ, stream)
