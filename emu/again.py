@@ -7,6 +7,7 @@ No capture, no network and no root: what the models may know stands in ``scenari
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from emu.acceptance import acceptance_of
 from emu.calibration import shared_links
 from emu.claims import all_claims
 from emu.delivered import overhead_of, receiver_key
@@ -16,7 +17,7 @@ from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
 from emu.trust import reasons_against
 from h2model.connection import LinkModel
-from h2model.overhead import Overhead
+from h2model.overhead import Acceptance, Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
@@ -108,6 +109,7 @@ def _known(
         measured=measured,
         grants=given,
         overhead=_overhead(record, receiver_key(cell)),
+        acceptance=_acceptance(record, receiver_key(cell)),
     )
 
 
@@ -132,6 +134,16 @@ def _overhead(record: RunRecord, receiver: str) -> Overhead | None:
         return overhead_of(record.overheads[receiver])
     except (KeyError, TypeError) as problem:
         raise StorageError(f'{RUN}: overheads: "{receiver}": {problem}: no overhead') from None
+
+
+def _acceptance(record: RunRecord, receiver: str) -> Acceptance | None:
+    """How long the run had found that a receiver leaves calls unread; older runs did not look."""
+    if receiver not in record.acceptances:
+        return None
+    try:
+        return acceptance_of(record.acceptances[receiver])
+    except (KeyError, TypeError) as problem:
+        raise StorageError(f'{RUN}: acceptances: "{receiver}": {problem}: no acceptance') from None
 
 
 def _links(plan: Plan, cell: Cell, record: RunRecord) -> Iterator[tuple[int, LinkModel]]:

@@ -26,7 +26,7 @@ from emu.peers import peers
 from emu.plan import Plan, PlannedConnection
 from emu.validity import BOUNDS, Facts, judge
 from h2model.connection import LinkModel
-from h2model.overhead import Overhead
+from h2model.overhead import Acceptance, Overhead
 from h2model.simulator import Shares
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
@@ -69,7 +69,8 @@ class CellOutcome:
 class CellRunner:
     """Runs cells on one live network; `links` are the models of the calibrated paths.
 
-    `shares` says how a cell's connections share them, `overheads` what each receiver adds.
+    `shares` says how a cell's connections share them, `overheads` what each receiver adds,
+    `acceptances` how long those that were asked about leave pushed calls unread.
     """
 
     live: LiveNetwork
@@ -80,6 +81,7 @@ class CellRunner:
     links: Callable[[Cell, PlannedConnection], LinkModel]
     shares: Callable[[Cell], Shares]
     overheads: Mapping[str, Overhead]
+    acceptances: Mapping[str, Acceptance]
     on_burst: Callable[[Cell, int], None]
 
     def run(self, cell: Cell) -> CellOutcome:
@@ -111,6 +113,7 @@ class CellRunner:
             measured=outcome.measured,
             grants=outcome.grants,
             overhead=self.overheads.get(receiver_key(cell)),
+            acceptance=self.acceptances.get(receiver_key(cell)),
         )
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ It is done when nothing is measured any more: a processor that predicts is missi
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from emu.delivered import with_delivered
+from emu.delivered import takes_turns, with_delivered
 from emu.known import KnownCell
 from emu.predictions import predict_cell
 from netcosim.processes import side_by_side
@@ -19,7 +19,8 @@ _WORTH_BYTES: Final = 100_000_000
 def claims_of(known: KnownCell) -> list[StreamRow]:
     """Wire ends and delivered ends of a cell, by every model and at every level."""
     first = frozenset(round_.connections[0].bursts[0].burst for round_ in known.rounds)
-    return with_delivered(predict_cell(known), known.overhead, first)
+    rows = predict_cell(known)
+    return with_delivered(rows, known.overhead, first, in_turn=takes_turns(known.cell))
 
 
 def all_claims(cells: Sequence[KnownCell]) -> Iterator[list[StreamRow]]:

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from h2model.overhead import Arrival, Linear, Overhead, Span, delivered_ends_ns
+from h2model.candidates import reads_in_turn
+from h2model.overhead import (
+    Arrival,
+    Linear,
+    Overhead,
+    Span,
+    delivered_ends_ns,
+    in_turn_ends_ns,
+)
 from netcosim.job import Cell
 from netcosim.trace import StreamRow
 
@@ -52,7 +60,11 @@ def overhead_of(record: Mapping[str, Any]) -> Overhead:
 
 
 def with_delivered(
-    rows: Sequence[StreamRow], overhead: Overhead | None, first: frozenset[int]
+    rows: Sequence[StreamRow],
+    overhead: Overhead | None,
+    first: frozenset[int],
+    *,
+    in_turn: bool = False,
 ) -> list[StreamRow]:
     """Predicted rows with their delivered ends; as they are if the receiver is not calibrated.
 
@@ -64,16 +76,25 @@ def with_delivered(
         The calibrated receiver.
     first
         The bursts that were the first of their connections.
+    in_turn
+        Whether the receiver reads its messages one after the other, in the order of their streams.
     """
     if overhead is None:
         return list(rows)
     ends: dict[int, int] = {}
-    for places in _places(rows).values():
+    rule = in_turn_ends_ns if in_turn else delivered_ends_ns
+    for mine in _places(rows).values():
+        places = sorted(mine, key=lambda place: rows[place].stream)
         group = [rows[place] for place in places]
         line = overhead.first if group[0].burst in first else overhead.later
-        delivered = delivered_ends_ns(arrivals_of(group), spans_of(group), line, overhead.stretch)
+        delivered = rule(arrivals_of(group), spans_of(group), line, overhead.stretch)
         ends.update(zip(places, delivered, strict=True))
     return [replace(row, delivered_ns=ends[place]) for place, row in enumerate(rows)]
+
+
+def takes_turns(cell: Cell) -> bool:
+    """Whether the cell's receivers read their messages one after the other."""
+    return cell.workload.direction == "push" and reads_in_turn(cell.transport)
 
 
 def first_bursts(attempts: Mapping[int, int]) -> frozenset[int]:

@@ -10,7 +10,7 @@ from typing import Final
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import Grant, LinkModel
 from h2model.grpc_receiver import PING as PING_TARGET
-from h2model.overhead import Overhead
+from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
@@ -89,13 +89,15 @@ class KnownCell:
     """A cell with all its rounds; every round began with new connections.
 
     `shares` says how its connections, by position, share the links; `overhead` what its ends add,
-    as calibrated before the cells, if it was.
+    as calibrated before the cells, if it was, and `acceptance` how long pushed calls are left
+    unread.
     """
 
     cell: Cell
     rounds: tuple[KnownRound, ...]
     shares: Shares
     overhead: Overhead | None = None
+    acceptance: Acceptance = AT_ONCE
 
 
 def known_cell(
@@ -108,6 +110,7 @@ def known_cell(
     measured: Sequence[StreamRow],
     grants: Sequence[GrantRow],
     overhead: Overhead | None = None,
+    acceptance: Acceptance | None = None,
 ) -> KnownCell:
     """Collect what models may know of a cell.
 
@@ -125,6 +128,8 @@ def known_cell(
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
     overhead
         What the cell's ends add.
+    acceptance
+        How long its receivers leave pushed calls unread; None if nobody measured it.
     """
     rows: dict[tuple[int, int], list[StreamRow]] = {}
     for row in measured:
@@ -139,6 +144,7 @@ def known_cell(
         cell=cell,
         shares=shares,
         overhead=overhead,
+        acceptance=acceptance or AT_ONCE,
         rounds=tuple(
             KnownRound(
                 connections=tuple(

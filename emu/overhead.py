@@ -7,39 +7,21 @@ each, some messages come alone; then some come together, so that one is parsed w
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
-from emu.cell import facts_of
 from emu.delivered import arrivals_of, receiver_key, spans_of
 from emu.endpoints.pairing import widest
-from emu.live_round import Round, port_of, run_round
-from emu.measured import (
-    BurstSeen,
-    Carried,
-    common_zero,
-    find_connection,
-    measured_rows,
-    see_burst,
-)
-from emu.network.live import LiveNetwork
-from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
-from emu.validity import BOUNDS, judge
+from emu.measured import BurstSeen, common_zero, measured_rows
+from emu.plan import Plan
+from emu.rehearsal import Stage, rehearse
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
-from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
-from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow
-from topo.paths import bottleneck_bps, path_between, round_trip_ns
 
 BURSTS: Final = 2
 """The first on memory that the receiver's process has never touched, and one more."""
-
-CONNECTION: Final = 9_999
-"""Its number; no cell has as many connections, so its port is its own."""
 
 WIRE_S: Final = 0.75
 """How long a burst's bytes may take on the wire."""
@@ -90,13 +72,10 @@ class Calibration:
         return asdict(self)
 
 
-def calibrate(
-    live: LiveNetwork, plan: Plan, cell: Cell, tcp: TcpSpec, scratch: Path
-) -> Calibration:
+def calibrate(stage: Stage) -> Calibration:
     """Calibrate the receiver of a cell on a connection between two of its hosts.
 
-    Windows are opened wide, so that nothing but the link holds the bytes back. Bursts outside the
-    bounds of a valid one are repeated; the last attempt's stand as they are, with the reasons.
+    Windows are opened wide, so that nothing but the link holds the bytes back.
 
     Raises
     ------
@@ -105,64 +84,16 @@ def calibrate(
     CaptureError
         The bursts were never captured whole.
     """
-    planned = replace(plan.connections(cell)[0], index=CONNECTION)
-    path = path_between(plan.net, planned.source, planned.destination)
-    rate_bps = bottleneck_bps(path) * GOODPUT_SHARE
-    messages = calibration_messages(rate_bps, round_trip_ns(path), largest_bytes(plan, cell))
-    planned = replace(planned, messages=messages)
-    test = replace(
-        cell,
-        name="calibration",
-        transport=widest(cell.transport),
-        messages=(messages,),
-        window_bytes=None,
+    messages = calibration_messages(
+        stage.rate_bps, stage.round_trip_ns, largest_bytes(stage.plan, stage.cell)
     )
-    kept: Calibration | None = None
-    reasons: tuple[str, ...] = ()
-    for attempt in range(BOUNDS.attempts):
-        done = _run(live, test, planned, tcp, scratch, rate_bps)
-        try:
-            seen = _seen(planned, done, packet_ns=1514 * 8e9 / rate_bps)
-            rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
-        except CaptureError as problem:
-            reasons = (str(problem),)
-            continue
-        finally:
-            for capture in done.captures.values():
-                capture.unlink(missing_ok=True)
-        reasons = _reasons(test, done, seen, attempt, lossy=plan.lossy)
-        found = evaluate(rows, one_way_ns=round_trip_ns(path) // 2)
-        kept = replace(found, attempts=attempt + 1, reasons=reasons)
-        if not reasons:
-            break
-    if kept is None:
-        raise CaptureError(f"calibration of {receiver_key(cell)}: {reasons[0]}")
-    return kept
 
+    def fitted(test: Cell, seen: Sequence[BurstSeen]) -> Calibration:
+        rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
+        return evaluate(rows, one_way_ns=stage.round_trip_ns // 2)
 
-def _run(
-    live: LiveNetwork,
-    cell: Cell,
-    planned: PlannedConnection,
-    tcp: TcpSpec,
-    scratch: Path,
-    rate_bps: float,
-) -> Round:
-    """The bursts, run to their end."""
-    size_bytes = sum(m.size_bytes for m in planned.messages)
-    done = run_round(
-        live,
-        cell,
-        [planned],
-        tcp,
-        scratch,
-        bursts=range(BURSTS),
-        expected_s=size_bytes * 8 / rate_bps + planned.messages[-1].ready_ns / 1e9,
-        on_burst=lambda _: None,
-    )
-    if done.failure is not None:
-        raise done.failure
-    return done
+    done = rehearse(stage, widest(stage.cell.transport), messages, BURSTS, fitted)
+    return replace(done.found, attempts=done.attempts, reasons=done.reasons)
 
 
 def calibration_messages(
@@ -276,32 +207,6 @@ def largest_bytes(plan: Plan, cell: Cell) -> int:
         for server in other.messages
         for message in server
     )
-
-
-def _seen(planned: PlannedConnection, done: Round, packet_ns: float) -> list[BurstSeen]:
-    gap_ns = max(DEFAULT_GAP_NS, round(20 * packet_ns))
-    report = analyse_capture(done.captures[planned.destination], gap_ns=gap_ns)
-    carried = Carried(
-        planned=planned, logs=done.logs[0], report=find_connection(report, port_of(planned))
-    )
-    return [see_burst(carried, burst) for burst in sorted(done.facts)]
-
-
-def _reasons(
-    cell: Cell, done: Round, seen: Sequence[BurstSeen], attempt: int, *, lossy: bool
-) -> tuple[str, ...]:
-    """Which bounds the bursts broke."""
-    verdicts = [
-        judge(
-            facts_of(done, [each], each.burst),
-            cell=cell.name,
-            burst=each.burst,
-            attempt=attempt,
-            lossy=lossy,
-        )
-        for each in seen
-    ]
-    return tuple(reason for verdict in verdicts for reason in verdict.reasons)
 
 
 def _line(rows: Sequence[StreamRow], alone: Sequence[bool]) -> Linear:

@@ -41,7 +41,14 @@ from h2model.connection import (
     StreamPlan,
 )
 from h2model.network import Network
-from h2model.overhead import NOTHING, Linear, Overhead, with_transport_ns
+from h2model.overhead import (
+    AT_ONCE,
+    NOTHING,
+    Acceptance,
+    Linear,
+    Overhead,
+    with_transport_ns,
+)
 from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.trace import Service, Stall, StreamRow
@@ -64,13 +71,20 @@ class _Question:
     sender: SenderModel
     level: Level
     overhead: Overhead | None = None
+    acceptance: Acceptance = AT_ONCE
 
     @property
     def receiver(self) -> ReceiverModel:
         if self.level == "ORACLE":
             return _AS_GIVEN
         listens = self.cell.workload.direction == "push"
-        return receiver_model(self.cell.transport, self.cell.window_bytes, listens=listens)
+        return receiver_model(
+            self.cell.transport,
+            self.cell.window_bytes,
+            listens=listens,
+            acceptance=self.acceptance,
+            overhead=self.overhead,
+        )
 
     @property
     def prefix_bytes(self) -> int:
@@ -152,7 +166,14 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
         for level in LEVELS
         if level == "PREDICT" or followed(cell.transport) in (None, model)
         for row in _round_rows(
-            _Question(cell=cell, model=model, sender=sender, level=level, overhead=known.overhead),
+            _Question(
+                cell=cell,
+                model=model,
+                sender=sender,
+                level=level,
+                overhead=known.overhead,
+                acceptance=known.acceptance,
+            ),
             round_,
             known.shares,
         )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from emu.acceptance import acceptance_of, is_needed, measure_acceptance
 from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
 from emu.claims import all_claims
@@ -21,6 +22,7 @@ from emu.network.verify import measure_and_verify
 from emu.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
+from emu.rehearsal import Stage
 from emu.trust import reasons_against
 from emu.validity import BOUNDS
 from h2model.connection import LinkModel
@@ -51,6 +53,7 @@ class Session:
     outcomes: list[CellOutcome] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
     overheads: dict[str, Any] = field(default_factory=dict)
+    acceptances: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     failure: BaseException | None = None
 
@@ -89,16 +92,27 @@ class Session:
 
     def _calibrate(self, live: LiveNetwork, tcp: TcpSpec) -> None:
         receivers = distinct_receivers(self.plan.cells)
+        listening = distinct_receivers(filter(is_needed, self.plan.cells))
         self.progress.say(f"calibrating {len(receivers)} receivers")
+        # The cells may do better than what fails here; without an overhead, delivered ends are not
+        # predicted, without an acceptance calls count as read at once.
+        # As with links: what predicts is what is stored.
         for key, cell in receivers.items():
-            try:
-                found = calibrate(live, self.plan, cell, tcp, self.scratch)
-            except CaptureError as problem:
-                # The cells may do better; without it, only their delivered ends are not predicted.
-                self.problems.append(str(problem))
-                continue
-            # As with links: what predicts is what is stored.
-            self.overheads[key] = as_stored(found.record())
+            stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
+            with self._told():
+                self.overheads[key] = as_stored(calibrate(stage).record())
+        for key, cell in listening.items():
+            stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
+            with self._told():
+                self.acceptances[key] = as_stored(measure_acceptance(stage).record())
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What no capture shows is a problem that is told, and no reason to end."""
+        try:
+            yield
+        except CaptureError as problem:
+            self.problems.append(str(problem))
 
     def _cells(self, live: LiveNetwork, measured: Measured, tcp: TcpSpec) -> None:
         def link_of(cell: Cell, planned: PlannedConnection) -> LinkModel:
@@ -129,6 +143,7 @@ class Session:
                 measured.paths, self.plan.connections(cell), self.plan.net
             ),
             overheads={key: overhead_of(record) for key, record in self.overheads.items()},
+            acceptances={key: acceptance_of(r) for key, r in self.acceptances.items()},
             on_burst=self.progress.burst_done,
         )
         with self.progress.cells(self.plan):
@@ -195,6 +210,7 @@ class Session:
             shares=[] if self.measured is None else [asdict(s) for s in self.measured.shares],
             models=self.models,
             overheads=self.overheads,
+            acceptances=self.acceptances,
             parameters=parameters_used(self.plan.cells),
             predictions_sha256=predictions_sha256,
             bounds={key: float(value) for key, value in asdict(BOUNDS).items()},

@@ -70,6 +70,7 @@ class Store:
                 "models": {k: v for k, v in record.models.items() if _is_of(k, name)},
                 "peers": {k: v for k, v in record.peers.items() if _is_of(k, name)},
                 "overheads": {k: v for k, v in record.overheads.items() if k == receiver},
+                "acceptances": {k: v for k, v in record.acceptances.items() if k == receiver},
                 "predictions_sha256": hashlib.sha256(predicted).hexdigest(),
                 "validity": tuple(v for v in record.validity if v.cell == name),
                 "captures": {},

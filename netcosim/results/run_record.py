@@ -54,6 +54,11 @@ class RunRecord(_Record):
         description="each receiver's overhead from the last byte to the message in the application,"
         " calibrated before the cells, with the samples it was fitted to",
     )
+    acceptances: dict[str, Any] = Field(
+        default={},
+        description="how long each gRPC receiver that is pushed to leaves a call unread, measured"
+        " before the cells, with the calls it was measured on",
+    )
     peers: dict[str, Any] = Field(
         default={},
         description="by cell and connection the release of sender and receiver, and the values"

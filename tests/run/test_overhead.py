@@ -10,6 +10,7 @@ from emu.delivered import (
     first_bursts,
     overhead_of,
     receiver_key,
+    takes_turns,
     with_delivered,
 )
 from emu.overhead import (
@@ -207,6 +208,24 @@ def test_the_first_burst_has_its_own_line() -> None:
     for found, line in ((first, TRUTH.first), (later, TRUTH.later)):
         expected = arrived[0][0] + line.alpha_ns_per_byte * arrived[0][1] + line.beta_ns
         assert found.delivered_ns == pytest.approx(expected, abs=1)
+
+
+def test_one_reader_delivers_in_the_order_of_the_streams() -> None:
+    rows = [row(1, 0, 900_000), row(3, 0, 500_000)]
+    free = with_delivered(rows[::-1], TRUTH, frozenset())
+    turns = with_delivered(rows[::-1], TRUTH, frozenset(), in_turn=True)
+    ends = {r.stream: r.delivered_ns or 0 for r in turns}
+    assert ends[3] > ends[1] > 900_000
+    assert next(r.delivered_ns or 0 for r in free if r.stream == 3) < ends[1]
+
+
+def test_only_a_listening_receiver_without_asyncio_takes_turns(plan: Plan) -> None:
+    cell = plan.cells[0]
+    old = cell.transport.model_copy(update={"receiver": "grpc", "receiver_release": "1.17.0"})
+    push = cell.workload.model_copy(update={"direction": "push"})
+    assert takes_turns(replace(cell, transport=old, workload=push))
+    assert not takes_turns(replace(cell, transport=old))
+    assert not takes_turns(replace(cell, workload=push))
 
 
 def test_an_unknown_receiver_leaves_delivered_ends_unknown() -> None:

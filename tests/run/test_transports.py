@@ -10,9 +10,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from emu.acceptance import BURSTS as ACCEPTANCE_BURSTS
+from emu.acceptance import Unread, acceptance_of, evaluate, is_needed
+from emu.again import predict_again
 from emu.delivered import distinct_receivers, overhead_of, receiver_key
 from emu.overhead import BURSTS
 from emu.plan import Plan, make_plan
+from netcosim.results.folder import trace_file
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
 from netcosim.results.windows import WindowRow
@@ -164,6 +168,22 @@ def test_delivered_ends_are_predicted_from_receivers_calibrated_before(finished:
     for row in finished.predicted:
         assert (row.delivered_ns is not None) == (row.cell in cells)
         assert row.delivered_ns is None or row.delivered_ns >= row.wire_end_ns
+
+
+def test_pushed_calls_are_unread_for_as_long_as_was_measured_before(finished: Finished) -> None:
+    record = finished.record
+    wanted = distinct_receivers(filter(is_needed, finished.plan.cells)).keys()
+    assert record.acceptances.keys() <= wanted
+    for key in wanted - record.acceptances.keys():
+        assert any(key in problem for problem in record.problems)
+    for found in record.acceptances.values():
+        samples = [Unread(**sample) for sample in found["samples"]]
+        assert acceptance_of(found) == evaluate(samples)
+        # A machine that is busy takes long, but none takes nothing, and none takes a second.
+        assert all(0 < sample.unread_ns < 10**9 for sample in samples)
+        assert sum(sample.first for sample in samples) <= ACCEPTANCE_BURSTS
+    with results(finished.world) as folder:
+        assert trace_file(predict_again(folder).predicted) == folder.read("predictions.parquet")
 
 
 def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Finished) -> None:

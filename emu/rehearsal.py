@@ -1,0 +1,154 @@
+"""Bursts before the cells, on a connection of their own, to measure what models are to know."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+
+from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
+from emu.cell import facts_of
+from emu.delivered import receiver_key
+from emu.live_round import Round, port_of, run_round
+from emu.measured import BurstSeen, Carried, find_connection, see_burst
+from emu.network.live import LiveNetwork
+from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
+from emu.validity import BOUNDS, judge
+from netcosim.errors import CaptureError
+from netcosim.job import Cell, Message
+from netcosim.scenario import TcpSpec, TransportSpec
+from topo.paths import bottleneck_bps, path_between, round_trip_ns
+
+Found = TypeVar("Found")
+
+CONNECTION: Final = 9_999
+"""Its number; no cell has as many connections, so its port is its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where a cell is rehearsed: the live network and the path of its first connection."""
+
+    live: LiveNetwork
+    plan: Plan
+    cell: Cell
+    tcp: TcpSpec
+    scratch: Path
+
+    @property
+    def planned(self) -> PlannedConnection:
+        """The connection, without messages of its own yet."""
+        return replace(self.plan.connections(self.cell)[0], index=CONNECTION)
+
+    @property
+    def rate_bps(self) -> float:
+        """What the path should carry."""
+        path = path_between(self.plan.net, self.planned.source, self.planned.destination)
+        return bottleneck_bps(path) * GOODPUT_SHARE
+
+    @property
+    def round_trip_ns(self) -> int:
+        """Of the idle path."""
+        path = path_between(self.plan.net, self.planned.source, self.planned.destination)
+        return round_trip_ns(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsed(Generic[Found]):
+    """What was found, in how many attempts, and which bounds the last one still broke."""
+
+    found: Found
+    attempts: int
+    reasons: tuple[str, ...]
+
+
+def rehearse(
+    stage: Stage,
+    transport: TransportSpec,
+    messages: tuple[Message, ...],
+    bursts: int,
+    evaluate: Callable[[Cell, Sequence[BurstSeen]], Found],
+) -> Rehearsed[Found]:
+    """Run bursts of these messages over this transport and evaluate what was seen of them.
+
+    Bursts outside the bounds of a valid one are repeated; the last attempt's stand as they are,
+    with the reasons.
+
+    Raises
+    ------
+    EndpointError
+        An end failed.
+    CaptureError
+        The bursts were never captured whole, or there was nothing in them to evaluate.
+    """
+    planned = replace(stage.planned, messages=messages)
+    test = replace(
+        stage.cell,
+        name="calibration",
+        transport=transport,
+        messages=(messages,),
+        window_bytes=transport.window,
+    )
+    kept: Rehearsed[Found] | None = None
+    reasons: tuple[str, ...] = ()
+    for attempt in range(BOUNDS.attempts):
+        done = _run(stage, test, planned, bursts)
+        try:
+            seen = _seen(planned, done, packet_ns=1514 * 8e9 / stage.rate_bps)
+            found = evaluate(test, seen)
+        except CaptureError as problem:
+            reasons = (str(problem),)
+            continue
+        finally:
+            for capture in done.captures.values():
+                capture.unlink(missing_ok=True)
+        reasons = _reasons(test, done, seen, attempt, lossy=stage.plan.lossy)
+        kept = Rehearsed(found=found, attempts=attempt + 1, reasons=reasons)
+        if not reasons:
+            break
+    if kept is None:
+        raise CaptureError(f"calibration of {receiver_key(stage.cell)}: {reasons[0]}")
+    return kept
+
+
+def _run(stage: Stage, cell: Cell, planned: PlannedConnection, bursts: int) -> Round:
+    """The bursts, run to their end."""
+    size_bytes = sum(m.size_bytes for m in planned.messages)
+    done = run_round(
+        stage.live,
+        cell,
+        [planned],
+        stage.tcp,
+        stage.scratch,
+        bursts=range(bursts),
+        expected_s=size_bytes * 8 / stage.rate_bps + planned.messages[-1].ready_ns / 1e9,
+        on_burst=lambda _: None,
+    )
+    if done.failure is not None:
+        raise done.failure
+    return done
+
+
+def _seen(planned: PlannedConnection, done: Round, packet_ns: float) -> list[BurstSeen]:
+    gap_ns = max(DEFAULT_GAP_NS, round(20 * packet_ns))
+    report = analyse_capture(done.captures[planned.destination], gap_ns=gap_ns)
+    carried = Carried(
+        planned=planned, logs=done.logs[0], report=find_connection(report, port_of(planned))
+    )
+    return [see_burst(carried, burst) for burst in sorted(done.facts)]
+
+
+def _reasons(
+    cell: Cell, done: Round, seen: Sequence[BurstSeen], attempt: int, *, lossy: bool
+) -> tuple[str, ...]:
+    """Which bounds the bursts broke."""
+    verdicts = [
+        judge(
+            facts_of(done, [each], each.burst),
+            cell=cell.name,
+            burst=each.burst,
+            attempt=attempt,
+            lossy=lossy,
+        )
+        for each in seen
+    ]
+    return tuple(reason for verdict in verdicts for reason in verdict.reasons)
