@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from h2model.records import ReceiverModel
+from h2model.records import REST_NS, ReceiverModel
 
 ALL_STREAMS: Final = -1
 """Target of an update by SETTINGS_INITIAL_WINDOW_SIZE."""
@@ -22,6 +22,10 @@ MESSAGE_HEADER_BYTES: Final = 5
 """What a reader asks for before it knows the message's length."""
 
 LEAST_HURRY_BYTES: Final = 8192
+
+TIMER_LATE_NS: Final = 1_150_000
+"""How late a timer of 1.41 and later fires: it counts whole milliseconds, rounded up; read off
+PINGs of connections other than those that are scored."""
 
 Update = tuple[int, int]
 """Target and bytes: a stream, 0 for the connection, `ALL_STREAMS` or `PING`."""
@@ -66,6 +70,7 @@ class GrpcAccount:
     def __init__(self, receiver: ReceiverModel) -> None:
         self.answer_first = receiver.answer_first
         self._window = receiver.window_bytes
+        self._grown_bytes = 0
         self._progress = receiver.progress_bytes
         self._streams: dict[int, _Stream] = {}
         self._connection = receiver.window_bytes
@@ -78,8 +83,6 @@ class GrpcAccount:
 
         What a stream gets by its request the connection gets, too. A pushed call brings nothing.
         """
-        if self._probe is not None:
-            self._probe.rest()
         lacking = max(0, self._window - self._connection)
         if self._listens:
             self._streams = {stream: _Stream(ahead_bytes=0, is_read=False) for stream in streams}
@@ -126,6 +129,16 @@ class GrpcAccount:
         each.is_read = True
         return self._write_if_due(each, now_ns, asked=False)
 
+    @property
+    def look_ns(self) -> float | None:
+        """When the time between two PINGs is over, on the clock of the burst that begins."""
+        return None if self._probe is None else self._probe.due_ns
+
+    def rest(self, elapsed_ns: float) -> None:
+        """A burst is over, and the next one's zero is so much later than its own."""
+        if self._probe is not None:
+            self._probe.rest(elapsed_ns)
+
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """The PING's answer has come: when to look again, and what is written now."""
         if self._probe is None:
@@ -134,10 +147,13 @@ class GrpcAccount:
         target = 2 * self._probe.estimate_bytes
         if self._smoothed is not None:
             target = self._smoothed.step(target)
+        else:
+            target = 1 << (target - 1).bit_length()
         if target - self._window < target // 5:
             return now_ns + delay_ns, []
-        grown, self._window = target - self._window, target
-        return now_ns + delay_ns, [(ALL_STREAMS, grown), *self._write(now_ns, asked=False)]
+        self._grown_bytes += target - self._window
+        self._window = target
+        return now_ns + delay_ns, self._write(now_ns, asked=False) if self._is_drained() else []
 
     def look_again(self, now_ns: float) -> list[Update]:
         """The time between two PINGs is over."""
@@ -153,7 +169,7 @@ class GrpcAccount:
 
     def _write_if_due(self, stream: _Stream, now_ns: float, *, asked: bool) -> list[Update]:
         """What is written after something happened to a stream, if anything is."""
-        urgent = self._is_urgent(stream, now_ns) or self._connection <= self._target() // 2
+        urgent = self._is_urgent(stream, now_ns) or self._is_drained()
         updates = self._write(now_ns, asked=asked) if asked or urgent else []
         if updates and self._probe is not None and self._probe.carried(now_ns):
             updates.insert(0, (PING, 0))
@@ -170,6 +186,10 @@ class GrpcAccount:
             return 0
         return min(stream.needed_bytes(now_ns), self._progress) - stream.ahead_bytes
 
+    def _is_drained(self) -> bool:
+        """Whether the connection has less than half of what it shall have."""
+        return self._connection < (self._target() + 1) // 2
+
     def _target(self) -> int:
         return self._window + sum(max(0, s.ahead_bytes) for s in self._streams.values())
 
@@ -179,6 +199,9 @@ class GrpcAccount:
         What the connection lacks goes with it, and with what is written `anyway`.
         """
         updates: list[Update] = [(PING, 0)] if asked else []
+        if self._grown_bytes:
+            updates.append((ALL_STREAMS, self._grown_bytes))
+            self._grown_bytes = 0
         for number, each in self._streams.items():
             wanted = self._wanted(each, now_ns)
             if wanted > 0:
@@ -234,7 +257,8 @@ class Probe:
     LONGEST_DELAY_NS: Final = 10_000_000_000
     FIRST_ESTIMATE_BYTES: Final = 65536
 
-    def __init__(self) -> None:
+    def __init__(self, late_ns: float = 0.0) -> None:
+        self._late_ns = late_ns
         self.estimate_bytes = self.FIRST_ESTIMATE_BYTES
         self._bandwidth = 0.0
         self._delay_ns = float(self.FIRST_DELAY_NS)
@@ -242,12 +266,14 @@ class Probe:
         self._gathered_bytes = 0
         self._waits_for_data = True
         self._sent_ns: float | None = None
+        self.due_ns: float | None = None
 
-    def rest(self) -> None:
-        """Nothing happened for a long time: the next PING waits for data."""
-        self._sent_ns = None
-        self._gathered_bytes = 0
-        self._waits_for_data = True
+    def rest(self, elapsed_ns: float) -> None:
+        """Its clock goes on between bursts, whose own clocks begin anew."""
+        if self.due_ns is not None:
+            self.due_ns -= elapsed_ns
+        if self._sent_ns is not None:
+            self._sent_ns -= elapsed_ns
 
     def received(self, size_bytes: int, now_ns: float) -> bool:
         """Count bytes; whether a PING goes out because of them."""
@@ -259,6 +285,7 @@ class Probe:
 
     def due(self, now_ns: float) -> bool:
         """Whether a PING goes out now that its time has come."""
+        self.due_ns = None
         if self._gathered_bytes == 0:
             self._waits_for_data = True
             return False
@@ -282,7 +309,8 @@ class Probe:
             self._stable = 0
         self._sent_ns = None
         self._gathered_bytes = 0
-        return self._delay_ns
+        self.due_ns = now_ns + self._delay_ns + self._late_ns
+        return self._delay_ns + self._late_ns
 
     def carried(self, now_ns: float) -> bool:
         """Whether a PING goes out with what is written now."""
@@ -297,26 +325,17 @@ class Probe:
 class WaitingProbe(Probe):
     """As releases before 1.18 have it: a PING that is due goes out with the next write.
 
-    Its clock goes on between bursts, and the first PING is one of the connection's first frames.
+    The first PING is one of the connection's first frames.
     """
-
-    REST_NS: Final = 110_000_000
-    """What is between two bursts."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._last_ns = 0.0
         self.complete(0.0)
-
-    def rest(self) -> None:
-        """The burst's clock begins anew."""
-        self._due_ns -= self._last_ns + self.REST_NS
-        self._last_ns = 0.0
+        self.rest(REST_NS)
 
     def received(self, size_bytes: int, now_ns: float) -> bool:
         """Count bytes; no PING goes out because of them."""
         self._gathered_bytes += size_bytes
-        self._last_ns = now_ns
         return False
 
     def due(self, now_ns: float) -> bool:
@@ -325,19 +344,15 @@ class WaitingProbe(Probe):
 
     def carried(self, now_ns: float) -> bool:
         """Whether the PING is due and not on its way."""
-        if self._sent_ns is not None or now_ns < self._due_ns:
+        if self._sent_ns is not None or self.due_ns is None or now_ns < self.due_ns:
             return False
         self._send(now_ns)
         return True
-
-    def complete(self, now_ns: float) -> float:
-        """The answer is here: when the next PING is due."""
-        delay_ns = super().complete(now_ns)
-        self._due_ns = now_ns + delay_ns
-        return delay_ns
 
 
 def _probe_of(receiver: ReceiverModel) -> Probe | None:
     if not receiver.probes:
         return None
-    return WaitingProbe() if receiver.probes_wait else Probe()
+    if receiver.probes_wait:
+        return WaitingProbe()
+    return Probe(0.0 if receiver.smoothed else TIMER_LATE_NS)

@@ -31,6 +31,13 @@ class Account(Protocol):
         A frame that counts when it begins to come is whole after `lasts_ns`.
         """
 
+    @property
+    def look_ns(self) -> float | None:
+        """When the time between two PINGs is over, on the clock of the burst that begins."""
+
+    def rest(self, elapsed_ns: float) -> None:
+        """A burst is over, and the next one's zero is so much later than its own."""
+
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """A PING's answer has come: when to look again, and what is written now."""
 
@@ -66,6 +73,7 @@ class ReceiverAccount:
 
     at_start: Final = False
     answer_first: Final = False
+    look_ns: Final = None
 
     def __init__(self, receiver: ReceiverModel) -> None:
         self._receiver = receiver
@@ -79,6 +87,9 @@ class ReceiverAccount:
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """Nothing beyond the initial window."""
         return []
+
+    def rest(self, elapsed_ns: float) -> None:
+        """It has no clock."""
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
         """It never asks."""

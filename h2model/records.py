@@ -9,6 +9,10 @@ FRAME_HEADER_BYTES = 9
 UNLIMITED_BYTES = 2**31 - 1
 """A window of this size, the largest there is, stands for one that never binds."""
 
+REST_NS = 112_000_000
+"""Between a connection's first frames and its first burst, or one burst's last byte and the next
+burst's zero."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:

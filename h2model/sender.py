@@ -23,7 +23,15 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, Lane
 from h2model.machine import BLOCKED, Machine
 from h2model.receiver import Account
-from h2model.records import FRAME_HEADER_BYTES, Grant, Interval, LinkModel, Schedule, StreamPlan
+from h2model.records import (
+    FRAME_HEADER_BYTES,
+    REST_NS,
+    Grant,
+    Interval,
+    LinkModel,
+    Schedule,
+    StreamPlan,
+)
 
 PIECE_BYTES: Final = 16384
 """A kernel takes a large frame in pieces."""
@@ -33,6 +41,9 @@ WRITE_CALL_NS: Final = 100_000
 
 LEAST_BYTES: Final = 1448
 """A kernel is full that has no room for a segment."""
+
+FREED_BYTES: Final = 2 * LEAST_BYTES
+"""An acknowledgement frees two segments: the third that wakes a sender is so many of them."""
 
 NOBODY: Final = -1
 
@@ -76,6 +87,7 @@ class Sender:
         self._frame_bytes = frame_bytes
         self._polled = polled
         self._full = False
+        self._third_bytes = -(-link.past_bytes // (3 * FREED_BYTES)) * FREED_BYTES
         self._piece_bytes = min(frame_bytes, PIECE_BYTES)
         self._frame_open = (NOBODY, 0)
         self._asked = False
@@ -86,6 +98,8 @@ class Sender:
         self._version = 0
         self._wake_at = -1.0
         self._blocked_at = -1.0
+        self._call_ends_ns = -1.0
+        self._over_ns: float | None = None
         self._record = _Recorder()
 
     def begin(self, at: At) -> None:
@@ -102,6 +116,8 @@ class Sender:
             at(time_ns + way_ns, PING if target == PING_TARGET else CREDIT, target, size_bytes)
 
     def _open(self, account: Account) -> None:
+        if account.look_ns is not None:
+            self._at(max(0.0, account.look_ns), LOOK)
         asked = {plan.stream: plan.asked_ns for plan in self._plans}
         for stream, size_bytes in account.begin(list(asked)):
             if asked.get(stream, 0) <= 0:
@@ -195,14 +211,13 @@ class Sender:
 
     def _room_at(self, now: float) -> float:
         """When the kernel takes more."""
-        piece = (LEAST_BYTES if self._polled else self._piece_bytes) + FRAME_HEADER_BYTES
         if self._full:
-            third = max(piece, self._link.past_bytes // 3)
-            room_at = self.lane.room_at(third, now)
+            room_at = self.lane.room_at(self._third_bytes, now)
             self._full = room_at > now
             return room_at
+        piece = (LEAST_BYTES if self._polled else self._piece_bytes) + FRAME_HEADER_BYTES
         room_at = self.lane.room_at(piece, now)
-        if self._polled and room_at > now + WRITE_CALL_NS:
+        if self._polled and room_at > max(now, self._call_ends_ns):
             self._full = True
             return self._room_at(now)
         return room_at
@@ -225,6 +240,8 @@ class Sender:
             The credit never let it finish.
         """
         self._machine.forget_credit()
+        if self._account is not None and self._over_ns is not None:
+            self._account.rest(self._over_ns + REST_NS)
         if any(self._unsent.values()):
             raise RuntimeError("the credit rule leaves the burst unfinished")
         return self._record.schedule()
@@ -241,6 +258,8 @@ class Sender:
             if idle_to > idle_from:
                 self._record.stalls.append((idle_from, idle_to))
             self._blocked_at = -1.0
+        if now > self._call_ends_ns:
+            self._call_ends_ns = now + WRITE_CALL_NS
         self.lane.put(stream, size, now, self._counted_bytes(stream, size))
         if len(self.lane.waiting) == 1:
             self._at(self.lane.free_ns, LEFT, 0, self._version)
@@ -255,6 +274,8 @@ class Sender:
             self._record.ends[stream] = round(arrival)
             if self._calls is not None:
                 self._at(arrival, WHOLE, stream)
+            if len(self._record.ends) == len(self._plans):
+                self._over_ns = arrival
         if self._account is not None and not self._account.at_start:
             self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
         if self.lane.waiting:
@@ -305,6 +326,8 @@ class Sender:
         if self._account is None:
             return
         if kind == LOOK:
+            if self._over_ns is not None and now > self._over_ns + REST_NS:
+                return
             self._tell(self._account.look_again(now), now)
             return
         look_ns, updates = self._account.answered(now)

@@ -242,3 +242,20 @@ def test_times_far_from_zero_do_not_stop_the_clock():
     ).end_ns.values()
     frames = -(-500_000 // 16384)
     assert end - start == pytest.approx((500_000 + 9 * frames) * 8e9 / 95.3e6, abs=1000)
+
+
+@pytest.mark.parametrize("rate_bps", [2e7, 2e8, 2e9])
+def test_a_polled_sender_decides_anew_when_a_third_is_free(rate_bps):
+    """A message that comes while the kernel is full waits for that, whatever the rate."""
+    past = 300_000
+    link = LinkModel(rate_bps=rate_bps, past_bytes=past)
+    sender = SenderModel(discipline="priority", polled=True)
+    soon_ns = round(0.2 * past * 8e9 / rate_bps)
+    plans = [
+        StreamPlan(stream=1, size_bytes=10 * past, priority=0),
+        StreamPlan(stream=3, size_bytes=1000, ready_ns=soon_ns, priority=1),
+    ]
+    schedule = Connection(sender, ReceiverModel(), link).burst(plans)
+    before = sum(i.size_bytes for i in schedule.intervals[: schedule.order.index(3)])
+    call = 100e-6 * rate_bps / 8
+    assert 0.99 * past < before < past + call + 1448

@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
-from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount, Probe, Smoothed, WaitingProbe
+from h2model.grpc_receiver import (
+    ALL_STREAMS,
+    PING,
+    TIMER_LATE_NS,
+    GrpcAccount,
+    Probe,
+    Smoothed,
+    WaitingProbe,
+)
 
 MIB = 1 << 20
 FRAME = 16384
@@ -83,8 +91,42 @@ def test_a_path_longer_than_the_window_widens_it_by_settings():
     account.frame(1, FRAME, 64 * MIB, 0.0)
     account.frame(1, 3 * MIB, 64 * MIB, 1e6)
     again_ns, updates = account.answered(2e6)
-    assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2
-    assert updates[0] == (ALL_STREAMS, 2 * (3 * MIB + FRAME) - MIB)
+    assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2 + TIMER_LATE_NS
+    assert updates[0] == (ALL_STREAMS, 8 * MIB - MIB), "twice 3 MiB and a frame, rounded up"
+
+
+def test_a_wider_window_waits_for_a_write_while_the_connection_has_half_of_it():
+    account = GrpcAccount(receiver(window=4 * MIB, probes=True))
+    account.begin([1])
+    account.frame(1, FRAME, 64 * MIB, 0.0)
+    account.frame(1, 3 * MIB, 64 * MIB, 1e6)
+    again_ns, updates = account.answered(2e6)
+    assert updates == []
+    assert account.frame(1, FRAME, 64 * MIB, 3e6) == []
+    assert account.look_again(again_ns)[:2] == [(PING, 0), (ALL_STREAMS, 4 * MIB)]
+
+
+def test_the_time_between_two_pings_goes_on_between_bursts():
+    account = GrpcAccount(receiver(window=4 * MIB, probes=True))
+    account.begin([1])
+    assert (PING, 0) in account.frame(1, FRAME, 8 * MIB, 0.0)
+    again_ns, _ = account.answered(1e6)
+    account.rest(30e6)
+    assert account.look_ns == again_ns - 30e6
+    account.begin([3])
+    assert (PING, 0) not in account.frame(3, FRAME, 8 * MIB, 0.0)
+    assert (PING, 0) in account.look_again(account.look_ns)
+
+
+def test_a_burst_that_comes_after_that_time_makes_it_ask_at_once():
+    account = GrpcAccount(receiver(window=4 * MIB, probes=True))
+    account.begin([1])
+    account.frame(1, FRAME, FRAME, 0.0)
+    again_ns, _ = account.answered(1e6)
+    assert account.look_again(again_ns) == [], "nothing came meanwhile"
+    account.rest(again_ns + 1e6)
+    account.begin([3])
+    assert (PING, 0) in account.frame(3, FRAME, 8 * MIB, 0.0)
 
 
 def test_a_ping_that_waits_goes_out_with_what_is_written_next():
