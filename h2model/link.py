@@ -16,11 +16,12 @@ LINE_BPS = 1e10
 
 @dataclass(slots=True)
 class Frame:
-    """A frame past the scheduler; the `left_bytes` of it leave evenly from `since_ns` to `end_ns`.
+    """A frame past the scheduler; the `left_bytes` of it leave from `since_ns` to `end_ns`.
 
-    Times are at the sender's end of the link. `start_ns` is when its first byte left; once it has
-    `begun`, a new plan does not move that. `counted_bytes` is the length that its header tells, 0
-    for a later piece of a large frame.
+    Where it empties the bucket, `fast_bytes` of them leave at line speed until `fast_ns`. Times are
+    at the sender's end of the link. `start_ns` is when its first byte left; once it has `begun`, a
+    new plan does not move that. `counted_bytes` is the length that its header tells, 0 for a later
+    piece of a large frame.
     """
 
     stream: int
@@ -31,6 +32,8 @@ class Frame:
     end_ns: float = 0.0
     counted_bytes: int = 0
     begun: bool = False
+    fast_bytes: float = 0.0
+    fast_ns: float = 0.0
 
 
 class Lane:
@@ -125,21 +128,47 @@ class Lane:
         ahead_ns = link.bucket_bytes * 8e9 / self.rate_bps
         line_ns = frame.left_bytes * 8e9 / LINE_BPS
         self.free_ns = frame.end_ns = max(frame.since_ns + line_ns, self._due_ns - ahead_ns)
-        first_ns = frame.since_ns + 2 * link.delay_ns
-        last_ns = frame.end_ns + link.delay_ns + link.delay_ns
-        self._unacked.append((first_ns, last_ns, frame.left_bytes))
+        self._plan_acks(frame)
+
+    def _plan_acks(self, frame: Frame) -> None:
+        """Acknowledgements come a round trip after the bytes, as fast as those leave."""
+        slow_ns, line_ns = 8e9 / self.rate_bps, 8e9 / LINE_BPS
+        saved_ns = frame.left_bytes * slow_ns - (frame.end_ns - frame.since_ns)
+        fast = saved_ns / (slow_ns - line_ns) if slow_ns > line_ns else 0.0
+        frame.fast_bytes = fast if 1.0 < fast < frame.left_bytes - 1.0 else 0.0
+        frame.fast_ns = frame.since_ns + frame.fast_bytes * line_ns
+        if frame.fast_bytes:
+            self._acked(frame.since_ns, frame.fast_ns, frame.fast_bytes)
+        self._acked(frame.fast_ns, frame.end_ns, frame.left_bytes - frame.fast_bytes)
+
+    def _acked(self, since_ns: float, until_ns: float, size_bytes: float) -> None:
+        """These bytes, which leave evenly meanwhile, are acknowledged a round trip later."""
+        round_trip_ns = 2 * self._link.delay_ns
+        self._unacked.append((since_ns + round_trip_ns, until_ns + round_trip_ns, size_bytes))
 
     def _cut(self, now: float) -> None:
         """Take the plans of the waiting frames back, and note what of the first has left."""
-        for _ in self.waiting:
+        planned = sum(2 if frame.fast_bytes else 1 for frame in self.waiting)
+        kept = min(planned, len(self._unacked))
+        for _ in range(kept):
             self._unacked.pop()
         if not self.waiting:
             return
         head = self.waiting[0]
-        part = (now - head.since_ns) / (head.end_ns - head.since_ns)
-        gone = head.left_bytes * min(1.0, max(0.0, part))
+        gone = _gone_bytes(head, now)
         if gone > 0:
-            round_trip_ns = 2 * self._link.delay_ns
-            self._unacked.append((head.since_ns + round_trip_ns, now + round_trip_ns, gone))
+            # Of what left at line speed the acknowledgement may have come already.
+            acked = head.fast_bytes if kept < planned else 0.0
+            self._acked(head.since_ns, now, gone - acked)
             head.left_bytes -= gone
             head.begun = True
+
+
+def _gone_bytes(frame: Frame, now: float) -> float:
+    """What of a frame's `left_bytes` has left."""
+    if now <= frame.since_ns:
+        return 0.0
+    if now < frame.fast_ns:
+        return frame.fast_bytes * (now - frame.since_ns) / (frame.fast_ns - frame.since_ns)
+    part = min(1.0, (now - frame.fast_ns) / (frame.end_ns - frame.fast_ns))
+    return frame.fast_bytes + (frame.left_bytes - frame.fast_bytes) * part
