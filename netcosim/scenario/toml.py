@@ -1,6 +1,7 @@
 """Scenario files: TOML to a validated scenario and back."""
 
 import tomllib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,16 @@ import tomli_w
 from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
-from netcosim.scenario.model import Scenario
+from netcosim.scenario.model import (
+    ClusterSpec,
+    LinkSpec,
+    PolicySpec,
+    Scenario,
+    TcpSpec,
+    TensorSpec,
+    TransportSpec,
+    WorkloadSpec,
+)
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -72,18 +82,37 @@ def _one_line(problem: ValidationError) -> str:
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
     kind = first["type"]
-    message = _MESSAGES.get(kind) or _brief(first["msg"].removeprefix("Value error, "))
+    if kind == "extra_forbidden":
+        message = f"unknown key; allowed: {', '.join(_keys(first['loc']))}"
+    else:
+        message = _MESSAGES.get(kind) or _brief(first["msg"].removeprefix("Value error, "))
     value = "" if kind == "missing" else _shown(first["input"])
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return _printable(f"{where or 'scenario'}: {value}{message}{more}")
 
 
 _MESSAGES = {
-    "extra_forbidden": "unknown key",
     "missing": "is required",
     "string_pattern_mismatch": "must begin with a letter or digit, then letters, digits, _ . + -",
     "tuple_type": "must be a list; of tables, write [[...]]",
 }
+
+_TABLES = {
+    "cluster": ClusterSpec,
+    "link": LinkSpec,
+    "links": LinkSpec,
+    "tcp": TcpSpec,
+    "policy": PolicySpec,
+    "workload": WorkloadSpec,
+    "tensors": TensorSpec,
+    "transport": TransportSpec,
+}
+
+
+def _keys(where: Sequence[int | str]) -> Iterable[str]:
+    """What the table that this key stands in may hold."""
+    tables = [_TABLES[part] for part in where[:-1] if isinstance(part, str) and part in _TABLES]
+    return (tables[-1] if tables else Scenario).model_fields
 
 
 def _shown(value: object) -> str:
