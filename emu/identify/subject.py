@@ -46,12 +46,12 @@ class Subject:
         ScenarioError
             They name several.
         """
-        own = discipline is not None or credit is not None
-        named = {"--release": release, "--endpoint": endpoint, "--discipline": own or None}
-        given = [name for name, value in named.items() if value is not None]
-        if len(given) > 1:
+        others = {"--release": release, "--endpoint": endpoint}
+        ours = {"--discipline": discipline, "--credit": credit}
+        given = [name for name, value in (others | ours).items() if value is not None]
+        if len(given) > 1 and given[0] in others:
             raise ScenarioError(f"{given[1]}: can't be asked for together with {given[0]}")
-        if own:
+        if discipline is not None or credit is not None:
             return cls(kind="h2", discipline=discipline or "fifo", credit=credit)
         if endpoint is not None:
             return cls(kind="script", script=endpoint.absolute())

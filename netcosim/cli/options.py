@@ -109,7 +109,7 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
     ScenarioError
         No such file or name, or it is not a valid scenario.
     """
-    name = options.scenario or default
+    name = default if options.scenario is None else options.scenario
     if "/" in name or name.endswith(".toml"):
         return adjust(read_scenario(Path(name)), options)
     if name not in builtin:

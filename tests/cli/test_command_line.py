@@ -88,6 +88,8 @@ def test_a_scenario_is_found_by_name_or_file(tmp_path: Path) -> None:
     assert choose_scenario(by_file, {}, "mine") == scenario("mine")
     with pytest.raises(ScenarioError, match='--scenario: "other": must be a file or one of: mine'):
         choose_scenario(replace(NOTHING, scenario="other"), builtin, "mine")
+    with pytest.raises(ScenarioError, match='--scenario: "": must be a file or one of: mine'):
+        choose_scenario(replace(NOTHING, scenario=""), builtin, "mine")
     with pytest.raises(ScenarioError, match=r"none\.toml: can't be read: No such file"):
         choose_scenario(replace(NOTHING, scenario=str(tmp_path / "none.toml")), builtin, "mine")
 

@@ -79,6 +79,10 @@ def test_another_scenario_has_no_subject(scenario):
             ["--scenario", "identify", "--release", "1.59.5", "--discipline", "fifo"],
             "--discipline: can't be asked for together with --release",
         ),
+        (
+            ["--scenario", "identify", "--release", "1.59.5", "--credit", "half"],
+            "--credit: can't be asked for together with --release",
+        ),
         (["--scenario", "identify", "--discipline", "lifo"], "lifo"),
         (["--scenario", "identify", "--endpoint", "/no/such/end"], "no such file"),
         (["--scenario", "identify", "--release", "newer"], "newer"),
