@@ -21,7 +21,7 @@ from h2model.overhead import Acceptance, Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
-from netcosim.results.folder import RUN, ResultsFolder
+from netcosim.results.folder import GRANTS, RUN, TRACE, ResultsFolder
 from netcosim.results.grants import GrantRow
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.summary import Summary
@@ -47,6 +47,9 @@ def predict_again(folder: ResultsFolder) -> Again:
     record = read_record(folder)
     plan = make_plan(folder.read_scenario())
     judged = _judged(plan, record)
+    for name in (TRACE, GRANTS) if judged else ():
+        if not folder.has(name):
+            raise StorageError(f"{folder.path}: has no {name}: can't be predicted again")
     trace, grants = folder.read_trace(), folder.read_grants()
     measured = {cell.name: [row for row in trace if row.cell == cell.name] for cell, _ in judged}
     given = {cell.name: [row for row in grants if row.cell == cell.name] for cell, _ in judged}

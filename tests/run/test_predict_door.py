@@ -107,6 +107,8 @@ def drop_links(run: Path) -> None:
     ("damage", "code", "reason"),
     [
         (lambda run: (run / "run.json").unlink(), 6, "has no run.json: the run did not come that"),
+        (lambda run: (run / "trace.parquet").unlink(), 6, "has no trace.parquet: can't be"),
+        (lambda run: (run / "grants.parquet").unlink(), 6, "has no grants.parquet: can't be"),
         (lambda run: (run / "grants.parquet").write_bytes(b"x"), 6, "can't be read as Parquet"),
         (shutil.rmtree, 6, "can't be opened: No such file or directory"),
         (lambda run: (run / "scenario.toml").write_text("a ="), 2, "not TOML"),
