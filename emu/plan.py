@@ -1,5 +1,6 @@
 """What a run would do: the scenario resolved and checked, nothing touched."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -7,8 +8,8 @@ from emu.delivered import distinct_receivers
 from emu.endpoints.pairing import check_transport, missing
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.summary import NotRun
-from netcosim.scenario import Direction, Scenario
-from netcosim.units import format_rate, format_size
+from netcosim.scenario import Direction, LinkSpec, Scenario
+from netcosim.units import format_duration, format_rate, format_size
 from topo.catalogue import build_spec
 from topo.share import Way, route_between
 from topo.spec import NetSpec
@@ -147,6 +148,18 @@ def on_this_machine(plan: Plan) -> Plan:
     )
 
 
+def _properties(link: LinkSpec) -> Iterator[str]:
+    """A link's rate and model, and what else it was given."""
+    yield from (format_rate(link.rate), link.model)
+    for name, value in (("delay", link.delay), ("jitter", link.jitter)):
+        if value:
+            yield f"{name} {format_duration(value)}"
+    if link.loss:
+        yield f"loss {link.loss:g}"
+    if link.queue is not None:
+        yield f"queue {format_size(link.queue)}"
+
+
 def describe(plan: Plan) -> list[str]:
     """What would be done, line by line."""
     cluster = plan.scenario.cluster
@@ -156,8 +169,7 @@ def describe(plan: Plan) -> list[str]:
         f"{len(plan.net.workers)} worker(s), in private namespaces",
     ]
     lines += [
-        f"  link      {link.name}: {link.a} - {link.b}, {format_rate(link.link.rate)}, "
-        f"{link.link.model}"
+        f"  link      {link.name}: {link.a} - {link.b}, {', '.join(_properties(link.link))}"
         for link in plan.net.links
     ]
     lines += [

@@ -205,6 +205,16 @@ def test_the_description_names_everything() -> None:
     assert text.splitlines()[-1].startswith("takes about ")
 
 
+def test_the_description_has_all_properties_of_a_link() -> None:
+    far = {"rate": "50mbit", "delay": "10ms", "jitter": "1ms", "loss": 0.001, "queue": "90kB"}
+    lines = describe(plan(topology="star", links={"w0": {**far, "model": "fifo"}}))
+    told = [line.split(": ", 1)[1] for line in lines if line.startswith("  link")]
+    assert told == [
+        "s0 - b0, 100mbit, fair",
+        "w0 - b0, 50mbit, fifo, delay 10ms, jitter 1ms, loss 0.001, queue 90kB",
+    ]
+
+
 @pytest.mark.parametrize(
     ("transport", "message"),
     [

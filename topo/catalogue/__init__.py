@@ -54,4 +54,4 @@ def _names() -> tuple[str, ...]:
 
 def _module_doc(name: str) -> str:
     doc = importlib.import_module(f"{__name__}.{name}").__doc__ or ""
-    return doc.strip().splitlines()[0]
+    return doc.strip().splitlines()[0].replace("``", "")
