@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
+from netcosim.scenario.fields import Record
 from netcosim.scenario.model import (
     ClusterSpec,
     LinkSpec,
@@ -97,7 +98,7 @@ _MESSAGES = {
     "tuple_type": "must be a list; of tables, write [[...]]",
 }
 
-_TABLES = {
+_TABLES: dict[str, type[Record]] = {
     "cluster": ClusterSpec,
     "link": LinkSpec,
     "links": LinkSpec,
@@ -112,7 +113,8 @@ _TABLES = {
 def _keys(where: Sequence[int | str]) -> Iterable[str]:
     """What the table that this key stands in may hold."""
     tables = [_TABLES[part] for part in where[:-1] if isinstance(part, str) and part in _TABLES]
-    return (tables[-1] if tables else Scenario).model_fields
+    table = tables[-1] if tables else Scenario
+    return table.model_fields
 
 
 def _shown(value: object) -> str:
