@@ -185,5 +185,6 @@ def describe(plan: Plan) -> list[str]:
             f" {plan.burst_seconds(cell):.1f} s a burst, {plan.scenario.repetitions} bursts"
         )
     lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]
-    lines.append(f"takes about {plan.expected_s:.0f} s; needs root")
+    takes = f"takes about {plan.expected_s:.0f} s; needs root"
+    lines.append(takes if plan.cells else "no cell can be run here")
     return lines

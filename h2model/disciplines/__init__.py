@@ -65,7 +65,8 @@ def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[
             allowed = ", ".join(defaults) or "none"
             raise ValueError(f'{name} has no option "{key}"; allowed: {allowed}')
         if isinstance(value, str) or int(value) < 0:
-            raise ValueError(f'option "{key}" of {name} must be a whole number >= 0')
+            shown = f'"{value}"' if isinstance(value, str) else value
+            raise ValueError(f'option "{key}" of {name}: {shown}: must be a whole number >= 0')
         if int(value) == 0 and defaults[key] > 0:
-            raise ValueError(f'option "{key}" of {name} must be > 0')
+            raise ValueError(f'option "{key}" of {name}: {value}: must be > 0')
     return [int(options.get(key, default)) for key, default in defaults.items()]

@@ -158,15 +158,15 @@ def test_credit_that_leaves_a_window_below_zero_does_not_take_a_place_in_the_lis
         (lambda m: machine(options={"quantum": 3}), 'fifo has no option "quantum"; allowed: none'),
         (
             lambda m: machine("round_robin", options={"quantum": 0}),
-            'option "quantum" of round_robin must be > 0',
+            'option "quantum" of round_robin: 0: must be > 0',
         ),
         (
             lambda m: machine("round_robin", options={"quantum": -1}),
-            'option "quantum" of round_robin must be a whole number >= 0',
+            'option "quantum" of round_robin: -1: must be a whole number >= 0',
         ),
         (
             lambda m: machine("round_robin", options={"quantum": "many"}),
-            'option "quantum" of round_robin must be a whole number >= 0',
+            'option "quantum" of round_robin: "many": must be a whole number >= 0',
         ),
     ],
 )

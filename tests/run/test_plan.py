@@ -59,6 +59,8 @@ def test_a_cell_whose_release_is_missing_is_planned_as_not_run(
         "grpcio 1.17.0 is not set up: no Python 3.7 on this machine; see ./dev grpc-releases 1.17.0"
     )
     assert f"not run     w/old: {left.reason}" in describe(here)
+    assert describe(here)[-1].startswith("takes about ")
+    assert describe(on_this_machine(plan(transports=(old,))))[-1] == "no cell can be run here"
 
 
 @pytest.mark.parametrize(
