@@ -62,11 +62,20 @@ def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Appl
     log("addresses, TCP settings, shaping")
     sysctls, offloads = {}, {}
     for host in spec.hosts:
-        chosen = _sysctls_for(spec, host, wishes)
+        reach = _reach(spec, host)
+        chosen = tcp.choose_sysctls(wishes, *reach)
+        route = partial(
+            tcp.route,
+            built.host_interface(host.name),
+            built.addresses[host.name],
+            PREFIX_BITS,
+            congestion_control=wishes.congestion_control,
+            window_bytes=tcp.window_clamp(wishes, *reach),
+        )
         neighbours = _neighbours(spec, host, built)
 
         sysctls[host.name] = commands.within(
-            built.pid(host.name), partial(_configure, built, host.name, chosen, neighbours, wishes)
+            built.pid(host.name), partial(_configure, chosen, route, neighbours)
         )
     for node in spec.node_names:
         mine = [place for place in places if place.node == node]
@@ -76,13 +85,11 @@ def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Appl
 
 
 def _configure(
-    built: BuiltNet, host: str, chosen: dict[str, str], arp: list[list[str]], wishes: TcpSpec
+    chosen: dict[str, str], route: Callable[[], None], arp: list[list[str]]
 ) -> dict[str, str]:
     tcp.quiet_namespace()
     found = tcp.apply_sysctls(chosen)
-    tcp.route_with_congestion_control(
-        built.host_interface(host), built.addresses[host], PREFIX_BITS, wishes.congestion_control
-    )
+    route()
     commands.run_batch("ip", arp)
     return found
 
@@ -115,14 +122,11 @@ def _crossing(spec: NetSpec, link: NetLink, node: str, addresses: dict[str, str]
     return found
 
 
-def _sysctls_for(spec: NetSpec, host: HostSpec, wishes: TcpSpec) -> dict[str, str]:
+def _reach(spec: NetSpec, host: HostSpec) -> tuple[int, int]:
+    """A host's highest rate to a peer, bits a second, and its longest round trip, ns."""
     reached = paths_from(spec, host.name)
     paths = [reached[peer.name] for peer in spec.hosts if peer != host]
-    return tcp.choose_sysctls(
-        wishes,
-        max(bottleneck_bps(path) for path in paths),
-        max(round_trip_ns(path) for path in paths),
-    )
+    return max(bottleneck_bps(path) for path in paths), max(round_trip_ns(path) for path in paths)
 
 
 def _neighbours(spec: NetSpec, host: HostSpec, built: BuiltNet) -> list[list[str]]:

@@ -21,9 +21,11 @@ _MEMORY_PER_BYTE: Final = {True: 1.6, False: 1.15}
 # thirds are what surely lies ready or in flight.
 _SURELY_FILLED: Final = 2 / 3
 _LEAST_SEND_BYTES: Final = 64 * 2**10
-# Never the limit: no application here lags by that much.
-_RECEIVE_START_BYTES: Final = 6 * 2**20
-_RECEIVE_LIMIT_BYTES: Final = 64 * 2**20
+# Never the limit: no sender here has that much in flight. Yet less than the receive buffer: where
+# a window can't advance because the application reads late, Linux puts off its acknowledgements
+# (__tcp_ack_snd_check), and the sender, which waits for them, leaves the link idle.
+_LEAST_WINDOW_BYTES: Final = 2 * 2**20
+_RECEIVE_BYTES: Final = 64 * 2**20
 _LEAST_BYTES: Final = 4096
 _ROOT: Final = Path("/proc/sys")
 
@@ -47,11 +49,10 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         no room.
     """
     send = tcp.send_buffer or default_send_buffer(rate_bps, round_trip_ns)
-    receive_start = tcp.receive_buffer or _RECEIVE_START_BYTES
-    receive_limit = tcp.receive_buffer or _RECEIVE_LIMIT_BYTES
+    receive = tcp.receive_buffer or _RECEIVE_BYTES
     chosen = {
         "net/ipv4/tcp_wmem": f"{_LEAST_BYTES} {send} {send}",
-        "net/ipv4/tcp_rmem": f"{_LEAST_BYTES} {receive_start} {receive_limit}",
+        "net/ipv4/tcp_rmem": f"{_LEAST_BYTES} {receive} {receive}",
         # What one connection learnt must not steer the next one.
         "net/ipv4/tcp_no_metrics_save": "1",
         # Nor must the pause between two bursts, which is ours, start one of them slowly again.
@@ -62,6 +63,17 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
     if tcp.notsent_lowat is not None:
         chosen["net/ipv4/tcp_notsent_lowat"] = str(tcp.notsent_lowat)
     return chosen
+
+
+def window_clamp(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> int:
+    """The most that a host advertises, bytes: twice what a sender keeps, at least 2 MiB.
+
+    0 where the receive buffer was asked for, which then decides alone.
+    """
+    if tcp.receive_buffer:
+        return 0
+    send = tcp.send_buffer or default_send_buffer(rate_bps, round_trip_ns)
+    return max(_LEAST_WINDOW_BYTES, 2 * send)
 
 
 def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
@@ -100,11 +112,14 @@ def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def route_with_congestion_control(interface: str, address: str, prefix: int, name: str) -> None:
-    """Have every connection through the interface use this congestion control.
+def route(
+    interface: str, address: str, prefix: int, *, congestion_control: str, window_bytes: int
+) -> None:
+    """Have every connection through the interface use this congestion control and window.
 
-    The route says so, since outside the first namespace the sysctl takes only what the host
-    allows to everybody. It is read back.
+    The route says so: outside the first namespace the sysctl takes only the congestion control that
+    the host allows to everybody, and for the window there is none. It is read back. With
+    `window_bytes` 0 nothing but the buffer bounds the window.
 
     Raises
     ------
@@ -112,11 +127,14 @@ def route_with_congestion_control(interface: str, address: str, prefix: int, nam
         It could not be set.
     """
     subnet = str(ipaddress.ip_interface(f"{address}/{prefix}").network)
-    route = [subnet, "dev", interface, "scope", "link", "src", address]
-    command = ["ip", "route", "replace", *route, "proto", "kernel", "congctl", name]
+    wanted = [("congctl", congestion_control)]
+    if window_bytes:
+        wanted.append(("window", str(window_bytes)))
+    command = ["ip", "route", "replace", subnet, "dev", interface, "scope", "link"]
+    command += ["src", address, "proto", "kernel", *(word for pair in wanted for word in pair)]
     commands.run(command)
     found = commands.run(["ip", "route", "show", subnet, "dev", interface])
-    if f"congctl {name}" not in found:
+    if any(f"{name} {value}" not in found for name, value in wanted):
         raise NetworkError(f"{' '.join(command)}: reads back as {found.strip()}")
 
 

@@ -15,7 +15,7 @@ from emu.network.measure import (
     expected_goodput_bps,
     steady_goodput_bps,
 )
-from emu.network.tcp import bunch_segments, choose_sysctls
+from emu.network.tcp import bunch_segments, choose_sysctls, window_clamp
 from emu.network.verify import verify
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
@@ -122,6 +122,18 @@ def test_buffers_follow_rate_and_round_trip() -> None:
     far = choose_sysctls(TcpSpec(), 10**9, 20_000_000)
     assert far["net/ipv4/tcp_wmem"] == "4096 5750000 5750000"
     assert "net/ipv4/tcp_notsent_lowat" not in slow
+
+
+def test_no_window_fills_its_buffer_nor_holds_a_sender_back() -> None:
+    mib = 2**20
+    for rate, trip in ((10**6, 0), (10**9, 0), (10**9, 20_000_000)):
+        chosen = choose_sysctls(TcpSpec(), rate, trip)
+        send, receive = (int(chosen[f"net/ipv4/tcp_{w}mem"].split()[1]) for w in "wr")
+        window = window_clamp(TcpSpec(), rate, trip)
+        assert max(2 * mib, 2 * send) == window
+        assert receive > 3 * window
+    asked = TcpSpec.model_validate({"receive_buffer": "1MiB"})
+    assert window_clamp(asked, 10**9, 0) == 0
 
 
 def test_segments_come_one_by_one_unless_the_link_is_fast() -> None:
