@@ -21,11 +21,13 @@ _MEMORY_PER_BYTE: Final = {True: 1.6, False: 1.15}
 # thirds are what surely lies ready or in flight.
 _SURELY_FILLED: Final = 2 / 3
 _LEAST_SEND_BYTES: Final = 64 * 2**10
-# Never the limit: no sender here has that much in flight. Yet less than the receive buffer: where
-# a window can't advance because the application reads late, Linux puts off its acknowledgements
-# (__tcp_ack_snd_check), and the sender, which waits for them, leaves the link idle.
+# Never the limit: no sender here has that much in flight.
 _LEAST_WINDOW_BYTES: Final = 2 * 2**20
-_RECEIVE_BYTES: Final = 64 * 2**20
+# Where the window that Linux would like to give can't advance, because it is as large as the buffer
+# and the application reads late, acknowledgements are put off (__tcp_ack_snd_check), and the sender
+# that waits for them leaves the link idle. That wish grows by two bytes for each one received, so
+# the buffer is larger than any connection makes it. It is a bound: what is advertised is less.
+_RECEIVE_BYTES: Final = 2**30
 _LEAST_BYTES: Final = 4096
 _ROOT: Final = Path("/proc/sys")
 
