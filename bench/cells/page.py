@@ -5,6 +5,7 @@ from typing import Any
 
 from bench.cells.delivered import delivered_section
 from bench.cells.scores import LEVELS, Row, target_of
+from bench.cells.summary import summary_section
 from netcosim.results.verdict import percent
 
 _HEADINGS = (
@@ -25,7 +26,7 @@ _HEADINGS = (
 
 def page(rows: Sequence[Row], head: str) -> str:
     """All families, one after the other; `head` says what made them."""
-    parts = [head.rstrip(), ""]
+    parts = [head.rstrip(), "", *summary_section(rows)]
     for family in dict.fromkeys(row.family for row in rows):
         mine = [row for row in rows if row.family == family]
         parts += [f"## {family}", "", _promise(family), "", *_table(mine), ""]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import mean, median
 from typing import Any, Final
 
 from bench.cells.listing import Listed
@@ -78,6 +79,8 @@ class Row:
     separation : the largest mean difference of another model's ends from the right one's
     evidence : whether that is 5 % or more, and the cell counts
     delivered, delivered_secondary : errors of the delivered ends at PREDICT
+    ends_ms : measured wire ends, averages over the bursts: of the message that was ready first, the
+        median one, the mean
     missed : the targets that PREDICT misses
     seconds : wall time of the cell's bursts
     parameters : digests of the parameter files that the predictions rest on
@@ -106,6 +109,7 @@ class Row:
     evidence: bool = False
     delivered: dict[str, float] | None = None
     delivered_secondary: dict[str, float] | None = None
+    ends_ms: dict[str, float] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
     seconds: float | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -152,8 +156,27 @@ def score_cell(cell: Listed, store: Store) -> Row:
     row.seconds = sum(record.phases_s.values()) if record else None
     _levels(row, summary, cell)
     row.warm = _warm(row.right, measured, again, record)
+    row.ends_ms = _ends_ms([r for r in measured if r.valid])
     _wrong(row, summary, [r for r in measured if r.valid], again)
     return row
+
+
+def _ends_ms(measured: Sequence[StreamRow]) -> dict[str, float]:
+    bursts: dict[int, list[StreamRow]] = {}
+    for each in measured:
+        bursts.setdefault(each.burst, []).append(each)
+    if not bursts:
+        return {}
+    ends = [[each.wire_end_ns / 1e6 for each in rows] for rows in bursts.values()]
+    first = [
+        min(rows, key=lambda each: each.ready_ns).wire_end_ns / 1e6 for rows in bursts.values()
+    ]
+    found = {
+        "first": mean(first),
+        "median": mean(median(each) for each in ends),
+        "mean": mean(mean(each) for each in ends),
+    }
+    return {key: round(value, 3) for key, value in found.items()}
 
 
 def target_of(family: str) -> Target:

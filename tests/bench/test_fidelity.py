@@ -15,10 +15,12 @@ from bench.cells.page import page
 from bench.cells.running import run_missing
 from bench.cells.scores import NATIVE, TARGET, empty_row, score_cell
 from bench.cells.store import Store
+from bench.cells.summary import summary_section
 from bench.cells.totals import totals
 from emu.plan import make_plan
 from netcosim.errors import ScenarioError
 from netcosim.results.folder import ResultsFolder, trace_file
+from netcosim.results.verdict import percent
 from tests.run.made import write_run
 
 Pair = tuple[list[Listed], Path]
@@ -236,14 +238,41 @@ def test_the_page_and_the_totals_say_what_was_not_run(
     text = page(rows, "head")
     assert "## h2\n" in text
     assert "not run: Python 3.7 is missing" in text
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    assert len({line.count("|") for line in lines}) == 1
+    for section in text.split("\n## "):
+        lines = [line for line in section.splitlines() if line.startswith("|")]
+        assert len({line.count("|") for line in lines}) <= 1
     figures = {f.name: f for f in totals(rows)}
     assert figures["h2: cells that meet all"].met
     assert figures["cells without an observation"].value == 1
     assert figures["cells without an observation"].met is False
     assert figures["cells with fewer than 5 valid bursts"].value == 1
     assert figures["the longest cell"].value == 3.0
+
+
+def test_the_summary_counts_cells_by_family_and_rate(pair: Pair, tmp_path: Path) -> None:
+    (cell, *_), path = pair
+    store = Store(path=tmp_path)
+    with ResultsFolder.open(path) as run:
+        store.keep(cell, run)
+    good = replace(score_cell(cell, store), missed=[], rate="50mbit")
+    bad = replace(good, missed=["mean"], rate="1000mbit")
+    lines = summary_section([good, good, bad])
+    mean = percent(good.levels["PREDICT"]["wire"]["mean"])
+    assert f"| h2 | 3 | 2 | {mean} | 2 of 2, {mean} | 0 of 1, {mean} |" in lines
+    assert any("2 of 2 cells met all targets up to 200 Mbit/s, 0 of 1 above" in s for s in lines)
+    assert summary_section([empty_row(cell, "not reached")]) == []
+
+
+def test_measured_ends_are_averages_over_bursts(pair: Pair, tmp_path: Path) -> None:
+    (cell, *_), path = pair
+    store = Store(path=tmp_path)
+    with ResultsFolder.open(path) as run:
+        store.keep(cell, run)
+    with ResultsFolder.open(store.folder(cell)) as kept:
+        ends = [row.wire_end_ns / 1e6 for row in kept.read_trace() if row.valid]
+    found = score_cell(cell, store).ends_ms
+    assert min(ends) <= found["first"] <= max(ends)
+    assert found["mean"] == pytest.approx(sum(ends) / len(ends), abs=0.001)
 
 
 def test_a_budget_that_is_used_up_runs_nothing(cells: list[Listed], tmp_path: Path) -> None:

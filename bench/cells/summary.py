@@ -1,0 +1,73 @@
+"""What the cells come to by family and rate, for a reader who has a minute."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from bench.cells.scores import Row
+from netcosim.results.verdict import percent
+
+_SLOW = ("50mbit", "100mbit", "200mbit")
+
+
+def summary_section(rows: Sequence[Row]) -> list[str]:
+    """A table of families and rates, and the figures over all cells; nothing without a score."""
+    scored = [row for row in rows if row.scored]
+    if not scored:
+        return []
+    rates = sorted({row.rate for row in scored}, key=lambda rate: (len(rate), rate))
+    headings = ("family", "cells", "met", "median of the means", *rates)
+    return [
+        "## Summary",
+        "",
+        "Cells that met all targets at PREDICT; the median over cells of the mean primary error.",
+        "",
+        f"| {' | '.join(headings)} |",
+        f"|{'---|' * len(headings)}",
+        *(
+            f"| {' | '.join(_family(family, scored, rates))} |"
+            for family in dict.fromkeys(row.family for row in scored)
+        ),
+        "",
+        *(f"- {line}" for line in _overall(scored)),
+        "",
+    ]
+
+
+def _family(family: str, rows: Iterable[Row], rates: Sequence[str]) -> list[str]:
+    mine = [row for row in rows if row.family == family]
+    by_rate = [[row for row in mine if row.rate == rate] for rate in rates]
+    columns = [f"{_met(some)} of {len(some)}, {_typical(some)}" if some else "" for some in by_rate]
+    return [family, str(len(mine)), str(_met(mine)), _typical(mine), *columns]
+
+
+def _overall(rows: Sequence[Row]) -> list[str]:
+    alone = [row for row in rows if row.link == "fair" and "several" not in row.family]
+    slow = [row for row in alone if row.rate in _SLOW]
+    fast = [row for row in alone if row.rate not in _SLOW]
+    exact = [row for row in rows if row.rate in _SLOW and "several" not in row.family]
+    exact = [row for row in exact if _figure(row, "orders_equal") == _figure(row, "bursts")]
+    orders, bursts = (sum(_figure(r, name) for r in rows) for name in ("orders_equal", "bursts"))
+    lines = [
+        f"one connection on a fair link: {_met(slow)} of {len(slow)} cells met all targets up to"
+        f" 200 Mbit/s, {_met(fast)} of {len(fast)} above",
+        f"{orders} of {bursts} bursts came in exactly the predicted order",
+    ]
+    if exact:
+        worst = median(float(row.levels["PREDICT"]["wire"]["max"]) for row in exact)
+        lines.append(
+            f"the {len(exact)} cells of one connection up to 200 Mbit/s in which every burst did:"
+            f" mean {_typical(exact)}, max {percent(worst)} (medians over cells)"
+        )
+    return lines
+
+
+def _met(rows: Iterable[Row]) -> int:
+    return sum(not row.missed for row in rows)
+
+
+def _typical(rows: Iterable[Row]) -> str:
+    return percent(median(float(row.levels["PREDICT"]["wire"]["mean"]) for row in rows))
+
+
+def _figure(row: Row, name: str) -> int:
+    return int(row.levels["PREDICT"][name])
