@@ -240,11 +240,6 @@ def _measure_share(live: LiveNetwork, server: str, log: Callable[[str], None]) -
     )
 
 
-def _fairness(parts: Sequence[float]) -> float:
-    """Jain's index; 0 where nobody got anything."""
-    return jain_index(parts) if any(parts) else 0.0
-
-
 def _duration_s(path: Sequence[NetLink], count: int) -> float:
     """Brief, but enough frames for a slow link and enough round trips for a long one."""
     frames_s = _LEAST_FRAMES * 8 * FRAME_BYTES / bottleneck_bps(tuple(path))
