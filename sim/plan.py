@@ -1,0 +1,125 @@
+"""What the engine runs: one worker's step as flat arrays, the same for every worker.
+
+A plan is made from a profile (`sim.prepare`), and read by the engine, by the fast path and by
+whoever wants to simulate the same by other means.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DOWN, UP = 0, 1
+WORKER, SERVER = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A connection that each worker has to a server; data flows `DOWN` to the worker or `UP`."""
+
+    server: int
+    direction: int
+    connection: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processor:
+    """What computes for a worker: at itself (`WORKER`), or at a server (`SERVER`) for it."""
+
+    node: int
+    server: int
+    resource: str
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPlan:
+    """One worker's step.
+
+    Attributes
+    ----------
+    servers : number of servers
+    names : (operations,) of what was recorded; a run that was collapsed has the first one's name
+    channels : sorted by direction, server, connection
+    processors : those at the worker first, then by server
+    place : (operations,) channel c as c, processor p as len(channels) + p
+    size_bytes : (operations,) of transfers; 0 for computations
+    priority : (operations,) larger goes first where a discipline looks at it
+    duration_ns : (recorded steps, operations) of computations, parsing included; 0 for transfers
+    waits : (operations,) how many operations each one waits for
+    after, after_start : those that wait for operation i, in the order in which they are handed
+        over, are ``after[after_start[i]:after_start[i + 1]]``
+    sources : (recorded steps, sources) what waits for nothing, in the order of hand-over
+    members : per operation the recorded operations that it stands for, by index; in order
+    """
+
+    servers: int
+    names: tuple[str, ...]
+    channels: tuple[Channel, ...]
+    processors: tuple[Processor, ...]
+    place: Ints
+    size_bytes: Ints
+    priority: Ints
+    duration_ns: Floats
+    waits: Ints
+    after: Ints
+    after_start: Ints
+    sources: Ints
+    members: tuple[tuple[int, ...], ...]
+
+    @property
+    def operations(self) -> int:
+        """Number of operations."""
+        return len(self.names)
+
+    @property
+    def steps(self) -> int:
+        """Number of recorded steps."""
+        return len(self.duration_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Links, and how they are shared.
+
+    Attributes
+    ----------
+    share : name of a strategy in `sim.shares`
+    server_bps : (servers,) rate of each server's port, either direction
+    worker_bps : (workers,) rate of each worker's port; only some strategies look at it
+    delay_ns : (workers,) one way between the worker and any server
+    both_busy : what is left of a port's rate, as a factor, while its other direction is busy
+    """
+
+    share: str
+    server_bps: Ints
+    worker_bps: Ints
+    delay_ns: Ints
+    both_busy: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """How every connection multiplexes; a window of None is flow control off."""
+
+    discipline: str
+    options: tuple[int, ...]
+    window_bytes: int | None
+    connection_window_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """What chance decides, drawn before the run.
+
+    Attributes
+    ----------
+    step : (workers, steps) which recorded step each step of each worker repeats
+    factor : (workers, steps) by which all its computations at the worker are multiplied
+    """
+
+    step: Ints
+    factor: Floats
