@@ -1,8 +1,9 @@
 """A training job as one worker sees it: the step's DAG, and what was recorded of a few steps.
 
-A step is a DAG of two kinds of operations. A `Compute` occupies one place of a resource of its node;
-a `Transfer` moves a tensor, or a slice of it, from a role to a role over a named connection. What Li
-et al. (ICPE 2020, section 2) call downlink, worker, uplink and ps is a view of this: see `phase`.
+A step is a DAG of two kinds of operations. A `Compute` occupies one place of a resource of its
+node; a `Transfer` moves a tensor, or a slice of it, from a role to a role over a named connection.
+What Li et al. (ICPE 2020, section 2) call downlink, worker, uplink and ps is a view of this: see
+`phase`.
 """
 
 from typing import Annotated, Literal
@@ -12,8 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 Role = Literal["server", "worker"]
 Phase = Literal["downlink", "worker", "uplink", "ps"]
 
-Text = Annotated[str, Field(min_length=1, max_length=200)]
-Bytes = Annotated[int, Field(strict=True)]
+MOST = 2**53
+"""The largest size or duration: whole numbers up to it are exact as float64 (104 days in ns)."""
+
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\p{C}]*$")]
+Whole = Annotated[int, Field(ge=-MOST, le=MOST, strict=True)]
+"""Negative values are the linter's to refuse: it names the operation and the step."""
 
 
 class _Record(BaseModel):
@@ -44,7 +49,7 @@ class Compute(_Record):
     name: Text
     resource: Text
     after: tuple[Text, ...] = ()
-    batch_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    batch_share: Annotated[float, Field(ge=0, le=1, strict=True)] = 1.0
     tensor: Text | None = None
 
 
@@ -62,7 +67,7 @@ class Transfer(_Record):
     connection: Text = "data"
     tensor: Text
     slice: Annotated[int, Field(ge=0, strict=True)] = 0
-    size_bytes: Bytes
+    size_bytes: Whole
     after: tuple[Text, ...] = ()
 
 
@@ -101,8 +106,8 @@ class Parsing(_Record):
 
     destination: Role
     resource: Text
-    alpha_ns_per_byte: Annotated[float, Field(ge=0)]
-    beta_ns: Annotated[float, Field(ge=0)]
+    alpha_ns_per_byte: Annotated[float, Field(ge=0, le=MOST, strict=True)]
+    beta_ns: Annotated[float, Field(ge=0, le=MOST, strict=True)]
 
 
 class Jitter(_Record):
@@ -112,13 +117,18 @@ class Jitter(_Record):
         `spread` is the standard deviation of the logarithm; the median is 1.
     pareto
         `spread` is 1/shape; the minimum is such that the median is 1.
+    empirical
+        One of the measured `factors`, each as likely as the others; `spread` is not used.
     deterministic
         No variation.
+
+    `scope` says whether each operation has a factor of its own, or a step one for all of them.
     """
 
-    model: Literal["deterministic", "lognormal", "pareto"]
-    spread: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    model: Literal["deterministic", "lognormal", "pareto", "empirical"]
+    spread: Annotated[float, Field(ge=0, lt=1, strict=True)] = 0.0
     scope: Literal["operation", "step"] = "operation"
+    factors: tuple[Annotated[float, Field(ge=0, le=1e6, strict=True)], ...] = ()
 
 
 class Profile(_Record):
@@ -137,11 +147,11 @@ class Profile(_Record):
     format: Literal["netcosim-profile"] = "netcosim-profile"
     version: Literal[1] = 1
     name: Text
-    provenance: Annotated[str, Field(max_length=2000)]
+    provenance: Annotated[str, Field(max_length=2000, pattern=r"^[^\p{C}]*$")]
     batch: Annotated[int, Field(ge=1, strict=True)]
     samples: Literal["measured", "medians"]
     jitter: Jitter | None = None
     window_bytes: Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)] | None = None
     parsing: tuple[Parsing, ...] = ()
     step: Step
-    duration_ns: tuple[tuple[int, ...], ...]
+    duration_ns: tuple[tuple[Whole, ...], ...]
