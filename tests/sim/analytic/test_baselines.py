@@ -1,0 +1,214 @@
+"""Every baseline by hand, at its limits, and in its order with the others."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcosim.errors import ScenarioError
+from sim.analytic import OneWorker, Phases, load, names, predict
+from sim.analytic.baselines import cynthia, lin_phases
+from tests.sim.analytic.strategies import jobs
+
+MS = 1_000_000
+# 1 Gbit/s moves 125,000 bytes a millisecond: 40 ms down, 20 ms up.
+JOB = OneWorker(
+    down_bytes=(5_000_000,),
+    up_bytes=(2_500_000,),
+    worker_ns=100 * MS,
+    server_ns=(10 * MS,),
+    rate_bps=(10**9,),
+    batch=64,
+    forward_ns=30 * MS,
+    backward_ns=70 * MS,
+)
+workers = st.integers(1, 60)
+CLOSE = 1 + 1e-9
+
+
+def test_the_folder_is_the_registry():
+    assert names() == (
+        "cynthia",
+        "cynthia_half",
+        "lin",
+        "lin_phases",
+        "no_overlap",
+        "perfect_overlap",
+    )
+    assert load("lin")(JOB, 3) == predict("lin", JOB, 3)
+    with pytest.raises(ScenarioError, match='baseline: "none": unknown; allowed: cynthia, '):
+        load("none")
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_worker_is_refused(name):
+    with pytest.raises(ScenarioError, match="workers: 0: at least 1"):
+        predict(name, JOB, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        # 40 + 100 + 20 + 10 ms; the downlink carries 25 steps a second.
+        ("no_overlap", 1, 1000 / 170),
+        ("no_overlap", 4, 4000 / 170),
+        ("no_overlap", 5, 25),
+        ("perfect_overlap", 1, 10),
+        ("perfect_overlap", 2, 20),
+        ("perfect_overlap", 3, 25),
+        ("lin", 1, 1000 / 170),
+        # Two workers: 40 (1 + 40/170) + 20 (1 + 20/170) + 110 ms.
+        ("lin", 2, 2000 / (170 + (1600 + 400) / 170)),
+        # Tc 30 ms, U1 60/160: saturates between two and three workers.
+        ("cynthia", 1, 1000 / 160),
+        ("cynthia", 2, 2000 / 160),
+        ("cynthia", 4, 4000 / (100 * 1.5 + 60)),
+        # Tc 15 ms, U1 30/130.
+        ("cynthia_half", 1, 1000 / 130),
+        ("cynthia_half", 4, 4000 / 130),
+        ("cynthia_half", 5, 5000 / (100 * 15 / 13 + 30)),
+        # Down 40, nothing of forward beyond it, up as long as backward: 70, server 10.
+        ("lin_phases", 1, 1000 / 120),
+        ("lin_phases", 2, 2000 / (120 + (1600 + 4900) / 120)),
+    ],
+)
+def test_by_hand(name, count, expected):
+    assert predict(name, JOB, count) == pytest.approx(expected)
+
+
+def test_cynthia_takes_the_step_that_was_measured():
+    measured = replace(JOB, one_worker_step_ns=120 * MS)
+    assert cynthia.utilisation(measured, 30 * MS) == pytest.approx(0.5)
+    assert predict("cynthia", measured, 3) == pytest.approx(3000 / (100 * 1.5 + 60))
+
+
+def test_a_utilisation_is_at_most_one():
+    overlapped = replace(JOB, worker_ns=10 * MS, forward_ns=None, backward_ns=None)
+    overlapped = replace(overlapped, one_worker_step_ns=40 * MS)
+    assert cynthia.utilisation(overlapped, 30 * MS) == 1
+    assert predict("cynthia", overlapped, 1) == pytest.approx(1000 / 70)
+
+
+def test_halved_cynthia_may_promise_more_than_the_ports_carry():
+    even = replace(JOB, up_bytes=JOB.down_bytes)
+    assert predict("cynthia_half", even, 100) > predict("perfect_overlap", even, 100)
+
+
+def test_cynthia_never_saturates_where_nothing_is_computed():
+    idle = replace(JOB, worker_ns=0, forward_ns=None, backward_ns=None)
+    assert predict("cynthia", idle, 1000) == pytest.approx(1000 * predict("cynthia", idle, 1))
+    only_server = replace(idle, down_bytes=(0,), up_bytes=(0,))
+    assert predict("cynthia", only_server, 1) == float("inf")
+
+
+def test_measured_phases_come_first():
+    phases = Phases(down_ns=(40 * MS,), worker_ns=5 * MS, up_ns=(80 * MS,), server_ns=(10 * MS,))
+    assert predict("lin_phases", replace(JOB, phases=phases), 1) == pytest.approx(1000 / 135)
+
+
+def test_a_step_without_uplink_shows_all_its_computing():
+    silent = replace(JOB, up_bytes=(0,), forward_ns=60 * MS, backward_ns=40 * MS)
+    expected = Phases(down_ns=(40 * MS,), worker_ns=60 * MS, up_ns=(0.0,), server_ns=(10 * MS,))
+    assert lin_phases.streamed(silent) == expected
+
+
+def test_phases_need_to_be_known_and_of_one_server():
+    unknown = replace(JOB, forward_ns=None, backward_ns=None)
+    with pytest.raises(ScenarioError, match='"unknown": lin_phases needs them, or phases'):
+        predict("lin_phases", unknown, 2)
+    two = replace(
+        JOB, down_bytes=(1, 1), up_bytes=(1, 1), server_ns=(0, 0), rate_bps=(10**9, 10**9)
+    )
+    with pytest.raises(ScenarioError, match="servers: 2: lin_phases is for one server"):
+        predict("lin_phases", two, 2)
+
+
+def test_with_two_servers_each_port_is_its_own():
+    two = OneWorker(
+        down_bytes=(5_000_000, 1_250_000),
+        up_bytes=(5_000_000, 1_250_000),
+        worker_ns=100 * MS,
+        server_ns=(10 * MS, 4 * MS),
+        rate_bps=(10**9, 5 * 10**8),
+        batch=1,
+    )
+    # 40 and 20 ms in each direction.
+    assert predict("no_overlap", two, 1) == pytest.approx(1000 / 234)
+    assert predict("perfect_overlap", two, 1) == pytest.approx(10)
+    assert predict("perfect_overlap", two, 9) == pytest.approx(25)
+    assert predict("cynthia", two, 1) == pytest.approx(1000 / 180)
+    waiting = 2 * (1600 + 400) / 234
+    assert predict("lin", two, 2) == pytest.approx(2000 / (234 + waiting))
+
+
+def test_overlapping_computations_need_the_time_of_the_busiest_processor():
+    wide = replace(JOB, busiest_ns=50 * MS)
+    assert predict("perfect_overlap", wide, 1) == pytest.approx(20)
+    assert predict("no_overlap", wide, 1) == predict("no_overlap", JOB, 1)
+
+
+@given(jobs(), workers)
+def test_the_bounds_are_ordered(job, count):
+    lin, sequential, most = (
+        predict(name, job, count) for name in ("lin", "no_overlap", "perfect_overlap")
+    )
+    assert lin <= sequential * CLOSE
+    assert sequential <= most * CLOSE
+
+
+@given(jobs(), workers)
+def test_lin_is_not_slower_than_steps_in_lockstep(job, count):
+    ports = sum((*job.down_ns, *job.up_ns))
+    delays = job.worker_ns + sum(job.server_ns)
+    assert predict("lin", job, count) * CLOSE >= count * 1e9 / (count * ports + delays)
+
+
+@given(jobs(servers=1), workers, st.sampled_from(names()))
+def test_another_worker_never_lowers_throughput(job, count, name):
+    assert predict(name, job, count + 1) * CLOSE >= predict(name, job, count)
+
+
+@given(jobs())
+def test_one_worker_alone_is_sequential_for_lin(job):
+    assert predict("lin", job, 1) == pytest.approx(1e9 / job.serial_ns)
+    assert predict("no_overlap", job, 1) == pytest.approx(1e9 / job.serial_ns)
+
+
+@given(jobs(servers=1))
+def test_one_worker_alone_is_sequential_for_cynthia_but_for_the_server(job):
+    without = replace(job, server_ns=(0,), busiest_ns=None)
+    assert predict("cynthia", job, 1) == pytest.approx(predict("no_overlap", without, 1))
+
+
+@given(jobs(servers=1))
+def test_one_worker_alone_overlaps_by_halves_in_streamed_phases(job):
+    (down,), (up,) = job.down_ns, job.up_ns
+    step = max(down, job.forward_ns) + max(up, job.backward_ns) + job.server_ns[0]
+    assert predict("lin_phases", job, 1) == pytest.approx(1e9 / step)
+
+
+@given(jobs(), workers, st.none() | st.floats(1e6, 1e10))
+def test_halving_never_slows_cynthia(job, count, measured):
+    job = replace(job, one_worker_step_ns=measured)
+    assert predict("cynthia_half", job, count) * CLOSE >= predict("cynthia", job, count)
+
+
+def test_many_workers_fill_the_busiest_port():
+    assert predict("lin", JOB, 400) == pytest.approx(25, rel=1e-9)
+    # Cynthia's limit is 1 / (Tp U1), whatever the ports carry.
+    assert predict("cynthia", JOB, 10**9) == pytest.approx(1000 / (100 * 60 / 160))
+
+
+@given(jobs(servers=1), workers, st.integers(2, 100), st.sampled_from(names()))
+def test_throughput_scales_with_the_unit_of_time(job, count, factor, name):
+    slower = replace(
+        job,
+        worker_ns=job.worker_ns * factor,
+        forward_ns=job.forward_ns * factor,
+        backward_ns=job.backward_ns * factor,
+        server_ns=tuple(t * factor for t in job.server_ns),
+        rate_bps=tuple(r / factor for r in job.rate_bps),
+        busiest_ns=None if job.busiest_ns is None else job.busiest_ns * factor,
+    )
+    assert predict(name, slower, count) * factor == pytest.approx(predict(name, job, count))
