@@ -1,0 +1,373 @@
+"""The simulator once more, written from docs/background/simulator.md, for comparison.
+
+It is slow and plain: after every event it looks at everything. Nothing of the engine is used here
+but the shapes of what goes in.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
+from tests.sim.naive.disciplines import Scheduler, twin_scheduler
+from tests.sim.naive.shares import Key, Share, share
+
+MOST_BYTES = 2**31 - 1  # of a chunk
+
+# The order of events at one time.
+DOWNLINK, AT_WORKER, UPLINK, AT_SERVER, ARRIVAL = range(5)
+
+
+class StepRow(NamedTuple):
+    """A step that has ended."""
+
+    worker: int
+    step: int
+    start_ns: float
+    end_ns: float
+
+
+class OperationRow(NamedTuple):
+    """An operation that has ended; `ready_ns` is when it was handed over."""
+
+    worker: int
+    step: int
+    operation: int
+    ready_ns: float
+    start_ns: float
+    end_ns: float
+
+
+class ChunkRow(NamedTuple):
+    """A chunk that has left its link."""
+
+    worker: int
+    channel: int
+    step: int
+    operation: int
+    size_bytes: int
+    start_ns: float
+    end_ns: float
+
+
+@dataclass
+class Run:
+    """What happened, each list in the order in which things ended."""
+
+    steps: list[StepRow] = field(default_factory=list)
+    operations: list[OperationRow] = field(default_factory=list)
+    chunks: list[ChunkRow] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Job:
+    """One operation of one step of one worker."""
+
+    worker: int
+    step: int
+    operation: int
+    waits_for: int
+    ready_ns: float = -1.0
+    start_ns: float = -1.0
+    unsent_bytes: int = 0
+
+
+@dataclass
+class Chunk:
+    """Bytes of a stream that are on the link."""
+
+    stream: int
+    size_bytes: int
+    start_ns: float
+
+
+class Connection:
+    """A worker's connection with a server, one direction: a scheduler and at most one chunk."""
+
+    def __init__(self, key: Key, scheduler: Scheduler) -> None:
+        self.key = key
+        self.scheduler = scheduler
+        self.jobs: dict[int, Job] = {}  # by stream
+        self.chunk: Chunk | None = None
+        self.on_link = False
+
+
+class Processor:
+    """A worker's share of a resource: places, and a queue before them."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.queue: deque[Job] = deque()
+        self.running: list[tuple[Job, float]] = []  # with the end, in order of start
+
+
+class Event(NamedTuple):
+    """Something that will happen; of those at one time, the lowest order is first."""
+
+    at_ns: float
+    order: tuple[float, ...]
+    happen: Callable[[], None]
+
+
+class Simulation:
+    """Everything at one point of time."""
+
+    def __init__(
+        self, plan: StepPlan, network: Network, sending: Sending, draws: Draws, lead: int | None
+    ) -> None:
+        self.plan = plan
+        self.network = network
+        self.draws = draws
+        self.lead = lead
+        self.now = 0.0
+        self.run = Run()
+        self.workers, self.steps = draws.step.shape
+        self.ended = [0] * self.workers  # steps
+        self.under_way = [False] * self.workers
+        self.began_ns = [0.0] * self.workers
+        self.jobs: list[list[Job]] = [[] for _ in range(self.workers)]
+        self.unended = [0] * self.workers  # operations of the step under way
+        self.share: Share = share(network)
+        self.connections = {
+            (w, c): Connection(
+                Key(w, c, channel.server, channel.direction), twin_scheduler(sending)
+            )
+            for w in range(self.workers)
+            for c, channel in enumerate(plan.channels)
+        }
+        self.processors = {
+            (w, p): Processor(processor.capacity)
+            for w in range(self.workers)
+            for p, processor in enumerate(plan.processors)
+        }
+        self.travelling: list[tuple[float, Job]] = []  # transfers, in order of their last bytes
+        self.requested: list[tuple[float, int, list[Job]]] = []  # pulls that wait for nothing
+
+    # The loop.
+
+    def go(self, stop_after_ns: float | None) -> Run:
+        self.begin_steps()
+        self.start_what_can_start()
+        while True:
+            event = min(self.events(), default=None, key=lambda e: (e.at_ns, e.order))
+            if event is None or (stop_after_ns is not None and event.at_ns > stop_after_ns):
+                return self.run
+            assert event.at_ns >= self.now
+            self.now = event.at_ns
+            event.happen()
+            self.start_what_can_start()
+
+    def events(self) -> Iterator[Event]:
+        """Everything that will happen if nothing else does before."""
+        yield from self.ends_of_chunks()
+        yield from self.ends_of_computations()
+        for at_ns, job in self.travelling:
+            channel = int(self.plan.place[job.operation])
+            yield Event(at_ns, (ARRIVAL, job.worker, channel), partial(self.transfer_arrives, job))
+        for request in self.requested:
+            at_ns, worker, _ = request
+            yield Event(at_ns, (ARRIVAL, worker, -1), partial(self.request_arrives, request))
+
+    def ends_of_chunks(self) -> Iterator[Event]:
+        for connection in self.connections.values():
+            if connection.chunk is not None:
+                key = connection.key
+                kind = DOWNLINK if key.direction == DOWN else UPLINK
+                order = (kind, key.server, self.share.rank(key), key.worker, key.channel)
+                yield Event(self.share.end_ns(key), order, partial(self.chunk_ends, connection))
+
+    def ends_of_computations(self) -> Iterator[Event]:
+        for (w, p), processor in self.processors.items():
+            kind = AT_WORKER if self.plan.processors[p].node == WORKER else AT_SERVER
+            for place, (job, end_ns) in enumerate(processor.running):
+                yield Event(
+                    end_ns,
+                    (kind, w, p, place),
+                    partial(self.computation_ends, processor, job),
+                )
+
+    # What happens.
+
+    def chunk_ends(self, connection: Connection) -> None:
+        chunk = connection.chunk
+        assert chunk is not None
+        connection.chunk = None
+        job = connection.jobs[chunk.stream]
+        self.run.chunks.append(
+            ChunkRow(
+                job.worker,
+                connection.key.channel,
+                job.step,
+                job.operation,
+                chunk.size_bytes,
+                chunk.start_ns,
+                self.now,
+            )
+        )
+        now = round(self.now)
+        connection.scheduler.sent(chunk.stream, chunk.size_bytes, now)
+        connection.scheduler.credit(chunk.stream, chunk.size_bytes, now)
+        connection.scheduler.credit(0, chunk.size_bytes, now)
+        job.unsent_bytes -= chunk.size_bytes
+        if job.unsent_bytes == 0:
+            del connection.jobs[chunk.stream]
+            self.transfer_is_sent(job)
+
+    def transfer_is_sent(self, job: Job) -> None:
+        delay_ns = int(self.network.delay_ns[job.worker])
+        if delay_ns > 0:
+            self.travelling.append((self.now + delay_ns, job))
+        else:
+            self.operation_ends(job)
+
+    def transfer_arrives(self, job: Job) -> None:
+        self.travelling = [one for one in self.travelling if one[1] is not job]
+        self.operation_ends(job)
+
+    def request_arrives(self, request: tuple[float, int, list[Job]]) -> None:
+        self.requested.remove(request)
+        for job in request[2]:
+            self.hand_over(job)
+
+    def computation_ends(self, processor: Processor, job: Job) -> None:
+        processor.running = [one for one in processor.running if one[0] is not job]
+        self.operation_ends(job)
+
+    def operation_ends(self, job: Job) -> None:
+        self.run.operations.append(
+            OperationRow(job.worker, job.step, job.operation, job.ready_ns, job.start_ns, self.now)
+        )
+        first, end = self.plan.after_start[job.operation : job.operation + 2]
+        for dependent in self.plan.after[first:end]:
+            waiting = self.jobs[job.worker][dependent]
+            waiting.waits_for -= 1
+            if waiting.waits_for == 0:
+                self.hand_over(waiting)
+        self.unended[job.worker] -= 1
+        if self.unended[job.worker] == 0:
+            self.step_ends(job.worker)
+
+    def step_ends(self, worker: int) -> None:
+        self.run.steps.append(StepRow(worker, self.ended[worker], self.began_ns[worker], self.now))
+        self.ended[worker] += 1
+        self.under_way[worker] = False
+        self.begin_steps()
+
+    # Steps.
+
+    def begin_steps(self) -> None:
+        """All who may begin their next step do, lowest number first."""
+        for worker in range(self.workers):
+            if not self.under_way[worker] and self.may_begin(worker):
+                self.begin_step(worker)
+
+    def may_begin(self, worker: int) -> bool:
+        step = self.ended[worker]
+        if step == self.steps:
+            return False
+        return self.lead is None or step - min(self.ended) <= self.lead
+
+    def begin_step(self, worker: int) -> None:
+        step = self.ended[worker]
+        self.under_way[worker] = True
+        self.began_ns[worker] = self.now
+        self.unended[worker] = self.plan.operations
+        self.jobs[worker] = [
+            Job(worker, step, operation, int(self.plan.waits[operation]))
+            for operation in range(self.plan.operations)
+        ]
+        sources = self.plan.sources[self.draws.step[worker, step]]
+        self.hand_over_sources(worker, [self.jobs[worker][operation] for operation in sources])
+
+    def hand_over_sources(self, worker: int, sources: list[Job]) -> None:
+        """In the gate's order; what the worker pulls has to be asked for, and that travels."""
+        delay_ns = int(self.network.delay_ns[worker])
+        pulls = [job for job in sources if delay_ns > 0 and self.flows_down(job)]
+        for job in sources:
+            if job not in pulls:
+                self.hand_over(job)
+        if pulls:
+            self.requested.append((self.now + delay_ns, worker, pulls))
+
+    def flows_down(self, job: Job) -> bool:
+        place = int(self.plan.place[job.operation])
+        return place < len(self.plan.channels) and self.plan.channels[place].direction == DOWN
+
+    def hand_over(self, job: Job) -> None:
+        """Nothing holds this operation up any more: to its connection or its processor's queue."""
+        job.ready_ns = self.now
+        place = int(self.plan.place[job.operation])
+        if place >= len(self.plan.channels):
+            self.processors[job.worker, place - len(self.plan.channels)].queue.append(job)
+            return
+        connection = self.connections[job.worker, place]
+        stream = 2 * (job.step * self.plan.operations + job.operation) + 1
+        job.unsent_bytes = int(self.plan.size_bytes[job.operation])
+        connection.jobs[stream] = job
+        connection.scheduler.enqueue(
+            stream,
+            job.unsent_bytes,
+            round(self.now),
+            priority=int(self.plan.priority[job.operation]),
+        )
+
+    # What begins at once when it can.
+
+    def start_what_can_start(self) -> None:
+        self.ask_disciplines()
+        for (_, p), processor in self.processors.items():
+            while processor.queue and len(processor.running) < processor.capacity:
+                job = processor.queue.popleft()
+                job.start_ns = self.now
+                processor.running.append((job, self.now + self.duration_ns(p, job)))
+
+    def duration_ns(self, p: int, job: Job) -> float:
+        recorded = self.draws.step[job.worker, job.step]
+        duration_ns = float(self.plan.duration_ns[recorded, job.operation])
+        if self.plan.processors[p].node == WORKER:
+            return duration_ns * float(self.draws.factor[job.worker, job.step])
+        return duration_ns
+
+    def ask_disciplines(self) -> None:
+        """Every connection without a chunk asks for one; who has none any more leaves the link."""
+        leaving: list[Key] = []
+        joining: list[tuple[Key, int]] = []
+        going_on: list[tuple[Key, int]] = []
+        for connection in self.connections.values():
+            if connection.chunk is not None:
+                continue
+            self.ask(connection)
+            if connection.chunk is not None:
+                with_size = (connection.key, connection.chunk.size_bytes)
+                (going_on if connection.on_link else joining).append(with_size)
+                connection.on_link = True
+            elif connection.on_link:
+                leaving.append(connection.key)
+                connection.on_link = False
+        if leaving or joining or going_on:
+            self.share.change(self.now, leaving, joining, going_on)
+
+    def ask(self, connection: Connection) -> None:
+        stream, size_bytes = connection.scheduler.next(MOST_BYTES, round(self.now))
+        if size_bytes == 0:
+            assert not connection.jobs  # all credit is back, so nothing can be held up
+            return
+        job = connection.jobs[stream]
+        if job.start_ns < 0:
+            job.start_ns = self.now
+        connection.chunk = Chunk(stream, size_bytes, self.now)
+
+
+def simulate(
+    plan: StepPlan,
+    network: Network,
+    sending: Sending,
+    draws: Draws,
+    lead: int | None,
+    *,
+    stop_after_ns: float | None = None,
+) -> Run:
+    """Run every worker through its steps; what ends later than `stop_after_ns` is left out."""
+    return Simulation(plan, network, sending, draws, lead).go(stop_after_ns)
