@@ -1,5 +1,6 @@
 """Small valid profiles for the tests of this folder, and ways to break them."""
 
+import copy
 import json
 from typing import Any
 
@@ -59,7 +60,7 @@ def plain(**changes: Any) -> dict[str, Any]:
                 {"name": "worker", "node": "worker"},
                 {"name": "server", "node": "server", "capacity": 2},
             ],
-            "operations": [dict(op) for op in OPERATIONS],
+            "operations": copy.deepcopy(OPERATIONS),
         },
         "duration_ns": [[10, 20, 5], [11, 21, 6]],
     }

@@ -1,0 +1,51 @@
+"""``python -m netcosim.cli.lint_profile FILE...``: what is wrong or odd in profiles."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from netcosim.cli.options import Parser
+from netcosim.errors import ScenarioError
+from netcosim.results.failure import CrashSite, guarded, one_line
+from netcosim.workload import read_profile
+from netcosim.workload.lint import lint
+
+PROG: Final = "netcosim.cli.lint_profile"
+MOST_SHOWN: Final = 50
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Lint profiles; return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return guarded(lambda site: _main(given, site), PROG)
+
+
+def _main(arguments: Sequence[str], _: CrashSite) -> int:
+    parser = Parser(prog=PROG, description=__doc__, allow_abbrev=False)
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a profile")
+    wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
+    return ScenarioError.exit_code if wrong else 0
+
+
+def _lint(path: Path) -> bool:
+    """Print what is to be said of a file; whether it is wrong."""
+    try:
+        profile = read_profile(path)
+    except ScenarioError as problem:
+        sys.stdout.write(f"{one_line(str(problem))}\n")
+        return True
+    findings = lint(profile)
+    for finding in findings[:MOST_SHOWN]:
+        sys.stdout.write(one_line(f"{path}: {finding.severity}: {finding}") + "\n")
+    if len(findings) > MOST_SHOWN:
+        sys.stdout.write(one_line(f"{path}: and {len(findings) - MOST_SHOWN} more") + "\n")
+    if not findings:
+        step = profile.step
+        counts = f"{len(step.computes)} computations, {len(step.transfers)} transfers"
+        sys.stdout.write(one_line(f"{path}: fine: {counts}") + "\n")
+    return any(finding.severity == "error" for finding in findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

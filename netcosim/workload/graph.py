@@ -1,0 +1,65 @@
+"""Orders and cycles of a graph that is given as what each node waits for."""
+
+import heapq
+from collections.abc import Mapping, Sequence
+
+After = Mapping[str, Sequence[str]]
+
+
+def dependents(after: After) -> dict[str, list[str]]:
+    """For every node those that wait for it, in the graph's order."""
+    found: dict[str, list[str]] = {name: [] for name in after}
+    for name, earlier in after.items():
+        for other in earlier:
+            if other in found:
+                found[other].append(name)
+    return found
+
+
+def sorted_nodes(after: After) -> list[str]:
+    """Nodes after all that they wait for; where that leaves a choice, in the graph's order.
+
+    What is in a cycle or behind one is left out; nodes that don't exist are waited for by nobody.
+    """
+    names = list(after)
+    place = {name: i for i, name in enumerate(names)}
+    later = dependents(after)
+    waits = [sum(other in place for other in after[name]) for name in names]
+    free = [i for i, count in enumerate(waits) if count == 0]
+    found = []
+    while free:
+        name = names[heapq.heappop(free)]
+        found.append(name)
+        for other in later[name]:
+            waits[place[other]] -= 1
+            if waits[place[other]] == 0:
+                heapq.heappush(free, place[other])
+    return found
+
+
+def find_cycle(after: After) -> list[str]:
+    """Nodes of which each waits for the one before it, and the first for the last; or none.
+
+    It begins with the node that the graph names first.
+    """
+    done = set(sorted_nodes(after))
+    left = [name for name in after if name not in done]
+    if not left:
+        return []
+    path, seen = [left[0]], {left[0]: 0}
+    while True:
+        name = next(other for other in after[path[-1]] if other in after and other not in done)
+        if name in seen:
+            cycle = path[seen[name] :][::-1]
+            first = cycle.index(min(cycle, key=list(after).index))
+            return cycle[first:] + cycle[:first]
+        seen[name] = len(path)
+        path.append(name)
+
+
+def cycle_text(cycle: Sequence[str], most: int = 8) -> str:
+    """A cycle in words; the middle of a long one is left out."""
+    shown = list(cycle)
+    if len(shown) > most:
+        shown = [*shown[: most - 2], f"... ({len(shown) - most + 1} more)", shown[-1]]
+    return " -> ".join([*shown, shown[0]])

@@ -1,0 +1,45 @@
+"""All rules over one profile."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from netcosim.errors import ScenarioError
+from netcosim.workload.lint import durations, operations, tensors
+from netcosim.workload.lint.finding import Finding
+from netcosim.workload.model import Profile
+
+_RULES: Final[tuple[Callable[[Profile], Iterator[Finding]], ...]] = (
+    operations.names,
+    operations.resources,
+    operations.transfers,
+    operations.dependencies,
+    operations.loose_ends,
+    operations.data_loading,
+    operations.parsing,
+    tensors.updates,
+    tensors.moved_tensors,
+    tensors.slices,
+    durations.samples,
+    durations.rows,
+    durations.jitter,
+)
+
+
+def lint(profile: Profile) -> tuple[Finding, ...]:
+    """Everything that is wrong or odd: errors first, each kind in the profile's order."""
+    found = [finding for rule in _RULES for finding in rule(profile)]
+    return tuple(sorted(found, key=lambda finding: finding.severity))
+
+
+def check(profile: Profile, source: str) -> None:
+    """Refuse a profile that can't be simulated.
+
+    Raises
+    ------
+    ScenarioError
+        The first error, and how many more there are.
+    """
+    errors = [finding for finding in lint(profile) if finding.severity == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise ScenarioError(f"{source}: {errors[0]}{more}")

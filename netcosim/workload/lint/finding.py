@@ -1,0 +1,40 @@
+"""One thing that is wrong, or odd, in a profile."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from netcosim.workload.checked import printable, shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found.
+
+    Attributes
+    ----------
+    severity : with an "error" nothing runs; a "warning" is for people
+    message : what is wrong, with its value and what is allowed
+    operation : name of the operation; None: it is about the whole profile
+    step : number of the recorded step, from 0, where it is about one
+    """
+
+    severity: Literal["error", "warning"]
+    message: str
+    operation: str | None = None
+    step: int | None = None
+
+    def __str__(self) -> str:
+        """One line, without severity and source."""
+        where = "" if self.operation is None else f"operation {shown(self.operation)}: "
+        when = "" if self.step is None else f"step {self.step}: "
+        return printable(f"{where}{when}{self.message}")
+
+
+def error(message: str, operation: str | None = None, step: int | None = None) -> Finding:
+    """A finding with which nothing runs."""
+    return Finding(severity="error", message=message, operation=operation, step=step)
+
+
+def warning(message: str, operation: str | None = None, step: int | None = None) -> Finding:
+    """A finding for people."""
+    return Finding(severity="warning", message=message, operation=operation, step=step)
