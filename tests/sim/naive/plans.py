@@ -163,6 +163,7 @@ def make_sending(
     *,
     window_bytes: int | None = None,
     connection_window_bytes: int | None = None,
+    chunk_bytes: int = 2**31 - 1,
     **options: int,
 ) -> Sending:
     """Options by name; the others have their defaults."""
@@ -172,6 +173,7 @@ def make_sending(
         options=tuple(values.values()),
         window_bytes=window_bytes,
         connection_window_bytes=connection_window_bytes,
+        chunk_bytes=chunk_bytes,
     )
 
 
@@ -260,7 +262,7 @@ def random_network(
 def random_sending(
     rng: np.random.Generator, *, discipline: str | None = None, ties: bool = False
 ) -> Sending:
-    """Any discipline; windows smaller than many streams, larger, or none."""
+    """Any discipline; windows and chunks smaller than many streams, or as good as none."""
     name = str(rng.choice(names())) if discipline is None else discipline
     options = dict.fromkeys(("quantum", "grain"), 1000 if ties else 7001)
     if name == "two_visit":
@@ -268,8 +270,10 @@ def random_sending(
         options["write"] = int(rng.choice([0, 0, 5000]))
     stream = [None, 1000, 2000] if ties else [None, 9973, 65535]
     window = stream[int(rng.integers(0, 3))]
+    chunks = [2**31 - 1, 2**31 - 1, 500 if ties else 4801]
     return make_sending(
         name,
+        chunk_bytes=chunks[int(rng.integers(0, 3))],
         window_bytes=window,
         connection_window_bytes=None if rng.random() < 0.6 else 3000 if ties else 20011,
         **{key: value for key, value in options.items() if key in load(name).OPTIONS},

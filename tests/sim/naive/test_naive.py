@@ -1,6 +1,7 @@
 """The naive simulator against cases worked out by hand."""
 
 import numpy as np
+import pytest
 
 from tests.sim.naive.plans import (
     Op,
@@ -143,6 +144,43 @@ def test_two_visits_with_a_window_smaller_than_a_stream():
         (2, 2300),
     ]
     assert spans(run, plan)["a"] == (0, 0, 1700)
+
+
+def a_stream_and_one_that_comes_meanwhile():
+    return make_plan(
+        [
+            Op(name="long", at=down(), size_bytes=1000),
+            Op(name="wait", at=at_worker(), duration_ns=100),
+            Op(name="late", at=down(), size_bytes=200, after=("wait",), priority=1),
+        ]
+    )
+
+
+def test_no_chunk_is_larger_than_told_and_the_urgent_go_first_after_it():
+    plan = a_stream_and_one_that_comes_meanwhile()
+    sending = make_sending("priority", chunk_bytes=300)
+    run = simulate(plan, make_network(), sending, same_draws(), None)
+    assert [(plan.names[c.operation], c.end_ns) for c in run.chunks] == [
+        ("long", 300),
+        ("late", 500),
+        ("long", 800),
+        ("long", 1100),
+        ("long", 1200),
+    ]
+
+
+@pytest.mark.parametrize(("requeue_at_completion", "late_ends_ns"), [(0, 1200), (1, 600)])
+def test_a_first_visit_of_several_chunks(requeue_at_completion, late_ends_ns):
+    # 400 bytes in chunks of 200; the late one comes during the first chunk.
+    plan = a_stream_and_one_that_comes_meanwhile()
+    sending = make_sending(
+        "two_visit",
+        window_bytes=400,
+        chunk_bytes=200,
+        requeue_at_completion=requeue_at_completion,
+    )
+    run = simulate(plan, make_network(), sending, same_draws(), None)
+    assert ends(run, plan)["late"] == late_ends_ns
 
 
 def test_fifo_goes_on_with_the_first_stream_as_its_credit_returns_at_once():
@@ -309,3 +347,45 @@ def test_kinds_of_events_at_one_time():
     run = simulate(plan, make_network(servers=2), FIFO, same_draws(), None)
     order = [plan.names[row.operation] for row in run.operations]
     assert order == ["pull0", "pull1", "compute", "push", "update"]
+
+
+def names_in_order(run, plan):
+    return [(row.worker, plan.names[row.operation]) for row in run.operations]
+
+
+def test_processors_are_served_by_number_and_places_in_order_of_start_at_one_time():
+    plan = make_plan(
+        [
+            Op(name="second", at=at_worker(2, "b"), duration_ns=100),
+            Op(name="third", at=at_worker(2, "b"), duration_ns=100),
+            Op(name="first", at=at_worker(1, "a"), duration_ns=100),
+        ]
+    )
+    run = simulate(plan, make_network(), FIFO, same_draws(), None)
+    assert names_in_order(run, plan) == [(0, "first"), (0, "second"), (0, "third")]
+
+
+def test_arrivals_at_one_time_go_by_worker_then_by_connection():
+    plan = make_plan(
+        [
+            Op(name="up1", at=up(1), size_bytes=100),
+            Op(name="up0", at=up(0), size_bytes=100),
+        ],
+        servers=2,
+    )
+    network = make_network(servers=2, workers=2, delay_ns=[70, 70])
+    run = simulate(plan, network, FIFO, same_draws(workers=2), None)
+    assert {row.end_ns for row in run.operations} == {270}
+    assert names_in_order(run, plan) == [(0, "up0"), (0, "up1"), (1, "up0"), (1, "up1")]
+
+
+def test_the_gates_order_is_that_of_the_recorded_step():
+    plan = make_plan(
+        [Op(name=name, at=down(), size_bytes=100) for name in "ab"],
+        recorded=2,
+        sources=[["a", "b"], ["b", "a"]],
+    )
+    draws = same_draws(steps=2)
+    draws.step[0] = [1, 0]
+    run = simulate(plan, make_network(), FIFO, draws, None)
+    assert names_in_order(run, plan) == [(0, "b"), (0, "a"), (0, "a"), (0, "b")]

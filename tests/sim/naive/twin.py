@@ -1,7 +1,12 @@
 """The simulator once more, written from docs/background/simulator.md, for comparison.
 
 It is slow and plain: after every event it looks at everything. Nothing of the engine is used here
-but the shapes of what goes in.
+but the shapes of what goes in. What the page leaves open is decided so:
+
+- Of chunks that end on one link at one time, that of the lowest target goes first, then the lowest
+  worker and channel; of operations that end on one processor, the one that began first.
+- The pulls of a step that wait for nothing arrive as one request, in one event.
+- What joins and leaves at one event counts as one change of a link.
 """
 
 from collections import deque
@@ -13,8 +18,6 @@ from typing import NamedTuple
 from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
 from tests.sim.naive.disciplines import Scheduler, twin_scheduler
 from tests.sim.naive.shares import Key, Share, share
-
-MOST_BYTES = 2**31 - 1  # of a chunk
 
 # The order of events at one time.
 DOWNLINK, AT_WORKER, UPLINK, AT_SERVER, ARRIVAL = range(5)
@@ -119,6 +122,7 @@ class Simulation:
     ) -> None:
         self.plan = plan
         self.network = network
+        self.chunk_bytes = sending.chunk_bytes
         self.draws = draws
         self.lead = lead
         self.now = 0.0
@@ -350,7 +354,7 @@ class Simulation:
             self.share.change(self.now, leaving, joining, going_on)
 
     def ask(self, connection: Connection) -> None:
-        stream, size_bytes = connection.scheduler.next(MOST_BYTES, round(self.now))
+        stream, size_bytes = connection.scheduler.next(self.chunk_bytes, round(self.now))
         if size_bytes == 0:
             assert not connection.jobs  # all credit is back, so nothing can be held up
             return
@@ -369,5 +373,18 @@ def simulate(
     *,
     stop_after_ns: float | None = None,
 ) -> Run:
-    """Run every worker through its steps; what ends later than `stop_after_ns` is left out."""
+    """Run every worker through its steps.
+
+    Parameters
+    ----------
+    lead
+        By how many steps a worker may be ahead of the slowest; None: as many as it likes.
+    stop_after_ns
+        What ends later is left out.
+
+    Raises
+    ------
+    ValueError
+        The share is unknown, or does not know that many servers.
+    """
     return Simulation(plan, network, sending, draws, lead).go(stop_after_ns)
