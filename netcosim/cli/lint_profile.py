@@ -8,7 +8,7 @@ from typing import Final
 from netcosim.cli.options import Parser
 from netcosim.errors import ScenarioError
 from netcosim.results.failure import CrashSite, guarded, one_line
-from netcosim.workload import read_profile
+from netcosim.workload.imports import import_profile
 from netcosim.workload.lint import lint
 
 PROG: Final = "netcosim.cli.lint_profile"
@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str], _: CrashSite) -> int:
     parser = Parser(prog=PROG, description=__doc__, allow_abbrev=False)
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a profile")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help="a profile of any known format"
+    )
     wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
     return ScenarioError.exit_code if wrong else 0
 
@@ -31,7 +33,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 def _lint(path: Path) -> bool:
     """Print what is to be said of a file; whether it is wrong."""
     try:
-        profile = read_profile(path)
+        profile = import_profile(path)
     except ScenarioError as problem:
         sys.stdout.write(f"{one_line(str(problem))}\n")
         return True

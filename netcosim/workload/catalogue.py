@@ -1,0 +1,36 @@
+"""Profiles that come with the project, by name: one file each under `data`.
+
+They are layer profiles measured on one CPU thread with PyTorch, for this project. A name without a
+batch is the one with the largest batch that was measured.
+"""
+
+from importlib import resources
+
+from netcosim.errors import ScenarioError
+from netcosim.workload.checked import printable, shown
+from netcosim.workload.importers import torch
+from netcosim.workload.lint import check
+from netcosim.workload.model import Profile
+
+
+def profile_names() -> tuple[str, ...]:
+    """The names of all built-in profiles, sorted."""
+    files = (resources.files("netcosim.workload") / "data").iterdir()
+    return tuple(sorted(f.name.removesuffix(".json") for f in files if f.name.endswith(".json")))
+
+
+def load_profile(name: str) -> Profile:
+    """The built-in profile of this name; `jitter` is assumed, as its provenance says.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    if name not in profile_names():
+        allowed = f"unknown; allowed: {', '.join(profile_names())}"
+        raise ScenarioError(printable(f"profile: {shown(name)}: {allowed}"))
+    text = (resources.files("netcosim.workload") / "data" / f"{name}.json").read_text("utf-8")
+    profile = torch.read(text, name, None).model_copy(update={"name": name})
+    check(profile, name)
+    return profile

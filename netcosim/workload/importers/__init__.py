@@ -1,0 +1,1 @@
+"""One file a format: `SUMMARY`, `matches(text)`, `read(text, source, batch)`."""
