@@ -8,7 +8,7 @@ numba is imported when the first discipline is compiled, not before.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
@@ -98,18 +98,48 @@ class CompiledMachine(Machine):
         return array_state(capacity, options)
 
 
-@functools.cache
+Wrap = Callable[[FunctionType], Callable[..., Any]]
+
+_LIBRARY: dict[object, Callable[..., Any]] = {}
+"""Compiled copies without replacements, shared by all disciplines."""
+
+
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a copy of `function` in which every function that it calls is compiled, too."""
     from numba import njit
 
-    source = cast("FunctionType", function)
-    names = {
-        name: _compiled(value) if isinstance(value, FunctionType) else value
-        for name, value in source.__globals__.items()
-        if name in source.__code__.co_names
-    }
+    return bind_copy(cast("FunctionType", function), {}, {}, _LIBRARY, njit)
+
+
+def bind_copy(
+    source: FunctionType,
+    replaced: Mapping[object, object],
+    constants: Mapping[str, int],
+    made: dict[object, Callable[..., Any]],
+    wrap: Wrap,
+) -> Callable[..., Any]:
+    """A copy of a function in which every function that it calls is such a copy, too.
+
+    Parameters
+    ----------
+    replaced : functions that stand for others
+    constants : values of names in the text
+    made : copies made so far with the same replacements; new ones are added
+    wrap : what is done to each copy, such as compiling it
+    """
+    if source in made:
+        return made[source]
+    names = dict(source.__globals__)
+    for used in source.__code__.co_names:
+        value = names.get(used)
+        if isinstance(value, FunctionType):
+            value = replaced.get(value, value)
+            inner = isinstance(value, FunctionType)
+            names[used] = bind_copy(value, replaced, constants, made, wrap) if inner else value
+        elif used in constants:
+            names[used] = constants[used]
     copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
     copy.__qualname__ = source.__qualname__
     copy.__module__ = source.__module__
-    return cast("Callable[..., Any]", njit(copy))
+    made[source] = wrap(copy)
+    return made[source]

@@ -103,12 +103,17 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
-    """How every connection multiplexes; a window of None is flow control off."""
+    """How every connection multiplexes; a window of None is flow control off.
+
+    `options` are in the order of the discipline's `OPTIONS`. No chunk is larger than `chunk_bytes`:
+    it says how soon a discipline that preempts can do so.
+    """
 
     discipline: str
     options: tuple[int, ...]
     window_bytes: int | None
     connection_window_bytes: int | None = None
+    chunk_bytes: int = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

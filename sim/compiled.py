@@ -1,0 +1,121 @@
+"""The engine's text, bound to a discipline and a share, and compiled; compiled code is kept.
+
+numba's own cache looks only at the file of the function that it keeps: after a change in a
+discipline it would go on with the old one. Here the cache's folder is named by a hash of all the
+text that can be compiled, of numba and of the processor, so a change finds an empty one. The same
+hash names the engine in results.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module, metadata
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Final, cast
+
+from h2model import disciplines
+from h2model.compiled import bind_copy
+from sim.engine import bound, loop
+
+KERNEL_PACKAGES: Final = ("h2model", "h2model.disciplines", "sim.engine", "sim.shares", "sim.fast")
+_FOLDER: Final = "NETCOSIM_KERNELS"
+
+
+@functools.cache
+def compile_engine(discipline: str, share: str) -> Callable[..., int]:
+    """`sim.engine.loop.advance`, bound and compiled.
+
+    Raises
+    ------
+    ValueError
+        There is no such discipline.
+    """
+    replaced, constants = _binding(discipline, share)
+    return compile_kernel(loop.advance, f"{discipline}_{share}", replaced, constants)
+
+
+@functools.cache
+def interpret(function: Callable[..., Any], discipline: str, share: str) -> Callable[..., Any]:
+    """A function of the engine, bound as in `compile_engine`, as plain Python.
+
+    For what happens so rarely that compiling it would take longer.
+    """
+    replaced, constants = _binding(discipline, share)
+    return bind_copy(cast("FunctionType", function), replaced, constants, {}, lambda copy: copy)
+
+
+def _binding(discipline: str, share: str) -> tuple[dict[object, object], dict[str, int]]:
+    rule = disciplines.load(discipline)
+    strategy = import_module(f"sim.shares.{share}")
+    replaced: dict[object, object] = {
+        getattr(bound, name): getattr(rule, name)
+        for name in ("enqueued", "credited", "select", "sent", "cancelled")
+    }
+    replaced[bound.rates] = strategy.rates
+    return replaced, {"CLOCKED": strategy.CLOCKED}
+
+
+def compile_kernel(
+    function: Callable[..., Any],
+    name: str,
+    replaced: dict[object, object],
+    constants: dict[str, int],
+) -> Callable[..., Any]:
+    """Compile a function with all that it calls; its machine code is kept under this name."""
+    import numba
+
+    from sim.borrowed import borrowed
+
+    replaced = {**replaced, bound.borrow: borrowed}
+    numba.config.CACHE_DIR = str(kernel_folder())
+    source = cast("FunctionType", function)
+
+    def compiled(copy: FunctionType) -> Callable[..., Any]:
+        if copy.__name__ != source.__name__:
+            return cast("Callable[..., Any]", numba.njit(copy, _nrt=False, forceinline=True))
+        copy.__qualname__ = f"{source.__qualname__}_{name}"
+        return cast("Callable[..., Any]", numba.njit(copy, cache=True, _nrt=False))
+
+    return bind_copy(source, replaced, constants, {}, compiled)
+
+
+def kernel_folder() -> Path:
+    """Where compiled kernels of this text, this numba and this processor are kept."""
+    given = os.environ.get(_FOLDER)
+    base = Path(given) if given else _user_cache() / "netcosim"
+    return base / f"kernels-{engine_hash()}"
+
+
+def _user_cache() -> Path:
+    """The caller's own cache folder: what root compiled is not in a user's way."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+@functools.cache
+def engine_hash() -> str:
+    """Sixteen hexadecimal digits for the kernels' text, numba, Python and the processor."""
+    digest = hashlib.sha256()
+    for file in kernel_files():
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for version in (metadata.version("numba"), metadata.version("llvmlite"), sys.version):
+        digest.update(version.encode() + b"\0")
+    digest.update(_processor().encode())
+    return digest.hexdigest()[:16]
+
+
+def kernel_files() -> list[Path]:
+    """The sources of everything that is compiled, in a fixed order."""
+    found: list[Path] = []
+    for package in KERNEL_PACKAGES:
+        folder = Path(cast("str", import_module(package).__file__)).parent
+        found += sorted(folder.glob("*.py"))
+    return found
+
+
+def _processor() -> str:
+    from llvmlite import binding
+
+    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"

@@ -1,0 +1,49 @@
+"""What is bound when the engine is compiled: a discipline's functions, and a share's.
+
+Here they only say how they are called.
+"""
+
+from typing import TypeVar
+
+from h2model.state import State
+from sim.engine.layout import Net, Run, Step
+
+Fields = TypeVar("Fields")
+
+CLOCKED = 1
+"""Whether the share is 1/n, so that a virtual clock per link does."""
+
+
+def borrow(fields: Fields) -> Fields:
+    """Hand a named tuple on by reference; see `sim.borrowed`."""
+    return fields
+
+
+def enqueued(s: State, i: int, now: int) -> None:
+    """See `h2model.disciplines`."""
+    raise NotImplementedError
+
+
+def credited(s: State, i: int, now: int) -> None:
+    """See `h2model.disciplines`."""
+    raise NotImplementedError
+
+
+def select(s: State, budget: int, now: int) -> tuple[int, int]:
+    """See `h2model.disciplines`."""
+    raise NotImplementedError
+
+
+def sent(s: State, i: int, size: int, now: int) -> None:
+    """See `h2model.disciplines`."""
+    raise NotImplementedError
+
+
+def cancelled(s: State, i: int, now: int) -> None:
+    """See `h2model.disciplines`."""
+    raise NotImplementedError
+
+
+def rates(step: Step, net: Net, run: Run, direction: int) -> None:
+    """Set `run.rate`, bytes a nanosecond, of every connection of a direction that has a chunk."""
+    raise NotImplementedError

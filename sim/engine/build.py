@@ -1,0 +1,245 @@
+"""The engine's arrays, made from plans and settings."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from h2model import disciplines
+from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
+from sim.engine import layout
+from sim.engine.layout import Floats, Ints, Net, Run, Step
+from sim.engine.tree import seed, width
+from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
+from sim.speed import SpeedTrace
+
+UNBOUNDED = 2**62
+NOBODY_WAITS = 2**62
+
+
+def make_step(plan: StepPlan, workers: int) -> Step:
+    """The plan's arrays for so many workers."""
+    channels = len(plan.channels)
+    transfer = plan.place < channels
+    slot = np.full(plan.operations, NONE, dtype=np.int64)
+    slot[transfer] = np.arange(transfer.sum())
+    capacity = np.array([p.capacity for p in plan.processors], dtype=np.int64)
+    processor_of = np.where(transfer, NONE, plan.place - channels)
+    members = np.bincount(processor_of[~transfer], minlength=len(plan.processors))
+    link_of = [c.server if c.direction == DOWN else plan.servers + c.server for c in plan.channels]
+    at_worker = np.array([int(p.node == WORKER) for p in plan.processors], dtype=np.int64)
+    on_link, leaf_of, channel_at = _on_links(link_of, 2 * plan.servers)
+    return Step(
+        place=plan.place,
+        size_bytes=plan.size_bytes,
+        waits=plan.waits,
+        priority=plan.priority,
+        after_start=plan.after_start,
+        after=plan.after,
+        sources=plan.sources,
+        duration_ns=plan.duration_ns,
+        slot=slot,
+        slot_op=np.flatnonzero(transfer).astype(np.int64),
+        processor_of=processor_of,
+        first_place=_starts(capacity),
+        places=capacity,
+        queue_start=_starts(members),
+        at_worker=at_worker,
+        place_of=np.repeat(np.arange(len(capacity)), capacity).astype(np.int64),
+        link_of=np.array(link_of, dtype=np.int64),
+        leaf_of=leaf_of,
+        on_link=on_link,
+        channel_at=channel_at,
+        sizes=np.array(
+            [
+                workers,
+                channels,
+                plan.servers,
+                plan.operations,
+                int(transfer.sum()),
+                len(plan.processors),
+                int(capacity[at_worker == 1].sum()),
+                int(capacity.sum()),
+            ],
+            dtype=np.int64,
+        ),
+    )
+
+
+def _starts(counts: Ints) -> Ints:
+    return np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)[: len(counts)]
+
+
+def _on_links(link_of: Sequence[int], links: int) -> tuple[Ints, Ints, Ints]:
+    """Channels of each link, each channel's number on its link, and the way back."""
+    count = np.bincount(np.array(link_of, dtype=np.int64), minlength=links).astype(np.int64)
+    leaf_of = np.zeros(len(link_of), dtype=np.int64)
+    channel_at = np.zeros((links, max(1, int(count.max(initial=1)))), dtype=np.int64)
+    seen = [0] * links
+    for channel, link in enumerate(link_of):
+        leaf_of[channel] = seen[link]
+        channel_at[link, seen[link]] = channel
+        seen[link] += 1
+    return count, leaf_of, channel_at
+
+
+def make_net(
+    network: Network,
+    sending: Sending,
+    draws: Draws,
+    *,
+    lead: int | None,
+    speeds: Sequence[SpeedTrace | None],
+    keep_rows: bool,
+    keep_chunks: bool,
+    stop_at_steps: bool,
+    count_from: int,
+) -> Net:
+    """Links, chance and what is kept."""
+    delayed = bool(network.delay_ns.any())
+    server = network.server_bps.astype(np.float64)
+    ports = np.concatenate([server, network.worker_bps.astype(np.float64)]) / 8e9
+    start, time, work = _speed_arrays(speeds)
+    window = UNBOUNDED if sending.window_bytes is None else sending.window_bytes
+    connection = sending.connection_window_bytes
+    return Net(
+        ns_per_byte=np.tile(8e9 / server, 2),
+        capacity=np.stack([ports, ports]),
+        both_busy=np.array([network.both_busy]),
+        delay_ns=network.delay_ns.astype(np.float64),
+        window=np.array([window, UNBOUNDED if connection is None else connection]),
+        budget=np.array([sending.chunk_bytes]),
+        option=np.array(sending.options, dtype=np.int64),
+        draw=draws.step,
+        factor=draws.factor,
+        speed_start=start,
+        speed_time=time,
+        speed_work=work,
+        lead=np.array([NOBODY_WAITS if lead is None else lead]),
+        flag=np.array([keep_rows, keep_chunks, stop_at_steps, count_from, delayed], dtype=np.int64),
+    )
+
+
+def _speed_arrays(speeds: Sequence[SpeedTrace | None]) -> tuple[Ints, Floats, Floats]:
+    times = [np.empty(0) if s is None else s.time_ns for s in speeds]
+    works = [np.empty(0) if s is None else s.work_ns for s in speeds]
+    start = np.concatenate([[0], np.cumsum([len(t) for t in times])]).astype(np.int64)
+    return start, np.concatenate([*times, np.empty(0)]), np.concatenate([*works, np.empty(0)])
+
+
+def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> Run:
+    """The state before anything has happened; every worker is absent."""
+    workers, channels, servers, ops, transfers, processors, _, places = (int(n) for n in step.sizes)
+    flows, links = workers * channels, 2 * servers
+    delayed = bool(net.flag[layout.DELAYED])
+    sources = links + workers * places + ((flows + workers) if delayed else 0)
+    top, wide = width(sources), width(workers * step.channel_at.shape[1])
+    kept = bool(net.flag[layout.KEEP_ROWS])
+    chunked = bool(net.flag[layout.KEEP_CHUNKS])
+    tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
+    seed(tree, 0, top)
+    for link in range(links):
+        seed(flow_tree, link * wide, wide)
+    clock = np.zeros(2)
+    ints, floats = _zeros(np.int64), _zeros(np.float64)
+    plan_size = 2 * transfers + 8 if _gathers(sending) else 1
+    return Run(
+        clock=clock,
+        scalar=ints(layout.SCALARS),
+        key=np.full(top, np.inf),
+        tree=tree,
+        flow_key=np.full(wide * links, np.inf),
+        flow_tree=flow_tree,
+        clock_v=floats(links),
+        clock_t=floats(links),
+        speed=np.ones(links),
+        active=ints(links),
+        chunk_slot=np.full(flows, NONE, dtype=np.int64),
+        chunk_bytes=ints(flows),
+        chunk_start=floats(flows),
+        base_v=floats(flows),
+        base_bytes=ints(flows),
+        left_bytes=floats(flows),
+        rate=floats(flows),
+        since=floats(flows),
+        port_left=floats(servers + workers),
+        port_users=ints(servers + workers),
+        decided=ints(flows),
+        connections=_connections(workers * transfers, net.option),
+        shared=_shared(flows, int(net.window[1])),
+        plan_slot=ints(flows, plan_size),
+        plan_bytes=ints(flows, plan_size),
+        unsent=ints(workers * transfers),
+        waits=ints(workers, ops),
+        ops_left=ints(workers),
+        rec=ints(workers),
+        done=ints(workers),
+        limit=np.full(workers, limit, dtype=np.int64),
+        presence=ints(workers),
+        started=floats(workers),
+        queue=ints(workers, ops),
+        head=ints(workers, processors),
+        tail=ints(workers, processors),
+        running=np.full((workers, places), NONE, dtype=np.int64),
+        rest=np.full((workers, ops), -1.0),
+        line_op=ints(flows if delayed else 1, transfers),
+        line_time=floats(flows if delayed else 1, transfers),
+        line_head=ints(flows if delayed else 1),
+        line_tail=ints(flows if delayed else 1),
+        mode=np.full(workers, layout.WAITING, dtype=np.int64),
+        mode_since=floats(workers),
+        spent=floats(workers, layout.MODES),
+        downs=ints(workers),
+        ups=ints(workers),
+        computes=ints(workers),
+        todo=ints(flows),
+        noted=ints(flows),
+        ready=floats(workers if kept else 1, ops),
+        begun=floats(workers if kept else 1, ops),
+        wish=ints(workers),
+        row=ints(rows if kept else 1, 3),
+        row_time=floats(rows if kept else 1, 3),
+        chunk=ints(rows if chunked else 1, 4),
+        chunk_time=floats(rows if chunked else 1, 2),
+        step_row=ints(rows, 2),
+        step_time=floats(rows, 2),
+    )
+
+
+def _zeros(kind: type) -> Callable[..., NDArray[Any]]:
+    return lambda *shape: np.zeros(shape, dtype=kind)
+
+
+def _gathers(sending: Sending) -> bool:
+    return getattr(disciplines.load(sending.discipline), "prepare", None) is not None
+
+
+def _connections(slots: int, option: Ints) -> State:
+    def zeros() -> Ints:
+        return np.zeros(slots, dtype=np.int64)
+
+    nowhere = np.full(slots, NONE, dtype=np.int64)
+    one = np.zeros(1, dtype=np.int64)
+    return State(
+        left=zeros(),
+        credit=zeros(),
+        priority=zeros(),
+        arrival=zeros(),
+        visits=zeros(),
+        tag=zeros(),
+        place=zeros(),
+        before=nowhere,
+        after=nowhere.copy(),
+        plan_slot=one,
+        plan_bytes=one,
+        shared=one,
+        option=option,
+    )
+
+
+def _shared(flows: int, connection_window: int) -> Ints:
+    shared = np.zeros((flows, SHARED_SIZE), dtype=np.int64)
+    shared[:, [HEAD, TAIL, CURRENT]] = NONE
+    shared[:, CONNECTION_CREDIT] = connection_window
+    return shared

@@ -1,0 +1,128 @@
+"""Connections: the discipline chooses a chunk, the chunk ends, credit returns."""
+
+from h2model.state import ARRIVALS, CURRENT, OUT, STALLED, State
+from sim.engine.bound import borrow, credited, enqueued, select, sent
+from sim.engine.layout import (
+    CHUNKS,
+    KEEP_CHUNKS,
+    KEEP_ROWS,
+    NONE,
+    TODO,
+    C,
+    K,
+    Net,
+    Run,
+    Step,
+    T,
+)
+from sim.engine.links import first_on, join, leave, load
+from sim.engine.modes import flow_began, flow_ended
+
+CREDIT = 0
+"""Index of the connection's credit in its shared state (`h2model.state.CONNECTION_CREDIT`)."""
+
+
+def scheduler(net: Net, run: Run, connection: int) -> State:
+    """The discipline's state of one connection: all share the tables, each has its own rest."""
+    s = run.connections
+    return State(
+        s.left,
+        s.credit,
+        s.priority,
+        s.arrival,
+        s.visits,
+        s.tag,
+        s.place,
+        s.before,
+        s.after,
+        run.plan_slot[connection],
+        run.plan_bytes[connection],
+        run.shared[connection],
+        net.option,
+    )
+
+
+def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """A transfer is ready: its stream enters the connection's scheduler."""
+    connection = worker * step.sizes[C] + step.place[op]
+    slot = worker * step.sizes[T] + step.slot[op]
+    s = borrow(scheduler(net, run, connection))
+    s.left[slot] = run.unsent[slot] = step.size_bytes[op]
+    s.credit[slot] = net.window[0]
+    s.priority[slot] = step.priority[op]
+    s.visits[slot] = s.tag[slot] = 0
+    s.place[slot] = OUT
+    if s.shared[CURRENT] == slot:
+        s.shared[CURRENT] = NONE
+    s.arrival[slot] = s.shared[ARRIVALS]
+    s.shared[ARRIVALS] += 1
+    enqueued(s, slot, round(run.clock[0]))
+    if run.chunk_slot[connection] == NONE:
+        wake(run, connection)
+
+
+def wake(run: Run, connection: int) -> None:
+    """Note that the connection has to choose a chunk before time goes on."""
+    if run.noted[connection] == 0:
+        run.noted[connection] = 1
+        run.todo[run.scalar[TODO]] = connection
+        run.scalar[TODO] += 1
+
+
+def choose(step: Step, net: Net, run: Run, connection: int) -> None:
+    """Put the connection's next chunk on the link, or leave the link."""
+    worker = connection // step.sizes[C]
+    link = step.link_of[connection - worker * step.sizes[C]]
+    was_busy = run.chunk_bytes[connection] > 0
+    run.noted[connection] = 0
+    slot, size = select(borrow(scheduler(net, run, connection)), net.budget[0], round(run.clock[0]))
+    if slot == NONE:
+        if was_busy:
+            run.chunk_bytes[connection] = 0
+            leave(step, net, run, connection, link)
+            flow_ended(run, worker, link < step.sizes[K], net)
+        return
+    if not was_busy:
+        join(step, net, run, connection, link)
+        flow_began(run, worker, link < step.sizes[K], net)
+    run.chunk_slot[connection] = slot
+    run.chunk_bytes[connection] = size
+    run.chunk_start[connection] = run.clock[0]
+    op = step.slot_op[slot - worker * step.sizes[T]]
+    if net.flag[KEEP_ROWS] and run.unsent[slot] == step.size_bytes[op]:
+        run.begun[worker, op] = run.clock[0]
+    load(step, net, run, connection, link, size)
+
+
+def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
+    """The link's next chunk has ended: (connection, operation); NONE if bytes of it are left."""
+    connection = first_on(step, run, link)
+    worker = connection // step.sizes[C]
+    slot = run.chunk_slot[connection]
+    size = run.chunk_bytes[connection]
+    op = step.slot_op[slot - worker * step.sizes[T]]
+    s = borrow(scheduler(net, run, connection))
+    now = round(run.clock[0])
+    run.unsent[slot] -= size
+    sent(s, slot, size, now)
+    s.shared[CREDIT] += size
+    if run.unsent[slot] > 0:
+        s.credit[slot] += size
+        if s.place[slot] == STALLED and s.credit[slot] > 0:
+            credited(s, slot, now)
+    if net.flag[KEEP_CHUNKS]:
+        _note(run, worker, op, size, run.chunk_start[connection])
+    run.chunk_slot[connection] = NONE
+    wake(run, connection)
+    return connection, op if run.unsent[slot] == 0 else NONE
+
+
+def _note(run: Run, worker: int, op: int, size: int, began: float) -> None:
+    i = run.scalar[CHUNKS]
+    run.chunk[i, 0] = worker
+    run.chunk[i, 1] = run.done[worker]
+    run.chunk[i, 2] = op
+    run.chunk[i, 3] = size
+    run.chunk_time[i, 0] = began
+    run.chunk_time[i, 1] = run.clock[0]
+    run.scalar[CHUNKS] = i + 1

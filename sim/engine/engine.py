@@ -1,0 +1,225 @@
+"""A simulation that can be stopped, looked at, changed and gone on with."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from h2model import disciplines
+from sim.compiled import compile_engine, interpret
+from sim.engine import layout
+from sim.engine.build import make_net, make_run, make_step
+from sim.engine.connections import scheduler
+from sim.engine.layout import Floats, Ints
+from sim.engine.loop import advance
+from sim.plan import Draws, Network, Sending, StepPlan
+from sim.speed import SpeedTrace
+
+_ROWS = 1 << 16
+
+
+class Stop(IntEnum):
+    """Why `Engine.run` returned."""
+
+    TIME = layout.TIME
+    IDLE = layout.IDLE
+    BOUNDARY = layout.BOUNDARY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """Steps in the order in which they ended.
+
+    Attributes
+    ----------
+    worker, step : (steps,)
+    start_ns, end_ns : (steps,)
+    """
+
+    worker: Ints
+    step: Ints
+    start_ns: Floats
+    end_ns: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """Operations in the order in which they ended; times are (operations,) floats of ns.
+
+    `start_ns` is when the first chunk began, or the computation.
+    """
+
+    worker: Ints
+    step: Ints
+    operation: Ints
+    ready_ns: Floats
+    start_ns: Floats
+    end_ns: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunks:
+    """Uninterrupted services of streams, in the order in which they ended."""
+
+    worker: Ints
+    step: Ints
+    operation: Ints
+    size_bytes: Ints
+    start_ns: Floats
+    end_ns: Floats
+
+
+class Engine:
+    """The generic engine.
+
+    Parameters
+    ----------
+    plan, network, sending, draws
+        The job; see `sim.plan`. All arrays are used as they are, not copied.
+    lead
+        How many steps a worker may be ahead of the slowest; None: any.
+    speeds
+        Each worker's speed over time; None: always 1.
+    keep_operations, keep_chunks
+        Whether to keep a row for each operation, and for each chunk.
+    stop_at_steps
+        Whether `run` returns whenever a worker has ended a step; nobody begins a step then
+        unless `begin` says so.
+    count_from
+        Times in `spent_ns` count from each worker's step of this number.
+    absent
+        Workers that do not take part from the start.
+    compiled
+        False: the same text as plain Python, some thousand times slower.
+    """
+
+    def __init__(
+        self,
+        plan: StepPlan,
+        network: Network,
+        sending: Sending,
+        draws: Draws,
+        *,
+        lead: int | None = None,
+        speeds: Sequence[SpeedTrace | None] | None = None,
+        keep_operations: bool = False,
+        keep_chunks: bool = False,
+        stop_at_steps: bool = False,
+        count_from: int = 0,
+        absent: Sequence[int] = (),
+        compiled: bool = True,
+    ) -> None:
+        workers, steps = draws.step.shape
+        self.plan = plan
+        self._bound = (sending.discipline, network.share)
+        self._advance = compile_engine(*self._bound) if compiled else self._interpreted(advance)
+        self._step = make_step(plan, workers)
+        self._net = make_net(
+            network,
+            sending,
+            draws,
+            lead=lead,
+            speeds=speeds or [None] * workers,
+            keep_rows=keep_operations,
+            keep_chunks=keep_chunks,
+            stop_at_steps=stop_at_steps,
+            count_from=count_from,
+        )
+        self._run = make_run(self._step, self._net, sending, steps, _ROWS)
+        self._rule = disciplines.load(sending.discipline)
+        self._steps: list[tuple[Ints, Floats]] = []
+        self._rows: list[tuple[Ints, Floats]] = []
+        self._chunks: list[tuple[Ints, Floats]] = []
+        for connection in range(len(self._run.chunk_slot)):
+            self._rule.start(scheduler(self._net, self._run, connection))
+        taking_part = [w for w in range(workers) if w not in absent]
+        self._run.presence[taking_part] = layout.PRESENT
+        self._run.scalar[layout.AT_SLOWEST] = len(taking_part)
+        self.begin(taking_part)
+
+    def run(self, until_ns: float = math.inf) -> Stop:
+        """Go on up to and including this time, a boundary, or until nothing happens any more."""
+        while True:
+            why = self._advance(self._step, self._net, self._run, float(until_ns))
+            self._drain()
+            if why != layout.FULL:
+                return Stop(why)
+
+    def begin(self, workers: Sequence[int]) -> None:
+        """Let these begin their next step, as far as they are idle and `lead` allows it."""
+        self._run.wish[list(workers)] = 1
+        self._run.scalar[layout.WISHES] = len(workers)
+
+    @property
+    def now_ns(self) -> float:
+        """The time of the last event."""
+        return float(self._run.clock[0])
+
+    @property
+    def events(self) -> int:
+        """How many events there were."""
+        return int(self._run.scalar[layout.EVENTS])
+
+    @property
+    def ended(self) -> int:
+        """The worker that ended a step last."""
+        return int(self._run.scalar[layout.ENDED])
+
+    @property
+    def spent_ns(self) -> Floats:
+        """(workers, MODES) time in each mode; see `sim.engine.layout`."""
+        return self._run.spent
+
+    def steps(self) -> Steps:
+        """The steps ended so far."""
+        row, time = _joined(self._steps, 2, 2)
+        return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
+
+    def operations(self) -> Operations:
+        """The operations ended so far, where they are kept."""
+        row, time = _joined(self._rows, 3, 3)
+        return Operations(
+            worker=row[:, 0],
+            step=row[:, 1],
+            operation=row[:, 2],
+            ready_ns=time[:, 0],
+            start_ns=time[:, 1],
+            end_ns=time[:, 2],
+        )
+
+    def chunks(self) -> Chunks:
+        """The chunks ended so far, where they are kept."""
+        row, time = _joined(self._chunks, 4, 2)
+        return Chunks(
+            worker=row[:, 0],
+            step=row[:, 1],
+            operation=row[:, 2],
+            size_bytes=row[:, 3],
+            start_ns=time[:, 0],
+            end_ns=time[:, 1],
+        )
+
+    def _interpreted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return interpret(function, *self._bound)
+
+    def _drain(self) -> None:
+        """Take what happened out of the kernel's tables."""
+        run = self._run
+        for kept, count, row, time in (
+            (self._steps, layout.STEPS, run.step_row, run.step_time),
+            (self._rows, layout.ROWS, run.row, run.row_time),
+            (self._chunks, layout.CHUNKS, run.chunk, run.chunk_time),
+        ):
+            used = int(run.scalar[count])
+            if used:
+                kept.append((row[:used].copy(), time[:used].copy()))
+                run.scalar[count] = 0
+
+
+def _joined(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
+    rows = [np.empty((0, ints), dtype=np.int64), *(row for row, _ in parts)]
+    times = [np.empty((0, floats)), *(time for _, time in parts)]
+    return np.concatenate(rows), np.concatenate(times)

@@ -1,0 +1,252 @@
+"""The flat arrays that the engine works on.
+
+`Step` and `Net` describe the job and never change. `Run` is the whole state of a simulation: who
+has it can stop, look, change it and go on.
+
+Shapes: W workers, C channels, F = W * C connections (worker-major), K servers, L = 2 * K links
+(downlinks first), n operations, T transfers, P processors, U places of processors.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from h2model.state import State
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NONE: Final = -1
+
+# What `advance` returns.
+TIME: Final = 0
+"""The next event is later than the time given."""
+IDLE: Final = 1
+"""Nothing will happen any more."""
+BOUNDARY: Final = 2
+"""A worker has ended a step; `Run.scalar[ENDED]` says which."""
+FULL: Final = 3
+"""A table of what happened has no room left; empty it and go on."""
+
+# Indices into Run.scalar.
+ENDED: Final = 0
+ROWS: Final = 1
+CHUNKS: Final = 2
+STEPS: Final = 3
+TODO: Final = 4
+SLOWEST: Final = 5
+"""Steps ended by the slowest worker that takes part."""
+AT_SLOWEST: Final = 6
+EVENTS: Final = 7
+WISHES: Final = 8
+"""How many workers are to begin a step."""
+SCALARS: Final = 9
+
+# Bits of Run.mode: what a worker is doing.
+RECEIVING: Final = 1
+COMPUTING: Final = 2
+SENDING: Final = 4
+MODES: Final = 9
+"""Combinations of the three, and a ninth: between two steps."""
+WAITING: Final = 8
+
+# Values of Run.presence.
+ABSENT: Final = 0
+PRESENT: Final = 1
+BUSY: Final = 2
+"""In the midst of a step."""
+
+
+class Step(NamedTuple):
+    """One worker's step; see `sim.plan.StepPlan`.
+
+    Attributes
+    ----------
+    place, size_bytes, waits, priority : (n,)
+    after_start, after : (n + 1,), (edges,)
+    sources : (recorded steps, sources)
+    duration_ns : (recorded steps, n)
+    slot : (n,) number of a transfer among all transfers; NONE for computations
+    slot_op : (T,) the way back
+    processor_of : (n,) processor of a computation; NONE for transfers
+    first_place, places : (P,) where a processor's places begin, and how many it has
+    queue_start : (P,) where its queue begins among the n entries of a worker's queues
+    at_worker : (P,) 1 where the worker's own factor and speed count
+    place_of : (U,) processor of a place
+    link_of : (C,) link of a channel
+    leaf_of : (C,) its number among the channels of that link
+    on_link : (L,) channels of a link
+    channel_at : (L, most channels of a link) the way back from `leaf_of`
+    sizes : (8,) W, C, K, n, T, P, U_worker, U
+    """
+
+    place: Ints
+    size_bytes: Ints
+    waits: Ints
+    priority: Ints
+    after_start: Ints
+    after: Ints
+    sources: Ints
+    duration_ns: Floats
+    slot: Ints
+    slot_op: Ints
+    processor_of: Ints
+    first_place: Ints
+    places: Ints
+    queue_start: Ints
+    at_worker: Ints
+    place_of: Ints
+    link_of: Ints
+    leaf_of: Ints
+    on_link: Ints
+    channel_at: Ints
+    sizes: Ints
+
+
+W: Final = 0
+C: Final = 1
+K: Final = 2
+N: Final = 3
+T: Final = 4
+P: Final = 5
+U_WORKER: Final = 6
+U: Final = 7
+
+
+class Net(NamedTuple):
+    """Links, what chance drew, and what the run keeps.
+
+    Attributes
+    ----------
+    ns_per_byte : (L,) of a link that one connection has alone
+    capacity : (2, K + W) bytes a nanosecond of every port, by direction; servers first
+    both_busy : (1,) factor of a port's rate while its other direction is busy
+    delay_ns : (W,)
+    window, budget : windows of a stream and a connection; the largest chunk, bytes
+    option : the discipline's parameters
+    draw : (W, steps) which recorded step each step repeats
+    factor : (W, steps or 1) of all computations at the worker
+    speed_start : (W + 1,) each worker's breakpoints in the next two
+    speed_time, speed_work : when its speed changes, and the work done by then; ns
+    lead : (1,) how many steps a worker may be ahead of the slowest
+    flag : (5,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED
+    """
+
+    ns_per_byte: Floats
+    capacity: Floats
+    both_busy: Floats
+    delay_ns: Floats
+    window: Ints
+    budget: Ints
+    option: Ints
+    draw: Ints
+    factor: Floats
+    speed_start: Ints
+    speed_time: Floats
+    speed_work: Floats
+    lead: Ints
+    flag: Ints
+
+
+KEEP_ROWS: Final = 0
+KEEP_CHUNKS: Final = 1
+STOP_AT_STEPS: Final = 2
+COUNT_FROM: Final = 3
+DELAYED: Final = 4
+
+
+class Run(NamedTuple):
+    """The state.
+
+    Attributes
+    ----------
+    clock : (2,) now; when the run began
+    scalar : (SCALARS,) see the indices above
+    key, tree : the next time of each source of events, and the tournament among them
+    flow_key, flow_tree : likewise inside each link, by target (clocked) or time (rated)
+    clock_v, clock_t, speed : (L,) a link's virtual clock, when it was set, the factor of its rate
+    active : (L,) connections that have a chunk on the link
+    chunk_slot : (F,) the stream on the link; NONE while the connection is idle
+    chunk_bytes, chunk_start : (F,)
+    base_v, base_bytes : (F,) the clock when the connection joined, bytes of its chunks since
+    left_bytes, rate, since : (F,) of rated links: what is left of the chunk, its rate, since when
+    port_left, port_users, decided : (K + W,), (K + W,), (F,) room for shares to work out rates
+    connections : the disciplines' state; slots are numbered through all workers (W * T)
+    shared, plan_slot, plan_bytes : (F, ...) the parts of that state that each connection has alone
+    unsent : (W * T,) bytes of a stream that have not left
+    waits : (W, n)
+    ops_left, rec, done, limit, presence, started : (W,)
+    queue, head, tail : (W, n), (W, P), (W, P)
+    running : (W, U) operation at each place; NONE if free
+    rest : (W, n) work that a computation still has, where it was changed; else < 0
+    line_op, line_time, line_head, line_tail : (F, ...) transfers on their way after the last byte
+    mode, mode_since, spent : (W,), (W,), (W, MODES) what a worker does, and the time spent so
+    downs, ups, computes : (W,) how many connections and places are busy
+    todo, noted : (F,) connections that are to choose a chunk, and whether they are among them
+    ready, begun : (W, n) where rows are kept
+    wish : (W,) whether a worker is to begin a step when time goes on
+    row, row_time : (rows, 3), (rows, 3) worker, step, operation; ready, start, end
+    chunk, chunk_time : (rows, 4), (rows, 2) worker, step, operation, bytes; start, end
+    step_row, step_time : (rows, 2), (rows, 2) worker, step; start, end
+    """
+
+    clock: Floats
+    scalar: Ints
+    key: Floats
+    tree: Ints
+    flow_key: Floats
+    flow_tree: Ints
+    clock_v: Floats
+    clock_t: Floats
+    speed: Floats
+    active: Ints
+    chunk_slot: Ints
+    chunk_bytes: Ints
+    chunk_start: Floats
+    base_v: Floats
+    base_bytes: Ints
+    left_bytes: Floats
+    rate: Floats
+    since: Floats
+    port_left: Floats
+    port_users: Ints
+    decided: Ints
+    connections: State
+    shared: Ints
+    plan_slot: Ints
+    plan_bytes: Ints
+    unsent: Ints
+    waits: Ints
+    ops_left: Ints
+    rec: Ints
+    done: Ints
+    limit: Ints
+    presence: Ints
+    started: Floats
+    queue: Ints
+    head: Ints
+    tail: Ints
+    running: Ints
+    rest: Floats
+    line_op: Ints
+    line_time: Floats
+    line_head: Ints
+    line_tail: Ints
+    mode: Ints
+    mode_since: Floats
+    spent: Floats
+    downs: Ints
+    ups: Ints
+    computes: Ints
+    todo: Ints
+    noted: Ints
+    ready: Floats
+    begun: Floats
+    wish: Ints
+    row: Ints
+    row_time: Floats
+    chunk: Ints
+    chunk_time: Floats
+    step_row: Ints
+    step_time: Floats

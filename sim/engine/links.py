@@ -1,0 +1,146 @@
+"""Links: who has a chunk on them, and when the next one ends.
+
+A clocked link has a virtual clock (all get 1/n); on rated links each connection has its own rate.
+`docs/background/simulator.md` fixes the arithmetic.
+"""
+
+import math
+
+from sim.engine.bound import CLOCKED, rates
+from sim.engine.layout import NONE, U_WORKER, C, K, Net, Run, Step, W
+from sim.engine.tree import put, width
+
+
+def link_leaf(step: Step, link: int) -> int:
+    """A link's place among the sources of events: downlinks first, uplinks behind the workers."""
+    if link < step.sizes[K]:
+        return link
+    return link + step.sizes[W] * step.sizes[U_WORKER]
+
+
+def flow_width(step: Step) -> int:
+    """Leaves of each link's tournament."""
+    return width(step.sizes[W] * step.channel_at.shape[1])
+
+
+def flow_leaf(step: Step, connection: int) -> int:
+    """A connection's leaf within its link: lowest worker first."""
+    worker = connection // step.sizes[C]
+    channel = connection - worker * step.sizes[C]
+    return worker * step.channel_at.shape[1] + step.leaf_of[channel]
+
+
+def first_on(step: Step, run: Run, link: int) -> int:
+    """The connection whose chunk is the link's next to end."""
+    size = flow_width(step)
+    leaf = run.flow_tree[2 * link * size + 1]
+    most = step.channel_at.shape[1]
+    worker = leaf // most
+    return worker * step.sizes[C] + step.channel_at[link, leaf - worker * most]
+
+
+def refresh(step: Step, run: Run, link: int) -> None:
+    """Work out when the link's next chunk ends."""
+    size = flow_width(step)
+    soonest = run.flow_key[link * size + run.flow_tree[2 * link * size + 1]]
+    if CLOCKED and run.active[link] > 0:
+        left = (soonest - run.clock_v[link]) * run.active[link] / run.speed[link]
+        soonest = max(run.clock[0], run.clock_t[link] + left)
+    _schedule(run, link_leaf(step, link), soonest)
+
+
+def _schedule(run: Run, leaf: int, time: float) -> None:
+    put(run.key, run.tree, 0, len(run.key), leaf, time)
+
+
+def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
+    """A connection begins to use the link; its chunk is not yet known."""
+    if CLOCKED:
+        _settle(run, link)
+        run.base_v[connection] = run.clock_v[link]
+        run.base_bytes[connection] = 0
+    run.active[link] += 1
+    if run.active[link] == 1:
+        _other_direction(step, net, run, link)
+
+
+def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
+    """A connection has nothing more for the link."""
+    if CLOCKED:
+        _settle(run, link)
+    run.active[link] -= 1
+    target(step, run, connection, link, math.inf)
+    if run.active[link] == 0:
+        _other_direction(step, net, run, link)
+    if not CLOCKED:
+        _share_anew(step, net, run, link)
+    refresh(step, run, link)
+
+
+def load(step: Step, net: Net, run: Run, connection: int, link: int, size_bytes: int) -> None:
+    """The connection's next chunk goes on the link."""
+    if CLOCKED:
+        run.base_bytes[connection] += size_bytes
+        until = run.base_v[connection] + run.base_bytes[connection] * net.ns_per_byte[link]
+        target(step, run, connection, link, until)
+    else:
+        run.left_bytes[connection] = size_bytes
+        run.since[connection] = run.clock[0]
+        _share_anew(step, net, run, link)
+    refresh(step, run, link)
+
+
+def target(step: Step, run: Run, connection: int, link: int, value: float) -> None:
+    """Put down when a connection's chunk ends, by the link's own measure."""
+    size = flow_width(step)
+    put(run.flow_key, run.flow_tree, link * size, size, flow_leaf(step, connection), value)
+
+
+def _settle(run: Run, link: int) -> None:
+    """Bring the link's clock up to now."""
+    now = run.clock[0]
+    if run.active[link] > 0:
+        run.clock_v[link] += (now - run.clock_t[link]) * run.speed[link] / run.active[link]
+    run.clock_t[link] = now
+
+
+def _other_direction(step: Step, net: Net, run: Run, link: int) -> None:
+    """The link has become busy or idle: what that means for the port's two rates."""
+    if net.both_busy[0] == 1.0 or not CLOCKED:
+        return
+    servers = step.sizes[K]
+    other = link - servers if link >= servers else link + servers
+    both = run.active[link] > 0 and run.active[other] > 0
+    _settle(run, other)
+    run.speed[link] = run.speed[other] = net.both_busy[0] if both else 1.0
+    refresh(step, run, other)
+
+
+def _share_anew(step: Step, net: Net, run: Run, link: int) -> None:
+    """Give every connection of both directions its rate; first, what is left of its chunk."""
+    servers = step.sizes[K]
+    direction = 0 if link < servers else 1
+    _share_direction(step, net, run, direction, link)
+    if net.both_busy[0] != 1.0:
+        _share_direction(step, net, run, 1 - direction, NONE)
+
+
+def _share_direction(step: Step, net: Net, run: Run, direction: int, known: int) -> None:
+    """Anew for one direction; the link `known` is refreshed by the caller."""
+    now = run.clock[0]
+    for f in range(len(run.chunk_slot)):
+        if (
+            run.chunk_slot[f] != NONE
+            and step.link_of[f % step.sizes[C]] // step.sizes[K] == direction
+        ):
+            run.left_bytes[f] -= run.rate[f] * (now - run.since[f])
+            run.since[f] = now
+    rates(step, net, run, direction)
+    for f in range(len(run.chunk_slot)):
+        link = step.link_of[f % step.sizes[C]]
+        if run.chunk_slot[f] != NONE and link // step.sizes[K] == direction:
+            end = max(now, now + run.left_bytes[f] / run.rate[f])
+            target(step, run, f, link, end)
+    for link in range(direction * step.sizes[K], (direction + 1) * step.sizes[K]):
+        if link != known:
+            refresh(step, run, link)

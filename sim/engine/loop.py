@@ -1,0 +1,146 @@
+"""The loop: the earliest event, what it ends, what begins in consequence."""
+
+import math
+
+from sim.engine.bound import borrow
+from sim.engine.connections import choose, end_chunk
+from sim.engine.layout import (
+    BOUNDARY,
+    CHUNKS,
+    EVENTS,
+    FULL,
+    IDLE,
+    KEEP_CHUNKS,
+    KEEP_ROWS,
+    NONE,
+    ROWS,
+    STEPS,
+    STOP_AT_STEPS,
+    TIME,
+    TODO,
+    U_WORKER,
+    C,
+    K,
+    Net,
+    Run,
+    Step,
+    U,
+    W,
+)
+from sim.engine.processors import end_computation
+from sim.engine.steps import (
+    begin_steps,
+    begin_wished,
+    end_operation,
+    end_step,
+    line_leaf,
+    request_leaf,
+    requests_arrive,
+)
+from sim.engine.tree import put
+
+
+def advance(step: Step, net: Net, run: Run, until_ns: float) -> int:
+    """Let time go on up to and including `until_ns`; why it stopped (see `sim.engine.layout`)."""
+    return go_on(borrow(step), borrow(net), borrow(run), until_ns)
+
+
+def go_on(step: Step, net: Net, run: Run, until_ns: float) -> int:
+    """`advance`, with everything borrowed."""
+    begin_wished(step, net, run)
+    wake_up(step, net, run)
+    while True:
+        if no_room(net, run):
+            return FULL
+        leaf = run.tree[1]
+        now = run.key[leaf]
+        if now == math.inf:
+            return IDLE
+        if now > until_ns:
+            return TIME
+        run.clock[0] = now
+        run.scalar[EVENTS] += 1
+        worker, op = happen(step, net, run, leaf)
+        ended = op != NONE and end_operation(step, net, run, worker, op)
+        if ended:
+            further = end_step(step, net, run, worker)
+            if net.flag[STOP_AT_STEPS] == 0:
+                begin_steps(step, net, run, worker, further)
+        wake_up(step, net, run)
+        if ended and net.flag[STOP_AT_STEPS]:
+            return BOUNDARY
+
+
+def wake_up(step: Step, net: Net, run: Run) -> None:
+    """Let every connection that was noted choose a chunk."""
+    for i in range(run.scalar[TODO]):
+        choose(step, net, run, run.todo[i])
+    run.scalar[TODO] = 0
+
+
+def no_room(net: Net, run: Run) -> bool:
+    """Whether a table could overflow with the next event."""
+    if run.scalar[STEPS] >= len(run.step_row):
+        return True
+    if net.flag[KEEP_ROWS] and run.scalar[ROWS] >= len(run.row):
+        return True
+    return net.flag[KEEP_CHUNKS] > 0 and run.scalar[CHUNKS] >= len(run.chunk)
+
+
+def happen(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
+    """What happens at a source of events: the worker, and the operation that ended or NONE."""
+    servers = step.sizes[K]
+    at_worker = step.sizes[U_WORKER]
+    first_up = servers + step.sizes[W] * at_worker
+    first_server = first_up + servers
+    first_line = line_leaf(step, 0)
+    if leaf < servers or first_up <= leaf < first_server:
+        return sent_off(step, net, run, leaf if leaf < servers else leaf - first_up + servers)
+    if leaf < first_up:
+        worker = (leaf - servers) // at_worker
+        place = leaf - servers - worker * at_worker
+        return worker, end_computation(step, net, run, worker, place)
+    if leaf < first_line:
+        at_server = step.sizes[U] - at_worker
+        worker = (leaf - first_server) // at_server
+        place = at_worker + leaf - first_server - worker * at_server
+        return worker, end_computation(step, net, run, worker, place)
+    if leaf < request_leaf(step, 0):
+        connection = leaf - first_line
+        return connection // step.sizes[C], arrive(step, run, connection)
+    requests_arrive(step, net, run, leaf - request_leaf(step, 0))
+    return NONE, NONE
+
+
+def sent_off(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
+    """A chunk has left: the worker, and the operation if it has ended."""
+    connection, op = end_chunk(step, net, run, link)
+    worker = connection // step.sizes[C]
+    if op != NONE and net.delay_ns[worker] > 0.0:
+        i = run.line_tail[connection]
+        run.line_op[connection, i] = op
+        run.line_time[connection, i] = run.clock[0] + net.delay_ns[worker]
+        run.line_tail[connection] = i + 1
+        if run.line_head[connection] == i:
+            announce(step, run, connection)
+        return worker, NONE
+    return worker, op
+
+
+def arrive(step: Step, run: Run, connection: int) -> int:
+    """The first transfer on its way arrives."""
+    op = run.line_op[connection, run.line_head[connection]]
+    run.line_head[connection] += 1
+    announce(step, run, connection)
+    return op
+
+
+def announce(step: Step, run: Run, connection: int) -> None:
+    """Say when the connection's next transfer arrives."""
+    i = run.line_head[connection]
+    time = math.inf
+    if i < run.line_tail[connection]:
+        time = run.line_time[connection, i]
+    else:
+        run.line_head[connection] = run.line_tail[connection] = 0
+    put(run.key, run.tree, 0, len(run.key), line_leaf(step, connection), time)

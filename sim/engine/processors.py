@@ -1,0 +1,115 @@
+"""Processors: computations wait first in, first out, and run at one of a processor's places."""
+
+import math
+
+from sim.engine.layout import (
+    KEEP_ROWS,
+    NONE,
+    U_WORKER,
+    K,
+    Net,
+    Run,
+    Step,
+    U,
+    W,
+)
+from sim.engine.modes import computing_began, computing_ended
+from sim.engine.tree import put
+
+
+def place_leaf(step: Step, worker: int, place: int) -> int:
+    """A place's number among the sources of events: those at workers before the uplinks."""
+    at_worker = step.sizes[U_WORKER]
+    if place < at_worker:
+        return step.sizes[K] + worker * at_worker + place
+    servers = step.sizes[U] - at_worker
+    first = 2 * step.sizes[K] + step.sizes[W] * at_worker
+    return first + worker * servers + place - at_worker
+
+
+def enter(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """A computation is ready: it runs if a place is free, else it waits."""
+    processor = step.processor_of[op]
+    first = step.first_place[processor]
+    for place in range(first, first + step.places[processor]):
+        if run.running[worker, place] == NONE:
+            _begin(step, net, run, worker, place, op)
+            return
+    run.queue[worker, step.queue_start[processor] + run.tail[worker, processor]] = op
+    run.tail[worker, processor] += 1
+
+
+def end_computation(step: Step, net: Net, run: Run, worker: int, place: int) -> int:
+    """The computation at a place has ended, and the next in the queue begins: its operation."""
+    op = run.running[worker, place]
+    free(step, net, run, worker, place)
+    processor = step.place_of[place]
+    if run.head[worker, processor] < run.tail[worker, processor]:
+        following = run.queue[worker, step.queue_start[processor] + run.head[worker, processor]]
+        run.head[worker, processor] += 1
+        _begin(step, net, run, worker, place, following)
+    return op
+
+
+def free(step: Step, net: Net, run: Run, worker: int, place: int) -> None:
+    """Nothing runs at the place any more."""
+    run.running[worker, place] = NONE
+    put(run.key, run.tree, 0, len(run.key), place_leaf(step, worker, place), math.inf)
+    if step.at_worker[step.place_of[place]]:
+        computing_ended(run, worker, net)
+
+
+def _begin(step: Step, net: Net, run: Run, worker: int, place: int, op: int) -> None:
+    run.running[worker, place] = op
+    if net.flag[KEEP_ROWS]:
+        run.begun[worker, op] = run.clock[0]
+    at_worker = step.at_worker[step.place_of[place]]
+    if at_worker:
+        computing_began(run, worker, net)
+    end = end_of_work(net, worker, run.clock[0], work_of(step, net, run, worker, op), at_worker)
+    put(run.key, run.tree, 0, len(run.key), place_leaf(step, worker, place), end)
+
+
+def work_of(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
+    """What a computation takes at full speed, ns."""
+    if run.rest[worker, op] >= 0.0:
+        return run.rest[worker, op]
+    work = step.duration_ns[run.rec[worker], op]
+    if step.at_worker[step.processor_of[op]]:
+        varied = net.factor.shape[1] > 1
+        return work * net.factor[worker, run.done[worker] if varied else 0]
+    return work
+
+
+def end_of_work(net: Net, worker: int, begin: float, work: float, at_worker: int) -> float:
+    """When work that begins now is done, at the speed that the worker will have."""
+    first = net.speed_start[worker]
+    last = net.speed_start[worker + 1]
+    if first == last or not at_worker:
+        return begin + work
+    i = segment(net, first, last, begin)
+    done = net.speed_work[i] + (begin - net.speed_time[i]) * speed_in(net, i)
+    goal = done + work
+    while i + 2 < last and net.speed_work[i + 1] < goal:
+        i += 1
+    begin_of_segment = net.speed_time[i]
+    return max(begin, begin_of_segment + (goal - net.speed_work[i]) / speed_in(net, i))
+
+
+def segment(net: Net, first: int, last: int, time: float) -> int:
+    """The last breakpoint not after `time` that has one behind it."""
+    low = first
+    high = last - 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        if net.speed_time[middle] <= time:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def speed_in(net: Net, i: int) -> float:
+    """Work done a nanosecond behind breakpoint `i`; the last segment goes on for ever."""
+    span = net.speed_time[i + 1] - net.speed_time[i]
+    return (net.speed_work[i + 1] - net.speed_work[i]) / span

@@ -1,0 +1,178 @@
+"""Steps: operations end, others become ready, steps end and begin, workers wait for each other."""
+
+import math
+
+from sim.engine.connections import hand_over
+from sim.engine.layout import (
+    ABSENT,
+    AT_SLOWEST,
+    BUSY,
+    ENDED,
+    KEEP_ROWS,
+    NONE,
+    PRESENT,
+    ROWS,
+    SLOWEST,
+    STEPS,
+    WAITING,
+    WISHES,
+    C,
+    K,
+    N,
+    Net,
+    P,
+    Run,
+    Step,
+    U,
+    W,
+)
+from sim.engine.modes import turn
+from sim.engine.processors import enter
+from sim.engine.tree import put
+
+
+def request_leaf(step: Step, worker: int) -> int:
+    """Where the arrival of a worker's requests stands among the sources of events."""
+    return line_leaf(step, step.sizes[W] * step.sizes[C]) + worker
+
+
+def line_leaf(step: Step, connection: int) -> int:
+    """Where the arrivals of a connection stand."""
+    return 2 * step.sizes[K] + step.sizes[W] * step.sizes[U] + connection
+
+
+def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """Nothing is left that the operation waits for."""
+    if net.flag[KEEP_ROWS]:
+        run.ready[worker, op] = run.clock[0]
+    if step.slot[op] != NONE:
+        hand_over(step, net, run, worker, op)
+    else:
+        enter(step, net, run, worker, op)
+
+
+def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
+    """An operation has ended; whether it was the last of its step."""
+    if net.flag[KEEP_ROWS]:
+        _note_row(run, worker, op)
+    for e in range(step.after_start[op], step.after_start[op + 1]):
+        follower = step.after[e]
+        run.waits[worker, follower] -= 1
+        if run.waits[worker, follower] == 0:
+            make_ready(step, net, run, worker, follower)
+    run.ops_left[worker] -= 1
+    return run.ops_left[worker] == 0
+
+
+def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
+    """A worker begins its next step: what waits for nothing is handed over."""
+    recorded = net.draw[worker, run.done[worker]]
+    turn(run, net, worker, 0)
+    run.presence[worker] = BUSY
+    run.started[worker] = run.clock[0]
+    run.rec[worker] = recorded
+    run.ops_left[worker] = step.sizes[N]
+    for i in range(step.sizes[N]):
+        run.waits[worker, i] = step.waits[i]
+    for p in range(step.sizes[P]):
+        run.head[worker, p] = run.tail[worker, p] = 0
+    delayed = net.delay_ns[worker] > 0.0
+    if delayed:
+        arrival = run.clock[0] + net.delay_ns[worker]
+        put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), arrival)
+    for i in range(step.sources.shape[1]):
+        op = step.sources[recorded, i]
+        if not (delayed and is_pull(step, op)):
+            make_ready(step, net, run, worker, op)
+
+
+def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
+    """The servers learn what the worker wants: pulls are handed over."""
+    put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
+    for i in range(step.sources.shape[1]):
+        op = step.sources[run.rec[worker], i]
+        if is_pull(step, op):
+            make_ready(step, net, run, worker, op)
+
+
+def is_pull(step: Step, op: int) -> bool:
+    """Whether the operation is a transfer to the worker."""
+    return step.slot[op] != NONE and step.link_of[step.place[op]] < step.sizes[K]
+
+
+def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
+    """Book a worker's step; whether the slowest has got further with it."""
+    i = run.scalar[STEPS]
+    run.step_row[i, 0] = worker
+    run.step_row[i, 1] = run.done[worker]
+    run.step_time[i, 0] = run.started[worker]
+    run.step_time[i, 1] = run.clock[0]
+    run.scalar[STEPS] = i + 1
+    run.scalar[ENDED] = worker
+    turn(run, net, worker, WAITING)
+    was_slowest = run.done[worker] == run.scalar[SLOWEST]
+    run.done[worker] += 1
+    run.presence[worker] = PRESENT
+    if not was_slowest:
+        return False
+    run.scalar[AT_SLOWEST] -= 1
+    return run.scalar[AT_SLOWEST] == 0 and find_slowest(run)
+
+
+def find_slowest(run: Run) -> bool:
+    """Find out how many steps the slowest has ended; whether that is more than before."""
+    least = -1
+    count = 0
+    for w in range(len(run.done)):
+        if run.presence[w] == ABSENT:
+            continue
+        if least < 0 or run.done[w] < least:
+            least = run.done[w]
+            count = 0
+        if run.done[w] == least:
+            count += 1
+    further = least > run.scalar[SLOWEST]
+    run.scalar[SLOWEST] = max(least, 0)
+    run.scalar[AT_SLOWEST] = count
+    return further
+
+
+def may_begin(net: Net, run: Run, worker: int) -> bool:
+    """Whether a worker that is between two steps may begin its next one."""
+    ahead = run.done[worker] - run.scalar[SLOWEST]
+    return (
+        run.presence[worker] == PRESENT
+        and run.done[worker] < run.limit[worker]
+        and ahead <= net.lead[0]
+    )
+
+
+def begin_steps(step: Step, net: Net, run: Run, worker: int, everyone: bool) -> None:
+    """Let the worker begin its next step, or everyone who may."""
+    first = 0 if everyone else worker
+    last = len(run.done) if everyone else worker + 1
+    for w in range(first, last):
+        if may_begin(net, run, w):
+            begin_step(step, net, run, w)
+
+
+def begin_wished(step: Step, net: Net, run: Run) -> None:
+    """Let those begin a step who were asked to from outside."""
+    if run.scalar[WISHES] == 0:
+        return
+    for w in range(len(run.wish)):
+        if run.wish[w] and may_begin(net, run, w):
+            begin_step(step, net, run, w)
+        run.wish[w] = 0
+    run.scalar[WISHES] = 0
+
+
+def _note_row(run: Run, worker: int, op: int) -> None:
+    i = run.scalar[ROWS]
+    run.row[i, 0] = worker
+    run.row[i, 1] = run.done[worker]
+    run.row[i, 2] = op
+    run.row_time[i, 0] = run.ready[worker, op]
+    run.row_time[i, 1] = run.begun[worker, op]
+    run.row_time[i, 2] = run.clock[0]
+    run.scalar[ROWS] = i + 1

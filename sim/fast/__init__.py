@@ -1,0 +1,1 @@
+"""The fast path; see `docs/background/simulator.md`."""

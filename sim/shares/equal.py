@@ -1,0 +1,12 @@
+"""Every connection with a chunk gets 1/n of its server's port.
+
+Source: Li et al. (ICPE 2020), section 3.1. Workers' ports are not looked at.
+"""
+
+from sim.engine.layout import Net, Run, Step
+
+CLOCKED = 1
+
+
+def rates(step: Step, net: Net, run: Run, direction: int) -> None:
+    """Nothing to do: the link's clock does it."""

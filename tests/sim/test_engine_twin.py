@@ -1,0 +1,85 @@
+"""The engine against the naive twin: whole traces, over networks, disciplines, shares and modes."""
+
+import numpy as np
+import pytest
+
+from h2model import disciplines
+from sim.engine.engine import Engine
+from sim.plan import Draws, Network, Sending, StepPlan
+from tests.sim.naive.plans import random_draws, random_network, random_plan, random_sending
+from tests.sim.naive.twin import Run, simulate
+
+RELATIVE = 1e-9
+
+
+def assert_same(engine: Engine, twin: Run) -> None:
+    """Every operation of every step: the same times; the same steps."""
+    found, expected = engine.operations(), twin.operations
+    assert len(found.worker) == len(expected)
+    rows = np.stack([found.worker, found.step, found.operation], axis=1)
+    times = np.stack([found.ready_ns, found.start_ns, found.end_ns], axis=1)
+    by_name = np.lexsort(rows.T[::-1])
+    listed = sorted(tuple(row) for row in expected)
+    np.testing.assert_array_equal(rows[by_name], [row[:3] for row in listed])
+    np.testing.assert_allclose(times[by_name], [row[3:] for row in listed], rtol=RELATIVE)
+    steps = engine.steps()
+    ends = {(w, s): (a, b) for w, s, a, b in twin.steps}
+    for w, s, a, b in zip(steps.worker, steps.step, steps.start_ns, steps.end_ns, strict=True):
+        assert (a, b) == pytest.approx(ends.pop((w, s)), rel=RELATIVE)
+    assert not ends
+
+
+Job = tuple[StepPlan, Network, Sending, Draws, int | None]
+
+
+def random_job(seed: int, discipline: str, share: str, *, ties: bool = False) -> Job:
+    rng = np.random.default_rng(seed)
+    servers = 2 if share == "two_servers" else int(rng.integers(1, 4))
+    workers = int(rng.integers(1, 5))
+    plan = random_plan(rng, operations=int(rng.integers(4, 24)), servers=servers, ties=ties)
+    network = random_network(rng, servers=servers, workers=workers, share=share, ties=ties)
+    sending = random_sending(rng, discipline=discipline, ties=ties)
+    draws = random_draws(rng, plan, workers=workers, steps=4, ties=ties)
+    lead = [None, 0, 1, 2][int(rng.integers(0, 4))]
+    return plan, network, sending, draws, lead
+
+
+@pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
+@pytest.mark.parametrize("discipline", disciplines.names())
+def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
+    for seed in range(8):
+        plan, network, sending, draws, lead = random_job(seed, discipline, share)
+        engine = Engine(
+            plan, network, sending, draws, lead=lead, keep_operations=True, compiled=False
+        )
+        engine.run()
+        assert_same(engine, simulate(plan, network, sending, draws, lead))
+
+
+@pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
+def test_the_order_of_what_happens_at_one_time_is_the_twins(share: str) -> None:
+    for seed in range(60):
+        discipline = disciplines.names()[seed % len(disciplines.names())]
+        plan, network, sending, draws, lead = random_job(seed, discipline, share, ties=True)
+        engine = Engine(
+            plan, network, sending, draws, lead=lead, keep_operations=True, compiled=False
+        )
+        engine.run()
+        assert_same(engine, simulate(plan, network, sending, draws, lead))
+
+
+@pytest.mark.parametrize(("discipline", "share"), [("two_visit", "equal"), ("fifo", "max_min")])
+def test_compiled_and_interpreted_text_agree_to_the_last_bit(discipline: str, share: str) -> None:
+    for seed in range(8):
+        plan, network, sending, draws, lead = random_job(seed, discipline, share)
+        compiled, plain = (
+            Engine(plan, network, sending, draws, lead=lead, keep_operations=True, compiled=how)
+            for how in (True, False)
+        )
+        compiled.run()
+        plain.run()
+        for name in ("worker", "step", "operation", "ready_ns", "start_ns", "end_ns"):
+            np.testing.assert_array_equal(
+                getattr(compiled.operations(), name), getattr(plain.operations(), name)
+            )
+        np.testing.assert_array_equal(compiled.spent_ns, plain.spent_ns)
