@@ -133,9 +133,10 @@ def bind_copy(
     for used in source.__code__.co_names:
         value = names.get(used)
         if isinstance(value, FunctionType):
-            value = replaced.get(value, value)
-            inner = isinstance(value, FunctionType)
-            names[used] = bind_copy(value, replaced, constants, made, wrap) if inner else value
+            other = replaced.get(value, value)
+            if isinstance(other, FunctionType):
+                other = bind_copy(other, replaced, constants, made, wrap)
+            names[used] = other
         elif used in constants:
             names[used] = constants[used]
     copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__)

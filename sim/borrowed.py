@@ -19,7 +19,7 @@ from numba.extending import intrinsic, register_model
 Tuple = TypeVar("Tuple")
 
 
-class Borrowed(types.Type):  # type: ignore[misc]
+class Borrowed(types.Type):
     """The type of a borrowed named tuple."""
 
     def __init__(self, lent: Any) -> None:

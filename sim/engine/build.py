@@ -1,7 +1,7 @@
 """The engine's arrays, made from plans and settings."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,26 +216,14 @@ def _gathers(sending: Sending) -> bool:
 
 
 def _connections(slots: int, option: Ints) -> State:
-    def zeros() -> Ints:
-        return np.zeros(slots, dtype=np.int64)
+    def filled(value: int) -> Ints:
+        return np.full(slots, value, dtype=np.int64)
 
-    nowhere = np.full(slots, NONE, dtype=np.int64)
     one = np.zeros(1, dtype=np.int64)
-    return State(
-        left=zeros(),
-        credit=zeros(),
-        priority=zeros(),
-        arrival=zeros(),
-        visits=zeros(),
-        tag=zeros(),
-        place=zeros(),
-        before=nowhere,
-        after=nowhere.copy(),
-        plan_slot=one,
-        plan_bytes=one,
-        shared=one,
-        option=option,
-    )
+    parts = {name: filled(0) for name in State._fields}
+    parts |= {"before": filled(NONE), "after": filled(NONE), "option": option}
+    parts |= {name: one for name in ("plan_slot", "plan_bytes", "shared")}
+    return State(**cast("dict[str, list[int]]", parts))
 
 
 def _shared(flows: int, connection_window: int) -> Ints:

@@ -38,7 +38,7 @@ def scheduler(net: Net, run: Run, connection: int) -> State:
         run.plan_slot[connection],
         run.plan_bytes[connection],
         run.shared[connection],
-        net.option,
+        net.option,  # type: ignore[arg-type]
     )
 
 
@@ -91,7 +91,7 @@ def choose(step: Step, net: Net, run: Run, connection: int) -> None:
     op = step.slot_op[slot - worker * step.sizes[T]]
     if net.flag[KEEP_ROWS] and run.unsent[slot] == step.size_bytes[op]:
         run.begun[worker, op] = run.clock[0]
-    load(step, net, run, connection, link, size)
+    load(step, net, run, connection, link, not was_busy)
 
 
 def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:

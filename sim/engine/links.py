@@ -7,7 +7,7 @@ A clocked link has a virtual clock (all get 1/n); on rated links each connection
 import math
 
 from sim.engine.bound import CLOCKED, rates
-from sim.engine.layout import NONE, U_WORKER, C, K, Net, Run, Step, W
+from sim.engine.layout import U_WORKER, C, K, Net, Run, Step, W
 from sim.engine.tree import put, width
 
 
@@ -77,8 +77,9 @@ def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
     refresh(step, run, link)
 
 
-def load(step: Step, net: Net, run: Run, connection: int, link: int, size_bytes: int) -> None:
-    """The connection's next chunk goes on the link."""
+def load(step: Step, net: Net, run: Run, connection: int, link: int, joined: bool) -> None:
+    """The connection's next chunk goes on the link, which it may just have joined."""
+    size_bytes = run.chunk_bytes[connection]
     if CLOCKED:
         run.base_bytes[connection] += size_bytes
         until = run.base_v[connection] + run.base_bytes[connection] * net.ns_per_byte[link]
@@ -86,7 +87,9 @@ def load(step: Step, net: Net, run: Run, connection: int, link: int, size_bytes:
     else:
         run.left_bytes[connection] = size_bytes
         run.since[connection] = run.clock[0]
-        _share_anew(step, net, run, link)
+        if joined:
+            _share_anew(step, net, run, link)
+        target(step, run, connection, link, _end(run, connection))
     refresh(step, run, link)
 
 
@@ -116,31 +119,27 @@ def _other_direction(step: Step, net: Net, run: Run, link: int) -> None:
     refresh(step, run, other)
 
 
-def _share_anew(step: Step, net: Net, run: Run, link: int) -> None:
-    """Give every connection of both directions its rate; first, what is left of its chunk."""
-    servers = step.sizes[K]
-    direction = 0 if link < servers else 1
-    _share_direction(step, net, run, direction, link)
-    if net.both_busy[0] != 1.0:
-        _share_direction(step, net, run, 1 - direction, NONE)
+def _share_anew(step: Step, net: Net, run: Run, known: int) -> None:
+    """Someone has joined or left: what is left of chunks, then new rates, then new ends.
 
-
-def _share_direction(step: Step, net: Net, run: Run, direction: int, known: int) -> None:
-    """Anew for one direction; the link `known` is refreshed by the caller."""
+    The link `known` is refreshed by the caller.
+    """
     now = run.clock[0]
-    for f in range(len(run.chunk_slot)):
-        if (
-            run.chunk_slot[f] != NONE
-            and step.link_of[f % step.sizes[C]] // step.sizes[K] == direction
-        ):
+    for f in range(len(run.chunk_bytes)):
+        if run.chunk_bytes[f] > 0:
             run.left_bytes[f] -= run.rate[f] * (now - run.since[f])
             run.since[f] = now
-    rates(step, net, run, direction)
-    for f in range(len(run.chunk_slot)):
-        link = step.link_of[f % step.sizes[C]]
-        if run.chunk_slot[f] != NONE and link // step.sizes[K] == direction:
-            end = max(now, now + run.left_bytes[f] / run.rate[f])
-            target(step, run, f, link, end)
-    for link in range(direction * step.sizes[K], (direction + 1) * step.sizes[K]):
+    rates(step, net, run, 0)
+    rates(step, net, run, 1)
+    for f in range(len(run.chunk_bytes)):
+        if run.chunk_bytes[f] > 0:
+            target(step, run, f, step.link_of[f % step.sizes[C]], _end(run, f))
+    for link in range(2 * step.sizes[K]):
         if link != known:
             refresh(step, run, link)
+
+
+def _end(run: Run, connection: int) -> float:
+    """When a rated chunk ends if nothing changes."""
+    left = max(0.0, run.left_bytes[connection])
+    return run.since[connection] + left / run.rate[connection]

@@ -18,7 +18,7 @@ def rates(step: Step, net: Net, run: Run, direction: int) -> None:
         run.port_left[p] = net.capacity[direction, p] * factor(step, net, run, direction, p)
         run.port_users[p] = 0
     undecided = 0
-    for f in range(len(run.chunk_slot)):
+    for f in range(len(run.chunk_bytes)):
         run.decided[f] = 1
         if concerned(step, run, f, direction):
             run.decided[f] = 0
@@ -38,7 +38,7 @@ def fill(step: Step, run: Run, ports: int) -> int:
             least = run.port_left[p] / run.port_users[p]
             full = p
     settled = 0
-    for f in range(len(run.chunk_slot)):
+    for f in range(len(run.chunk_bytes)):
         server = server_of(step, f)
         worker = worker_port(step, f)
         if run.decided[f] == 0 and full in (server, worker):
@@ -54,7 +54,7 @@ def fill(step: Step, run: Run, ports: int) -> int:
 def concerned(step: Step, run: Run, connection: int, direction: int) -> bool:
     """Whether a connection has a chunk, and it goes in this direction."""
     link = step.link_of[connection % step.sizes[C]]
-    return run.chunk_slot[connection] != NONE and link // step.sizes[K] == direction
+    return run.chunk_bytes[connection] > 0 and link // step.sizes[K] == direction
 
 
 def server_of(step: Step, connection: int) -> int:
@@ -71,7 +71,7 @@ def factor(step: Step, net: Net, run: Run, direction: int, port: int) -> float:
     """What the port's other direction leaves of its rate."""
     if net.both_busy[0] == 1.0:
         return 1.0
-    for f in range(len(run.chunk_slot)):
+    for f in range(len(run.chunk_bytes)):
         ends_here = server_of(step, f) == port or worker_port(step, f) == port
         if ends_here and concerned(step, run, f, 1 - direction):
             return net.both_busy[0]

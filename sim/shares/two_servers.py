@@ -5,7 +5,7 @@ is one of n at the other gets 1 - 1/n of the first: the other 1/n of its own por
 it is alone at both, the paper's rule says nothing; it gets half of each here.
 """
 
-from sim.engine.layout import NONE, C, K, Net, Run, Step
+from sim.engine.layout import C, K, Net, Run, Step
 
 CLOCKED = 0
 
@@ -15,9 +15,9 @@ def rates(step: Step, net: Net, run: Run, direction: int) -> None:
     channels = step.sizes[C]
     servers = step.sizes[K]
     first = direction * servers
-    for f in range(len(run.chunk_slot)):
+    for f in range(len(run.chunk_bytes)):
         link = step.link_of[f % channels]
-        if run.chunk_slot[f] == NONE or link // servers != direction:
+        if run.chunk_bytes[f] == 0 or link // servers != direction:
             continue
         here = sending_on(step, run, link)
         share = 1.0 / here
@@ -31,8 +31,8 @@ def rates(step: Step, net: Net, run: Run, direction: int) -> None:
 def sending_on(step: Step, run: Run, link: int) -> int:
     """Connections that have a chunk on the link."""
     count = 0
-    for f in range(len(run.chunk_slot)):
-        if run.chunk_slot[f] != NONE and step.link_of[f % step.sizes[C]] == link:
+    for f in range(len(run.chunk_bytes)):
+        if run.chunk_bytes[f] > 0 and step.link_of[f % step.sizes[C]] == link:
             count += 1
     return count
 
@@ -40,7 +40,7 @@ def sending_on(step: Step, run: Run, link: int) -> int:
 def uses(step: Step, run: Run, worker: int, link: int) -> bool:
     """Whether a connection of the worker has a chunk on the link."""
     for c in range(step.sizes[C]):
-        if step.link_of[c] == link and run.chunk_slot[worker * step.sizes[C] + c] != NONE:
+        if step.link_of[c] == link and run.chunk_bytes[worker * step.sizes[C] + c] > 0:
             return True
     return False
 

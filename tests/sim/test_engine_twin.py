@@ -1,5 +1,7 @@
 """The engine against the naive twin: whole traces, over networks, disciplines, shares and modes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -56,11 +58,12 @@ def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
         assert_same(engine, simulate(plan, network, sending, draws, lead))
 
 
-@pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
-def test_the_order_of_what_happens_at_one_time_is_the_twins(share: str) -> None:
-    for seed in range(60):
+def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
+    """Where the arithmetic is fixed: equal shares of ports that always have their whole rate."""
+    for seed in range(120):
         discipline = disciplines.names()[seed % len(disciplines.names())]
-        plan, network, sending, draws, lead = random_job(seed, discipline, share, ties=True)
+        plan, network, sending, draws, lead = random_job(seed, discipline, "equal", ties=True)
+        network = replace(network, both_busy=1.0)
         engine = Engine(
             plan, network, sending, draws, lead=lead, keep_operations=True, compiled=False
         )

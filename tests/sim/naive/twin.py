@@ -103,7 +103,7 @@ class Processor:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.queue: deque[Job] = deque()
-        self.running: list[tuple[Job, float]] = []  # with the end, in order of start
+        self.running: dict[int, tuple[Job, float]] = {}  # by place, with the end
 
 
 class Event(NamedTuple):
@@ -185,11 +185,11 @@ class Simulation:
     def ends_of_computations(self) -> Iterator[Event]:
         for (w, p), processor in self.processors.items():
             kind = AT_WORKER if self.plan.processors[p].node == WORKER else AT_SERVER
-            for place, (job, end_ns) in enumerate(processor.running):
+            for place, (_, end_ns) in processor.running.items():
                 yield Event(
                     end_ns,
                     (kind, w, p, place),
-                    partial(self.computation_ends, processor, job),
+                    partial(self.computation_ends, processor, place),
                 )
 
     # What happens.
@@ -235,8 +235,8 @@ class Simulation:
         for job in request[2]:
             self.hand_over(job)
 
-    def computation_ends(self, processor: Processor, job: Job) -> None:
-        processor.running = [one for one in processor.running if one[0] is not job]
+    def computation_ends(self, processor: Processor, place: int) -> None:
+        job, _ = processor.running.pop(place)
         self.operation_ends(job)
 
     def operation_ends(self, job: Job) -> None:
@@ -325,7 +325,8 @@ class Simulation:
             while processor.queue and len(processor.running) < processor.capacity:
                 job = processor.queue.popleft()
                 job.start_ns = self.now
-                processor.running.append((job, self.now + self.duration_ns(p, job)))
+                free = min(set(range(processor.capacity)) - set(processor.running))
+                processor.running[free] = (job, self.now + self.duration_ns(p, job))
 
     def duration_ns(self, p: int, job: Job) -> float:
         recorded = self.draws.step[job.worker, job.step]
