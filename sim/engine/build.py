@@ -222,7 +222,7 @@ def _connections(slots: int, option: Ints) -> State:
     one = np.zeros(1, dtype=np.int64)
     parts = {name: filled(0) for name in State._fields}
     parts |= {"before": filled(NONE), "after": filled(NONE), "option": option}
-    parts |= {name: one for name in ("plan_slot", "plan_bytes", "shared")}
+    parts |= dict.fromkeys(("plan_slot", "plan_bytes", "shared"), one)
     return State(**cast("dict[str, list[int]]", parts))
 
 

@@ -175,12 +175,12 @@ class Engine:
 
     def steps(self) -> Steps:
         """The steps ended so far."""
-        row, time = _joined(self._steps, 2, 2)
+        row, time = joined_parts(self._steps, 2, 2)
         return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
 
     def operations(self) -> Operations:
         """The operations ended so far, where they are kept."""
-        row, time = _joined(self._rows, 3, 3)
+        row, time = joined_parts(self._rows, 3, 3)
         return Operations(
             worker=row[:, 0],
             step=row[:, 1],
@@ -192,7 +192,7 @@ class Engine:
 
     def chunks(self) -> Chunks:
         """The chunks ended so far, where they are kept."""
-        row, time = _joined(self._chunks, 4, 2)
+        row, time = joined_parts(self._chunks, 4, 2)
         return Chunks(
             worker=row[:, 0],
             step=row[:, 1],
@@ -219,7 +219,8 @@ class Engine:
                 run.scalar[count] = 0
 
 
-def _joined(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
+def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
+    """Rows and times of a table that was kept in parts."""
     rows = [np.empty((0, ints), dtype=np.int64), *(row for row, _ in parts)]
     times = [np.empty((0, floats)), *(time for _, time in parts)]
     return np.concatenate(rows), np.concatenate(times)

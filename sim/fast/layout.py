@@ -1,0 +1,136 @@
+"""The flat arrays of the fast path.
+
+W workers, K servers, L = 2 * K links (downlinks first), R recorded steps, D downs, F forward
+operations (up to the last that waits for a pull), S ups, Q processors at servers.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LOG_FULL: Final = 4
+"""`advance` returns it when a link's log has to grow (see `sim.engine.layout` for the others)."""
+
+# Values of Shape.replay.
+UNWATCHED: Final = 0
+"""Nothing depends on when each push of the link ends."""
+IN_ORDER: Final = 1
+BY_VISITS: Final = 2
+"""Some push is larger than a first visit."""
+
+SECOND: Final = 1 << 40
+"""Added to a push's number in a queue: its second visit."""
+
+W: Final = 0
+K: Final = 1
+F: Final = 2
+Q: Final = 3
+
+
+class Shape(NamedTuple):
+    """One worker's step, sorted as the fast path needs it.
+
+    Attributes
+    ----------
+    down_start : (K + 1,) where each server's downs begin among all
+    down : (R or 1, D) downs of each server in the order in which they end
+    down_cum : (R or 1, D) bytes of the connection when they have
+    need_start, need : (F + 1,), the downs that each forward operation waits for
+    forward_ns : (R, F)
+    forward_sum, backward_sum : (R,)
+    up_start : (K + 1,) where each server's ups begin among all
+    up_size : (S,) in the order in which they are handed over, by server
+    up_cum : (S + K,) bytes before each of a server's ups, with one more entry for each server
+    offset_ns : (R, S) from the end of the last forward operation to the hand-over
+    update : (S,) the processor that an up's update runs on, NONE if it has none
+    update_ns : (R, S)
+    replay : (K,) how a busy period's ends are found; see above
+    largest : (1,) bytes of a first visit
+    sizes : (4,) W, K, F, Q
+    """
+
+    down_start: Ints
+    down: Ints
+    down_cum: Ints
+    need_start: Ints
+    need: Ints
+    forward_ns: Floats
+    forward_sum: Floats
+    backward_sum: Floats
+    up_start: Ints
+    up_size: Ints
+    up_cum: Ints
+    offset_ns: Floats
+    update: Ints
+    update_ns: Floats
+    replay: Ints
+    largest: Ints
+    sizes: Ints
+
+
+class Race(NamedTuple):
+    """The state. Names that `sim.engine.layout.Run` has, too, mean the same.
+
+    Attributes
+    ----------
+    base_v, joined : (L, W) the link's clock, and the entry of its log, when the worker joined
+    log_t, log_v, log_n : (L, entries) rings of what the link's clock did; entries is a power of two
+    logged, oldest : (L,) how many entries there were; the first one that may still be needed
+    downs_left, ups_left : (W,) links on which the worker's step has not ended
+    next_up, busy_from : (W, K) the next up to be handed over, the first of the busy period
+    turn, back_end : (W,) when the last forward operation ends, and the last of all
+    down_end : (W,) when the last pull ended
+    free_at : (W, Q) when the server's processor has done all updates
+    last : (W,) the latest end of an up or an update
+    sending, sending_since, sent_computing, sent_only : (W,) uplinks in use, since when, and the
+        time in use while the worker computed, and while it did not
+    ended_at : (W,) when the worker's last step ended
+    arrival : (W, D) ends of pulls
+    ring : (2 * S + 1,) room for a connection's queue
+    """
+
+    clock: Floats
+    scalar: Ints
+    key: Floats
+    tree: Ints
+    flow_key: Floats
+    flow_tree: Ints
+    clock_v: Floats
+    clock_t: Floats
+    active: Ints
+    base_v: Floats
+    joined: Ints
+    log_t: Floats
+    log_v: Floats
+    log_n: Floats
+    logged: Ints
+    oldest: Ints
+    downs_left: Ints
+    ups_left: Ints
+    next_up: Ints
+    busy_from: Ints
+    turn: Floats
+    back_end: Floats
+    down_end: Floats
+    free_at: Floats
+    last: Floats
+    sending: Ints
+    sending_since: Floats
+    sent_computing: Floats
+    sent_only: Floats
+    ended_at: Floats
+    rec: Ints
+    done: Ints
+    limit: Ints
+    presence: Ints
+    started: Floats
+    spent: Floats
+    wish: Ints
+    arrival: Floats
+    ring: Ints
+    step_row: Ints
+    step_time: Floats

@@ -1,0 +1,215 @@
+"""The fast path's loop."""
+
+import math
+
+from sim.engine.bound import borrow
+from sim.engine.layout import (
+    AT_SLOWEST,
+    BOUNDARY,
+    BUSY,
+    COMPUTING,
+    COUNT_FROM,
+    ENDED,
+    EVENTS,
+    FULL,
+    IDLE,
+    PRESENT,
+    RECEIVING,
+    SENDING,
+    SLOWEST,
+    STEPS,
+    STOP_AT_STEPS,
+    TIME,
+    WAITING,
+    WISHES,
+    Net,
+)
+from sim.engine.steps import find_slowest, may_begin
+from sim.engine.tree import put
+from sim.fast.clock import aim, entry_at, has_room, join, leave, time_at, width
+from sim.fast.layout import LOG_FULL, F, K, Q, Race, Shape, W
+from sim.fast.uplink import await_next, begin_busy, end_busy, extend
+
+
+def advance(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
+    """Let time go on up to and including `until_ns`; why it stopped."""
+    return go_on(borrow(shape), borrow(net), borrow(race), until_ns)
+
+
+def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
+    """`advance`, with everything borrowed."""
+    begin_wished(shape, net, race)
+    while True:
+        if race.scalar[STEPS] >= len(race.step_row):
+            return FULL
+        leaf = race.tree[1]
+        now = race.key[leaf]
+        if now == math.inf:
+            return IDLE
+        if now > until_ns:
+            return TIME
+        for link in range(len(race.active)):
+            if not has_room(race, link):
+                return LOG_FULL
+        race.clock[0] = now
+        race.scalar[EVENTS] += 1
+        if happen(shape, net, race, leaf) and net.flag[STOP_AT_STEPS]:
+            return BOUNDARY
+
+
+def happen(shape: Shape, net: Net, race: Race, leaf: int) -> bool:
+    """What happens at a source of events; whether a step has ended."""
+    servers = shape.sizes[K]
+    first_up = servers + shape.sizes[W] * servers
+    if leaf < servers:
+        end_pulls(shape, net, race, leaf, first_on(race, leaf))
+    elif leaf < first_up:
+        worker = (leaf - servers) // servers
+        begin_busy(shape, net, race, worker, leaf - servers - worker * servers)
+    elif leaf < first_up + servers:
+        server = leaf - first_up
+        worker = first_on(race, servers + server)
+        if not extend(shape, net, race, worker, server) and not end_busy(
+            shape, net, race, worker, server
+        ):
+            race.ups_left[worker] -= 1
+            if race.ups_left[worker] == 0:
+                end_of_step_at(shape, race, worker)
+    else:
+        end_step(shape, net, race, leaf - first_up - servers)
+        return True
+    return False
+
+
+def first_on(race: Race, link: int) -> int:
+    """The worker whose busy period is the link's first to end."""
+    return race.flow_tree[2 * link * width(race) + 1]
+
+
+def end_of_step_at(shape: Shape, race: Race, worker: int) -> None:
+    """All that is left of a step is known: say when it ends."""
+    end = max(race.last[worker], race.back_end[worker])
+    put(race.key, race.tree, 0, len(race.key), step_leaf(shape, worker), end)
+
+
+def step_leaf(shape: Shape, worker: int) -> int:
+    """Where the end of a worker's step stands among the sources of events."""
+    return 2 * shape.sizes[K] + shape.sizes[W] * shape.sizes[K] + worker
+
+
+def end_pulls(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:
+    """A worker has everything from a server; with the last one, its forward pass is worked out."""
+    recorded = race.rec[worker] if len(shape.down) > 1 else 0
+    entry = race.joined[link, worker]
+    for i in range(shape.down_start[link], shape.down_start[link + 1]):
+        target = race.base_v[link, worker] + shape.down_cum[recorded, i] * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        race.arrival[worker, shape.down[recorded, i]] = time_at(race, link, entry, target)
+    leave(shape, race, link, worker)
+    race.downs_left[worker] -= 1
+    if race.downs_left[worker] == 0:
+        race.down_end[worker] = race.clock[0]
+        forward(shape, net, race, worker)
+
+
+def forward(shape: Shape, net: Net, race: Race, worker: int) -> None:
+    """Work out when the last forward operation ends, and from it all hand-overs."""
+    recorded = race.rec[worker]
+    varied = net.factor.shape[1] > 1
+    factor = net.factor[worker, race.done[worker] if varied else 0]
+    time = race.started[worker]
+    for i in range(shape.sizes[F]):
+        for j in range(shape.need_start[i], shape.need_start[i + 1]):
+            time = max(time, race.arrival[worker, shape.need[j]])
+        time += shape.forward_ns[recorded, i] * factor
+    race.turn[worker] = time
+    race.back_end[worker] = time + shape.backward_sum[recorded] * factor
+    for server in range(shape.sizes[K]):
+        if await_next(shape, net, race, worker, server):
+            race.ups_left[worker] += 1
+    if race.ups_left[worker] == 0:
+        end_of_step_at(shape, race, worker)
+
+
+def begin_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
+    """A worker begins its next step: it pulls from every server."""
+    now = race.clock[0]
+    recorded = net.draw[worker, race.done[worker]]
+    if race.done[worker] >= net.flag[COUNT_FROM]:
+        race.spent[worker, WAITING] += now - race.ended_at[worker]
+    race.presence[worker] = BUSY
+    race.started[worker] = now
+    race.rec[worker] = recorded
+    race.last[worker] = now
+    race.sent_computing[worker] = race.sent_only[worker] = 0.0
+    for q in range(shape.sizes[Q]):
+        race.free_at[worker, q] = now
+    row = recorded if len(shape.down) > 1 else 0
+    race.downs_left[worker] = 0
+    for server in range(shape.sizes[K]):
+        race.next_up[worker, server] = shape.up_start[server]
+        last = shape.down_start[server + 1] - 1
+        if last >= shape.down_start[server]:
+            race.downs_left[worker] += 1
+            join(race, server, worker)
+            aim(shape, net, race, server, worker, shape.down_cum[row, last])
+
+
+def end_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
+    """Book a worker's step, and let those begin the next one who may."""
+    put(race.key, race.tree, 0, len(race.key), step_leaf(shape, worker), math.inf)
+    i = race.scalar[STEPS]
+    race.step_row[i, 0] = worker
+    race.step_row[i, 1] = race.done[worker]
+    race.step_time[i, 0] = race.started[worker]
+    race.step_time[i, 1] = race.clock[0]
+    race.scalar[STEPS] = i + 1
+    race.scalar[ENDED] = worker
+    if race.done[worker] >= net.flag[COUNT_FROM]:
+        book(shape, net, race, worker)
+    race.ended_at[worker] = race.clock[0]
+    was_slowest = race.done[worker] == race.scalar[SLOWEST]
+    race.done[worker] += 1
+    race.presence[worker] = PRESENT
+    further = False
+    if was_slowest:
+        race.scalar[AT_SLOWEST] -= 1
+        further = race.scalar[AT_SLOWEST] == 0 and find_slowest(race)
+    if net.flag[STOP_AT_STEPS]:
+        return
+    first = 0 if further else worker
+    last = len(race.done) if further else worker + 1
+    for w in range(first, last):
+        if may_begin(net, race, w):
+            begin_step(shape, net, race, w)
+
+
+def book(shape: Shape, net: Net, race: Race, worker: int) -> None:
+    """How the worker spent its step, by what it did at once."""
+    recorded = race.rec[worker]
+    varied = net.factor.shape[1] > 1
+    factor = net.factor[worker, race.done[worker] if varied else 0]
+    receiving = race.down_end[worker] - race.started[worker]
+    behind = race.turn[worker] - race.down_end[worker]
+    ahead = shape.forward_sum[recorded] * factor - behind
+    backward = race.back_end[worker] - race.turn[worker]
+    both = race.sent_computing[worker]
+    only = race.sent_only[worker]
+    total = race.clock[0] - race.started[worker]
+    race.spent[worker, RECEIVING] += receiving - ahead
+    race.spent[worker, RECEIVING | COMPUTING] += ahead
+    race.spent[worker, COMPUTING] += behind + backward - both
+    race.spent[worker, SENDING | COMPUTING] += both
+    race.spent[worker, SENDING] += only
+    race.spent[worker, 0] += total - receiving - behind - backward - only
+
+
+def begin_wished(shape: Shape, net: Net, race: Race) -> None:
+    """Let those begin a step who were asked to from outside."""
+    if race.scalar[WISHES] == 0:
+        return
+    for w in range(len(race.wish)):
+        if race.wish[w] and may_begin(net, race, w):
+            begin_step(shape, net, race, w)
+        race.wish[w] = 0
+    race.scalar[WISHES] = 0

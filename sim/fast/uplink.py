@@ -1,0 +1,141 @@
+"""A worker's pushes over one link: when it is busy, and when each of them has ended."""
+
+import math
+
+from sim.engine.layout import NONE, Net
+from sim.engine.tree import put
+from sim.fast.clock import aim, entry_at, join, leave, time_at
+from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
+
+
+def arrival_leaf(shape: Shape, worker: int, server: int) -> int:
+    """Where a worker's next hand-over to a server stands among the sources of events."""
+    return shape.sizes[K] + worker * shape.sizes[K] + server
+
+
+def handed_over(shape: Shape, net: Net, race: Race, worker: int, up: int) -> float:
+    """When an up of the worker's present step is handed over."""
+    varied = net.factor.shape[1] > 1
+    factor = net.factor[worker, race.done[worker] if varied else 0]
+    return race.turn[worker] + shape.offset_ns[race.rec[worker], up] * factor
+
+
+def await_next(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
+    """The link is idle until the next hand-over; false if there is none."""
+    up = race.next_up[worker, server]
+    time = math.inf
+    if up < shape.up_start[server + 1]:
+        time = handed_over(shape, net, race, worker, up)
+    put(race.key, race.tree, 0, len(race.key), arrival_leaf(shape, worker, server), time)
+    return time < math.inf
+
+
+def begin_busy(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """An up is handed over to an idle connection."""
+    leaf = arrival_leaf(shape, worker, server)
+    put(race.key, race.tree, 0, len(race.key), leaf, math.inf)
+    link = shape.sizes[K] + server
+    race.busy_from[worker, server] = race.next_up[worker, server]
+    join(race, link, worker)
+    extend(shape, net, race, worker, server)
+    if race.sending[worker] == 0:
+        race.sending_since[worker] = race.clock[0]
+    race.sending[worker] += 1
+
+
+def extend(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
+    """Take in what has been handed over by now; whether there was anything."""
+    first = race.next_up[worker, server]
+    end = shape.up_start[server + 1]
+    up = first
+    while up < end and handed_over(shape, net, race, worker, up) <= race.clock[0]:
+        up += 1
+    if up == first:
+        return False
+    race.next_up[worker, server] = up
+    begun = race.busy_from[worker, server]
+    size = shape.up_cum[up + server] - shape.up_cum[begun + server]
+    aim(shape, net, race, shape.sizes[K] + server, worker, size)
+    return True
+
+
+def end_busy(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
+    """Nothing is left to send; whether more will come in this step."""
+    link = shape.sizes[K] + server
+    if shape.replay[server]:
+        replay(shape, net, race, worker, server)
+    leave(shape, race, link, worker)
+    now = race.clock[0]
+    race.last[worker] = max(race.last[worker], now)
+    race.sending[worker] -= 1
+    if race.sending[worker] == 0:
+        _book(race, worker, now)
+    return await_next(shape, net, race, worker, server)
+
+
+def _book(race: Race, worker: int, now: float) -> None:
+    """Add a time of sending, by whether the worker computed, too."""
+    since = race.sending_since[worker]
+    computing = max(0.0, min(now, race.back_end[worker]) - since)
+    race.sent_computing[worker] += computing
+    race.sent_only[worker] += now - since - computing
+
+
+def replay(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """Find the end of every push of the busy period that ends now, and carry out the updates."""
+    if shape.replay[server] == BY_VISITS:
+        replay_visits(shape, net, race, worker, server)
+        return
+    link = shape.sizes[K] + server
+    entry = race.joined[link, worker]
+    sent = 0
+    for up in range(race.busy_from[worker, server], race.next_up[worker, server]):
+        sent += shape.up_size[up]
+        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        update(shape, race, worker, up, time_at(race, link, entry, target))
+
+
+def replay_visits(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """`replay` where some push needs two visits: the rest waits behind what has come by then."""
+    link = shape.sizes[K] + server
+    up = race.busy_from[worker, server]
+    until = race.next_up[worker, server]
+    entry = race.joined[link, worker]
+    time = race.log_t[link, entry & (race.log_t.shape[1] - 1)]
+    sent = head = tail = 0
+    while up < until or head < tail:
+        if head == tail:
+            race.ring[tail] = up
+            tail += 1
+            up += 1
+        chosen = race.ring[head]
+        head += 1
+        size = shape.up_size[chosen % SECOND]
+        if chosen >= SECOND:
+            size -= shape.largest[0]
+        elif size > shape.largest[0]:
+            while up < until and handed_over(shape, net, race, worker, up) <= time:
+                race.ring[tail] = up
+                tail += 1
+                up += 1
+            race.ring[tail] = chosen + SECOND
+            tail += 1
+            size = shape.largest[0]
+            chosen = NONE
+        sent += size
+        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        time = time_at(race, link, entry, target)
+        if chosen != NONE:
+            update(shape, race, worker, chosen % SECOND, time)
+
+
+def update(shape: Shape, race: Race, worker: int, up: int, time: float) -> None:
+    """A push has ended: its update runs when the server's processor has done those before."""
+    q = shape.update[up]
+    if q == NONE:
+        return
+    begin = max(race.free_at[worker, q], time)
+    race.free_at[worker, q] = begin + shape.update_ns[race.rec[worker], up]
+    race.last[worker] = max(race.last[worker], race.free_at[worker, q])

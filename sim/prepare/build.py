@@ -1,0 +1,255 @@
+"""A profile's step as a plan for so many servers."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netcosim.workload import Compute, Operation, Parsing, Profile, Resource, Transfer
+from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Floats, Ints, Processor, StepPlan
+
+Arrange = Callable[[Sequence[int], np.random.Generator], list[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What policies decide about tensors.
+
+    Attributes
+    ----------
+    servers : number of servers
+    server_of : by tensor
+    arrange : (sizes of tensors, generator) -> their order of release
+    each_step_anew : whether `arrange` draws, so that every recorded step gets its own order
+    priority : by tensor; 0 for those not named
+    """
+
+    servers: int
+    server_of: Mapping[str, int]
+    arrange: Arrange
+    each_step_anew: bool
+    priority: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Op:
+    """An operation on its way into a plan."""
+
+    name: str
+    place: Channel | Processor
+    size_bytes: int
+    tensor: str | None
+    duration_ns: Floats
+    after: list[str]
+    recorded: tuple[int, ...]
+
+
+def tensors_of(profile: Profile) -> dict[str, int]:
+    """Every tensor's bytes, in the order in which tensors are first transferred.
+
+    Where directions differ, the pull counts.
+    """
+    sizes: dict[str, dict[str, int]] = {}
+    for op in profile.step.transfers:
+        per = sizes.setdefault(op.tensor, {})
+        per[op.source] = per.get(op.source, 0) + op.size_bytes
+    return {name: per.get("server", per.get("worker", 0)) for name, per in sizes.items()}
+
+
+def make_plan(
+    profile: Profile,
+    durations_ns: Floats,
+    assignment: Assignment,
+    rng: np.random.Generator,
+) -> StepPlan:
+    """The plan of a profile that the linter finds no error in.
+
+    Parameters
+    ----------
+    durations_ns : (steps, computations) of the recorded steps; see `netcosim.workload.durations`
+    assignment : placement and order of tensors
+    rng : draws the orders, where they are drawn
+    """
+    ops = _operations(profile, durations_ns, assignment)
+    ops = _with_parsing(ops, profile.parsing)
+    ranks = _ranks(profile, assignment, len(durations_ns), rng)
+    return _plan(ops, assignment, ranks)
+
+
+def _operations(profile: Profile, durations_ns: Floats, assignment: Assignment) -> list[_Op]:
+    """The recorded operations, each with its place."""
+    resources = {r.name: r for r in profile.step.resources}
+    servers = _servers(profile, assignment)
+    nothing = np.zeros(len(durations_ns))
+    column = 0
+    made = []
+    for i, op in enumerate(profile.step.operations):
+        duration = nothing
+        if isinstance(op, Compute):
+            duration = durations_ns[:, column]
+            column += 1
+        made.append(
+            _Op(
+                name=op.name,
+                place=_place(op, resources, servers[op.name]),
+                size_bytes=op.size_bytes if isinstance(op, Transfer) else 0,
+                tensor=op.tensor,
+                duration_ns=duration,
+                after=list(dict.fromkeys(op.after)),
+                recorded=(i,),
+            )
+        )
+    return made
+
+
+def _servers(profile: Profile, assignment: Assignment) -> dict[str, int]:
+    """The server of every operation; what names no tensor is with what it waits for, else at 0."""
+    found: dict[str, int] = {}
+    waiting = list(profile.step.operations)
+    for op in waiting:
+        if op.tensor is not None:
+            found[op.name] = assignment.server_of[op.tensor]
+    for op in waiting:
+        if op.name not in found:
+            found[op.name] = next((found[a] for a in op.after if a in found), 0)
+    return found
+
+
+def _place(op: Operation, resources: Mapping[str, Resource], server: int) -> Channel | Processor:
+    if isinstance(op, Transfer):
+        direction = DOWN if op.source == "server" else UP
+        return Channel(server=server, direction=direction, connection=op.connection)
+    resource = resources[op.resource]
+    at_worker = resource.node == "worker"
+    return Processor(
+        node=WORKER if at_worker else SERVER,
+        server=0 if at_worker else server,
+        resource=resource.name,
+        capacity=resource.capacity,
+    )
+
+
+def _with_parsing(ops: list[_Op], rules: Sequence[Parsing]) -> list[_Op]:
+    """Each message's parsing, in the operation that depends on it, else in one of its own.
+
+    Source: Li et al. (ICPE 2020), sections 3.2.1 and 3.4.
+    """
+    dependents: dict[str, list[_Op]] = {}
+    for op in ops:
+        for name in op.after:
+            dependents.setdefault(name, []).append(op)
+    made = []
+    for op in ops:
+        made.append(op)
+        rule = _rule_for(op, rules)
+        if rule is None:
+            continue
+        cost_ns = rule.alpha_ns_per_byte * op.size_bytes + rule.beta_ns
+        waiting = dependents.get(op.name, [])
+        reader = next((d for d in waiting if _runs_on(d, rule)), None)
+        if reader is not None:
+            reader.duration_ns = reader.duration_ns + cost_ns
+        elif (parser := _parser(op, rule, cost_ns, ops)) is not None:
+            made.append(parser)
+            for d in waiting:
+                d.after = [parser.name if name == op.name else name for name in d.after]
+    return made
+
+
+def _rule_for(op: _Op, rules: Sequence[Parsing]) -> Parsing | None:
+    if not isinstance(op.place, Channel):
+        return None
+    destination = "worker" if op.place.direction == DOWN else "server"
+    return next((rule for rule in rules if rule.destination == destination), None)
+
+
+def _runs_on(op: _Op, rule: Parsing) -> bool:
+    return isinstance(op.place, Processor) and op.place.resource == rule.resource
+
+
+def _parser(op: _Op, rule: Parsing, cost_ns: float, ops: Sequence[_Op]) -> _Op | None:
+    """An operation that only parses; None if nothing runs on its resource anyway."""
+    place = next((o.place for o in ops if _runs_on(o, rule) and _is_near(o, op)), None)
+    if place is None:
+        return None
+    return _Op(
+        name=f"{op.name}/parse",
+        place=place,
+        size_bytes=0,
+        tensor=op.tensor,
+        duration_ns=np.full(len(op.duration_ns), cost_ns),
+        after=[op.name],
+        recorded=(),
+    )
+
+
+def _is_near(candidate: _Op, transfer: _Op) -> bool:
+    """Whether a computation is at the worker, or at the transfer's server."""
+    place = candidate.place
+    return isinstance(place, Processor) and (
+        place.node == WORKER or place.server == transfer.place.server
+    )
+
+
+def _ranks(
+    profile: Profile, assignment: Assignment, steps: int, rng: np.random.Generator
+) -> list[dict[str, int]]:
+    """For every recorded step each tensor's place in the order of release."""
+    sizes = tensors_of(profile)
+    names = list(sizes)
+    draws = steps if assignment.each_step_anew else 1
+    orders = [assignment.arrange(list(sizes.values()), rng) for _ in range(draws)]
+    return [{names[t]: rank for rank, t in enumerate(order)} for order in orders]
+
+
+def _plan(
+    ops: Sequence[_Op], assignment: Assignment, ranks: Sequence[Mapping[str, int]]
+) -> StepPlan:
+    index = {op.name: i for i, op in enumerate(ops)}
+    channels = sorted(
+        {op.place for op in ops if isinstance(op.place, Channel)},
+        key=lambda c: (c.direction, c.server, c.connection),
+    )
+    processors = _processors(ops)
+    places: dict[object, int] = {place: i for i, place in enumerate([*channels, *processors])}
+    followers: list[list[int]] = [[] for _ in ops]
+    for i, op in enumerate(ops):
+        for name in op.after:
+            followers[index[name]].append(i)
+    if not assignment.each_step_anew:
+        followers = [_released(ops, f, ranks[0]) for f in followers]
+    free = [i for i, op in enumerate(ops) if not op.after]
+    steps = len(ops[0].duration_ns)
+    orders = [_released(ops, free, rank) for rank in ranks]
+    return StepPlan(
+        servers=assignment.servers,
+        names=tuple(op.name for op in ops),
+        channels=tuple(channels),
+        processors=tuple(processors),
+        place=_ints(places[op.place] for op in ops),
+        size_bytes=_ints(op.size_bytes for op in ops),
+        priority=_ints(assignment.priority.get(op.tensor or "", 0) for op in ops),
+        duration_ns=np.stack([op.duration_ns for op in ops], axis=1),
+        waits=_ints(len(op.after) for op in ops),
+        after=_ints(i for f in followers for i in f),
+        after_start=np.cumsum([0, *(len(f) for f in followers)], dtype=np.int64),
+        sources=np.array(orders * (1 if len(orders) == steps else steps), dtype=np.int64),
+        members=tuple(op.recorded for op in ops),
+    )
+
+
+def _processors(ops: Sequence[_Op]) -> list[Processor]:
+    """Those in use: the worker's, then each server's, as they come."""
+    used = dict.fromkeys(op.place for op in ops if isinstance(op.place, Processor))
+    return sorted(used, key=lambda p: (p.node, p.server))
+
+
+def _released(ops: Sequence[_Op], chosen: Sequence[int], rank: Mapping[str, int]) -> list[int]:
+    """Computations as recorded, then transfers in the order of their tensors."""
+    transfers = [i for i in chosen if isinstance(ops[i].place, Channel)]
+    others = [i for i in chosen if not isinstance(ops[i].place, Channel)]
+    return others + sorted(transfers, key=lambda i: rank[ops[i].tensor or ""])
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), dtype=np.int64)
