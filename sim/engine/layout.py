@@ -7,7 +7,7 @@ Shapes: W workers, C channels, F = W * C connections (worker-major), K servers, 
 (downlinks first), n operations, T transfers, P processors, U places of processors.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,3 +250,16 @@ class Run(NamedTuple):
     chunk_time: Floats
     step_row: Ints
     step_time: Floats
+
+
+class Progress(Protocol):
+    """How far workers have come; `Run` and the fast path's state have it."""
+
+    @property
+    def scalar(self) -> Ints: ...
+    @property
+    def done(self) -> Ints: ...
+    @property
+    def limit(self) -> Ints: ...
+    @property
+    def presence(self) -> Ints: ...

@@ -21,6 +21,7 @@ from sim.engine.layout import (
     N,
     Net,
     P,
+    Progress,
     Run,
     Step,
     U,
@@ -119,7 +120,7 @@ def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
     return run.scalar[AT_SLOWEST] == 0 and find_slowest(run)
 
 
-def find_slowest(run: Run) -> bool:
+def find_slowest(run: Progress) -> bool:
     """Find out how many steps the slowest has ended; whether that is more than before."""
     least = -1
     count = 0
@@ -137,7 +138,7 @@ def find_slowest(run: Run) -> bool:
     return further
 
 
-def may_begin(net: Net, run: Run, worker: int) -> bool:
+def may_begin(net: Net, run: Progress, worker: int) -> bool:
     """Whether a worker that is between two steps may begin its next one."""
     ahead = run.done[worker] - run.scalar[SLOWEST]
     return (

@@ -1,0 +1,220 @@
+"""The fast path against the generic engine, which the naive twin holds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sim.engine.engine import Engine, Steps
+from sim.fast.fast import FastEngine
+from sim.fast.shape import NotOfThisShapeError, fast_shape
+from sim.plan import Sending
+from sim.prepare import collapse
+from tests.sim.naive.plans import (
+    Op,
+    at_server,
+    at_worker,
+    down,
+    make_network,
+    make_plan,
+    make_sending,
+    random_draws,
+    up,
+)
+from tests.sim.shaped import shaped_operations, shaped_plan
+
+RELATIVE = 1e-9
+
+
+def sorted_ends(steps: Steps) -> np.ndarray:
+    rows = np.lexsort((steps.step, steps.worker))
+    return np.stack([steps.worker, steps.step, steps.start_ns, steps.end_ns], axis=1)[rows]
+
+
+def sendings() -> list[Sending]:
+    return [
+        make_sending("fifo"),
+        make_sending("fifo", window_bytes=9000),
+        make_sending("two_visit", window_bytes=30_000),
+        make_sending("two_visit", window_bytes=3000, requeue_at_completion=1),
+        make_sending("two_visit"),
+    ]
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+@pytest.mark.parametrize("sending", sendings(), ids=str)
+def test_steps_and_times_are_those_of_the_generic_engine(sending: Sending, servers: int) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        plan = shaped_plan(rng, tensors=int(rng.integers(servers, 12)), servers=servers)
+        workers = int(rng.integers(1, 6))
+        rate = [int(r) for r in rng.integers(1e9, 3e10, servers)]
+        network = make_network(servers=servers, workers=workers, server_bps=rate)
+        draws = random_draws(rng, plan, workers=workers, steps=6)
+        lead = [None, 0, 1][seed % 3]
+        fast = FastEngine(
+            plan, network, sending, draws, lead=lead, compiled=False, count_from=seed % 2
+        )
+        fast.run()
+        generic = Engine(
+            plan, network, sending, draws, lead=lead, compiled=False, count_from=seed % 2
+        )
+        generic.run()
+        np.testing.assert_allclose(
+            sorted_ends(fast.steps()), sorted_ends(generic.steps()), rtol=RELATIVE
+        )
+        np.testing.assert_allclose(
+            fast.spent_ns, generic.spent_ns, rtol=1e-6, atol=RELATIVE * generic.now_ns
+        )
+
+
+def test_each_recorded_step_may_have_its_own_order_of_pulls() -> None:
+    rng = np.random.default_rng(5)
+    plan = shaped_plan(rng, tensors=9)
+    shuffled = replace(plan, sources=rng.permuted(plan.sources, axis=1))
+    assert len(np.unique(shuffled.sources, axis=0)) > 1
+    draws = random_draws(rng, plan, workers=3, steps=6)
+    job = (make_network(workers=3), make_sending("fifo"), draws)
+    fast, generic = (kind(shuffled, *job, compiled=False) for kind in (FastEngine, Engine))
+    fast.run()
+    generic.run()
+    np.testing.assert_allclose(
+        sorted_ends(fast.steps()), sorted_ends(generic.steps()), rtol=RELATIVE
+    )
+
+
+def test_a_log_that_is_too_short_grows_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    plan = shaped_plan(rng, tensors=12)
+    draws = random_draws(rng, plan, workers=8, steps=8)
+    job = (make_network(workers=8), make_sending("fifo"), draws)
+    roomy = FastEngine(plan, *job, compiled=False)
+    roomy.run()
+    monkeypatch.setattr("sim.fast.fast._LOG", 8)
+    tight = FastEngine(plan, *job, compiled=False)
+    tight.run()
+    assert tight._run.log_t.shape[1] > 8
+    np.testing.assert_array_equal(sorted_ends(tight.steps()), sorted_ends(roomy.steps()))
+
+
+def test_compiled_is_what_the_text_says() -> None:
+    rng = np.random.default_rng(3)
+    plan = shaped_plan(rng, tensors=12, servers=2)
+    draws = random_draws(rng, plan, workers=5, steps=8)
+    network = make_network(servers=2, workers=5)
+    job = (network, make_sending("two_visit", window_bytes=20_000), draws)
+    compiled, plain = (FastEngine(plan, *job, compiled=how) for how in (True, False))
+    compiled.run()
+    plain.run()
+    np.testing.assert_array_equal(sorted_ends(compiled.steps()), sorted_ends(plain.steps()))
+    np.testing.assert_array_equal(compiled.spent_ns, plain.spent_ns)
+
+
+def test_a_run_in_pieces_is_the_uninterrupted_run() -> None:
+    rng = np.random.default_rng(4)
+    plan = shaped_plan(rng, tensors=8)
+    job = (make_network(workers=3), make_sending("fifo"), random_draws(rng, plan, steps=6))
+    whole = FastEngine(plan, *job, compiled=False)
+    whole.run()
+    pieces = FastEngine(plan, *job, compiled=False)
+    for until in np.linspace(0, whole.now_ns, 37):
+        pieces.run(float(until))
+        assert pieces.now_ns <= until
+    pieces.run()
+    np.testing.assert_array_equal(sorted_ends(pieces.steps()), sorted_ends(whole.steps()))
+    np.testing.assert_array_equal(pieces.spent_ns, whole.spent_ns)
+
+
+class TestShape:
+    """What is not of the shape is refused, with the reason."""
+
+    @staticmethod
+    def refused(operations: list[Op], because: str, servers: int = 1) -> None:
+        plan = make_plan(operations, servers=servers, recorded=3)
+        with pytest.raises(NotOfThisShapeError, match=because):
+            fast_shape(plan, make_network(), make_sending("fifo"))
+
+    @staticmethod
+    def operations() -> list[Op]:
+        return shaped_operations(np.random.default_rng(1), 4, 1)
+
+    def test_the_operations_themselves_are_of_the_shape(self) -> None:
+        plan = make_plan(self.operations(), recorded=3)
+        assert fast_shape(plan, make_network(), make_sending("fifo")).sizes[2] > 0
+
+    def test_a_pull_that_waits(self) -> None:
+        late = Op(name="late", at=down(), size_bytes=9, after=("compute0",))
+        last = [op for op in self.operations() if op.name.startswith("compute")][-1]
+        user = Op(name="user", at=at_worker(), duration_ns=1.0, after=("late", last.name))
+        self.refused([*self.operations(), late, user], "late, a pull, waits")
+
+    def test_a_pull_that_nothing_needs(self) -> None:
+        extra = Op(name="extra", at=down(), size_bytes=9)
+        self.refused([*self.operations(), extra], "extra, a pull, holds no computation up")
+
+    def test_two_branches(self) -> None:
+        branch = Op(name="branch", at=at_worker(), duration_ns=1.0, after=("compute0",))
+        self.refused([*self.operations(), branch], "one chain")
+
+    def test_a_push_before_everything_is_pulled(self) -> None:
+        early = Op(name="early", at=up(), size_bytes=9, after=("compute0",))
+        self.refused([*self.operations(), early], "early, a push")
+
+    def test_something_behind_an_update(self) -> None:
+        more = next(op for op in self.operations() if op.name.startswith("update"))
+        extra = Op(name="extra", at=at_server(), duration_ns=1.0, after=(more.name,))
+        self.refused([*self.operations(), extra], "is not an update|follows no push")
+
+    def test_an_update_of_two_pushes(self) -> None:
+        pushes = [op.name for op in self.operations() if op.name.startswith("push")]
+        ops = [op for op in self.operations() if not op.name.startswith("update")]
+        both = Op(name="both", at=at_server(), duration_ns=1.0, after=tuple(pushes))
+        self.refused([*ops, both], "both is not an update of one push")
+
+    def test_several_places_at_a_server(self) -> None:
+        ops = [op for op in self.operations() if not op.name.startswith("update")]
+        push = next(op.name for op in ops if op.name.startswith("push"))
+        update = Op(name="update", at=at_server(0, 2), duration_ns=1.0, after=(push,))
+        self.refused([*ops, update], "several places")
+
+    def test_two_connections_one_way(self) -> None:
+        second = Op(name="second", at=down(0, "second"), size_bytes=9)
+        self.refused([second, *self.operations()], "several connections")
+
+    @pytest.mark.parametrize(
+        ("network", "sending", "because"),
+        [
+            (make_network(share="max_min"), make_sending("fifo"), "share"),
+            (make_network(both_busy=0.9), make_sending("fifo"), "other direction"),
+            (make_network(delay_ns=5), make_sending("fifo"), "delays"),
+            (make_network(), make_sending("round_robin"), "round_robin"),
+            (make_network(), make_sending("two_visit", write=9), "gathers"),
+            (make_network(), make_sending("fifo", connection_window_bytes=9), "window"),
+            (make_network(), make_sending("fifo", chunk_bytes=9), "bounded"),
+        ],
+    )
+    def test_settings(self, network: object, sending: Sending, because: str) -> None:
+        plan = make_plan(self.operations(), recorded=3)
+        with pytest.raises(NotOfThisShapeError, match=because):
+            fast_shape(plan, network, sending)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_collapsing_runs_changes_no_step(servers: int) -> None:
+    """Compute runs that only sum up; anything else would show in some step's end."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        plan = shaped_plan(rng, tensors=int(rng.integers(servers, 9)), servers=servers)
+        smaller = collapse(plan)
+        network = make_network(servers=servers, workers=3)
+        draws = random_draws(rng, plan, workers=3, steps=4)
+        ends = []
+        for one in (plan, smaller):
+            engine = Engine(
+                one, network, make_sending("two_visit", window_bytes=9000), draws, compiled=False
+            )
+            engine.run()
+            ends.append(sorted_ends(engine.steps()))
+        np.testing.assert_allclose(ends[0], ends[1], rtol=RELATIVE)
+        assert smaller.operations < plan.operations
+        assert sorted(m for run in smaller.members for m in run) == list(range(plan.operations))
