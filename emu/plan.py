@@ -6,9 +6,10 @@ from typing import Final
 
 from emu.delivered import distinct_receivers
 from emu.endpoints.pairing import check_transport, missing
+from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.summary import NotRun
-from netcosim.scenario import Direction, LinkSpec, Scenario
+from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec
 from netcosim.units import format_duration, format_rate, format_size
 from topo.catalogue import build_spec
 from topo.share import Way, route_between
@@ -16,6 +17,9 @@ from topo.spec import NetSpec
 
 GOODPUT_SHARE: Final = 1448 / 1514
 """TCP payload of a full-size Ethernet frame."""
+
+_MOST_HOSTS: Final = 64
+"""Servers, and workers; each is a network namespace with its processes."""
 
 _PER_CELL_S: Final = 1.5
 _PER_RECEIVER_S: Final = 2.5
@@ -121,11 +125,27 @@ def make_plan(scenario: Scenario) -> Plan:
     Raises
     ------
     ScenarioError
-        An unknown name, or settings that do not go together.
+        An unknown name, settings that do not go together, or what only the simulator does.
     """
+    _check_emulated(scenario)
     for transport in scenario.transport:
         check_transport(transport)
     return Plan(scenario=scenario, cells=resolve_cells(scenario), net=build_spec(scenario.cluster))
+
+
+def _check_emulated(scenario: Scenario) -> None:
+    for field in ("servers", "workers"):
+        count = getattr(scenario.cluster, field)
+        if count > _MOST_HOSTS:
+            allowed = f"must be <= {_MOST_HOSTS} to be emulated; the simulator takes more"
+            raise ScenarioError.at(f"cluster.{field}", count, allowed)
+    if scenario.straggler:
+        raise ScenarioError.at(
+            "straggler",
+            scenario.straggler[0].kind,
+            "stragglers are for the simulator; here give a worker a link of its own in"
+            " [cluster.links]",
+        )
 
 
 def on_this_machine(plan: Plan) -> Plan:
@@ -184,6 +204,8 @@ def describe(plan: Plan) -> list[str]:
             f" {streams} streams, {format_size(cell.burst_bytes)} a worker, about"
             f" {plan.burst_seconds(cell):.1f} s a burst, {plan.scenario.repetitions} bursts"
         )
+    if plan.scenario.training != TrainingSpec():
+        lines.append("training    not used: it is for the simulator; here bursts are measured")
     lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]
     takes = f"takes about {plan.expected_s:.0f} s; needs root"
     lines.append(takes if plan.cells else "no cell can be run here")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netcosim.errors import ScenarioError
-from netcosim.policies import load_order, load_placement
+from netcosim.policies import release_order, server_of_each
 from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
 from netcosim.tensors import scale_factor, scale_sizes, tensor_set
 
@@ -49,7 +49,8 @@ def resolve_cells(scenario: Scenario) -> tuple[Cell, ...]:
     Raises
     ------
     ScenarioError
-        An unknown tensor set, order or placement, or a scale that leaves no bytes.
+        An unknown tensor set, order or placement, a scale that leaves no bytes, or a workload that
+        is no burst but a profile.
     """
     seeds = np.random.SeedSequence(scenario.seed).spawn(len(scenario.workload))
     return tuple(
@@ -67,9 +68,10 @@ def _cell(
 ) -> Cell:
     listed = _listed(workload)
     sizes = scale_sizes([size for _, size, _, _ in listed], workload.total)
-    order = load_order(scenario.policy.order)(sizes, rng)
+    names = [name for name, _, _, _ in listed]
+    order = release_order(scenario.policy, names, sizes, rng)
     named = _messages(listed, sizes, order, workload.spacing)
-    servers = load_placement(scenario.policy.placement)(sizes, scenario.cluster.servers)
+    servers = server_of_each(scenario.policy, names, sizes, scenario.cluster.servers)
     return Cell(
         name=f"{workload.name}/{transport.name}",
         workload=workload,
@@ -84,6 +86,12 @@ def _cell(
 
 def _listed(workload: WorkloadSpec) -> list[tuple[str, int, int, int]]:
     """Name, size before scaling, ready time and priority of every tensor."""
+    if workload.profile is not None:
+        raise ScenarioError.at(
+            f"workload[{workload.name}].profile",
+            workload.profile,
+            "profiles are for the simulator; a burst needs 'set' or 'tensors'",
+        )
     if workload.set is not None:
         return [(name, size, 0, 0) for name, size in tensor_set(workload.set).tensors]
     return [(t.name, t.size, t.ready, t.priority) for t in workload.tensors]

@@ -2,52 +2,142 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Protocol, cast
 
 import numpy as np
 
 from netcosim.errors import ScenarioError
-from netcosim.policies import order, placement
+from netcosim.policies import order, placement, synchronisation
+from netcosim.scenario import PolicySpec
 
-Arrange = Callable[[Sequence[int], np.random.Generator], list[int]]
-Place = Callable[[Sequence[int], int], list[int]]
+
+class Arrange(Protocol):
+    """A release order. `given` are the tensors' priorities, for the order of that name."""
+
+    def __call__(
+        self,
+        sizes_bytes: Sequence[int],
+        rng: np.random.Generator,
+        given: Sequence[int | None] = ...,
+    ) -> list[int]:
+        """Return the tensors' indices in their order of release."""
+
+
+class Place(Protocol):
+    """A placement. `given` are the tensors' servers, for the placement of that name."""
+
+    def __call__(
+        self, sizes_bytes: Sequence[int], servers: int, given: Sequence[int | None] = ...
+    ) -> list[int]:
+        """Return the server of each tensor."""
+
+
+class Lead(Protocol):
+    """A synchronisation."""
+
+    def __call__(self, gap: int) -> int | None:
+        """How many steps a worker may be ahead of the slowest; None: any."""
 
 
 def order_names() -> tuple[str, ...]:
     """The names of all release orders, sorted."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(order.__path__)))
+    return _names(order)
 
 
 def placement_names() -> tuple[str, ...]:
     """The names of all placements, sorted."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(placement.__path__)))
+    return _names(placement)
+
+
+def synchronisation_names() -> tuple[str, ...]:
+    """The names of all synchronisations, sorted."""
+    return _names(synchronisation)
 
 
 def load_order(name: str) -> Arrange:
-    """``arrange(sizes_bytes, rng) -> permutation`` of the order of this name.
+    """``arrange(sizes_bytes, rng, given=()) -> permutation`` of the order of this name.
 
     Raises
     ------
     ScenarioError
         There is none; the message lists those that exist.
     """
-    _check("policy.order", name, order_names())
-    return cast("Arrange", importlib.import_module(f"{order.__name__}.{name}").arrange)
+    return cast("Arrange", _load(order, "policy.order", name).arrange)
 
 
 def load_placement(name: str) -> Place:
-    """``place(sizes_bytes, servers) -> server of each tensor`` of the placement of this name.
+    """``place(sizes_bytes, servers, given=()) -> server of each`` of the placement of this name.
 
     Raises
     ------
     ScenarioError
         There is none; the message lists those that exist.
     """
-    _check("policy.placement", name, placement_names())
-    return cast("Place", importlib.import_module(f"{placement.__name__}.{name}").place)
+    return cast("Place", _load(placement, "policy.placement", name).place)
 
 
-def _check(field: str, name: str, known: tuple[str, ...]) -> None:
+def load_synchronisation(name: str) -> Lead:
+    """``lead(gap) -> steps, or None for no bound`` of the synchronisation of this name.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    return cast("Lead", _load(synchronisation, "training.synchronisation", name).lead)
+
+
+def release_order(
+    policy: PolicySpec, names: Sequence[str], sizes_bytes: Sequence[int], rng: np.random.Generator
+) -> list[int]:
+    """The tensors' indices in the policy's order of release.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown order, or a priority for a tensor that is not there.
+    """
+    given = _by_tensor("policy.priorities", policy.priorities, names)
+    return load_order(policy.order)(sizes_bytes, rng, given)
+
+
+def server_of_each(
+    policy: PolicySpec, names: Sequence[str], sizes_bytes: Sequence[int], servers: int
+) -> list[int]:
+    """The server of each tensor by the policy's placement.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown placement; a tensor, named for one, or a server that is not there.
+    """
+    given = _by_tensor("policy.servers", policy.servers, names)
+    return load_placement(policy.placement)(sizes_bytes, servers, given)
+
+
+def _by_tensor(
+    field: str, table: Mapping[str, int], names: Sequence[str]
+) -> tuple[int | None, ...]:
+    """The table's number of each tensor; None: it is not named."""
+    known = set(names)
+    unknown = [name for name in table if name not in known]
+    if unknown:
+        some = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        raise ScenarioError.at(field, unknown[0], f"no such tensor; there are {some}")
+    return tuple(table.get(name) for name in names)
+
+
+_SHOWN = 5
+
+
+def _names(folder: ModuleType) -> tuple[str, ...]:
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(folder.__path__)))
+
+
+def _load(folder: ModuleType, field: str, name: str) -> ModuleType:
+    known = _names(folder)
     if name not in known:
         raise ScenarioError.at(field, name, f"unknown; allowed: {', '.join(known)}")
+    return importlib.import_module(f"{folder.__name__}.{name}")

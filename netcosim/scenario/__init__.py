@@ -12,21 +12,28 @@ from netcosim.scenario.model import (
     TransportSpec,
     WorkloadSpec,
 )
+from netcosim.scenario.profile import load_workload
 from netcosim.scenario.toml import build_scenario, dump_scenario, parse_scenario, read_scenario
+from netcosim.scenario.training import MOST_SERVERS, MOST_WORKERS, StragglerSpec, TrainingSpec
 
 __all__ = [
+    "MOST_SERVERS",
+    "MOST_WORKERS",
     "ClusterSpec",
     "Direction",
     "Exchange",
     "LinkSpec",
     "PolicySpec",
     "Scenario",
+    "StragglerSpec",
     "TcpSpec",
     "TensorSpec",
+    "TrainingSpec",
     "TransportSpec",
     "WorkloadSpec",
     "build_scenario",
     "dump_scenario",
+    "load_workload",
     "parse_scenario",
     "read_scenario",
 ]

@@ -70,6 +70,12 @@ def _release(value: str) -> str:
     raise ValueError("must be a release such as 1.59.5")
 
 
+def _text(value: str) -> str:
+    if value and len(value) <= 200 and value.isprintable():
+        return value
+    raise ValueError("must be a tensor's name")
+
+
 def _path(value: str) -> str:
     if value and value.isprintable():
         return value
@@ -78,6 +84,8 @@ def _path(value: str) -> str:
 
 Release = Annotated[str, AfterValidator(_release)]
 FilePath = Annotated[str, AfterValidator(_path)]
+TensorName = Annotated[str, AfterValidator(_text)]
+"""Of any tensor, also one from a profile."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
 
 

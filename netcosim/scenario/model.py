@@ -19,10 +19,14 @@ from netcosim.scenario.fields import (
     Record,
     Release,
     SizeBytes,
+    TensorName,
     Whole,
 )
+from netcosim.scenario.training import MOST_SERVERS, MOST_WORKERS, StragglerSpec, TrainingSpec
 
 MIN_RATE_BPS = 1_000_000
+GIVEN = "given"
+"""The order and the placement that the scenario spells out."""
 
 Direction = Literal["pull", "pull-back", "push"]
 Exchange = Literal["pull", "pull-back", "push", "both"]
@@ -61,11 +65,14 @@ class TcpSpec(Record):
 
 
 class ClusterSpec(Record):
-    """The machines and their links: a topology by name, a link for all, exceptions by link name."""
+    """The machines and their links: a topology by name, a link for all, exceptions by link name.
+
+    The emulator has an upper bound of its own on their number.
+    """
 
     topology: Name = "pair"
-    servers: Annotated[Whole, Field(ge=1, le=64)] = 1
-    workers: Annotated[Whole, Field(ge=1, le=64)] = 1
+    servers: Annotated[Whole, Field(ge=1, le=MOST_SERVERS)] = 1
+    workers: Annotated[Whole, Field(ge=1, le=MOST_WORKERS)] = 1
     link: LinkSpec
     links: dict[str, LinkSpec] = {}
     switch: Literal["linuxbridge", "openvswitch"] = "linuxbridge"
@@ -82,16 +89,20 @@ class TensorSpec(Record):
 
 
 class WorkloadSpec(Record):
-    """A burst of tensors: a named set or a list, its scale, its direction, its arrivals.
+    """A burst of tensors, a named set or a list; or the profile of a training job.
 
-    `total` scales every tensor so that they come to this many bytes; with `scale_window` a
-    transport's window shrinks by the same factor. `spacing` is the time between the
-    hand-overs of successive tensors; `stagger` that between the starts of successive workers.
+    Of bursts: `total` scales every tensor so that they come to this many bytes; with
+    `scale_window` a transport's window shrinks by the same factor. `spacing` is the time between
+    the hand-overs of successive tensors; `stagger` that between the starts of successive workers.
+
+    `profile` is a built-in profile's name, or a file if it has a dot or a slash; its path counts
+    from the scenario file.
     """
 
     name: Name
     set: Name | None = None
     tensors: tuple[TensorSpec, ...] = ()
+    profile: FilePath | None = None
     total: Annotated[SizeBytes, Field(ge=1)] | None = None
     scale_window: Flag = False
     direction: Exchange = "pull"
@@ -100,12 +111,23 @@ class WorkloadSpec(Record):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if (self.set is None) == (not self.tensors):
-            raise ValueError("give either 'set' (a name) or 'tensors' (a list)")
+        if (self.set is not None) + bool(self.tensors) + (self.profile is not None) != 1:
+            raise ValueError(
+                "give one of 'set' (a name), 'tensors' (a list) and 'profile' (a name or a file)"
+            )
         names = [t.name for t in self.tensors]
         if len(set(names)) != len(names):
             raise ValueError("tensor names must differ")
+        if self.profile is not None:
+            for field in ("total", "scale_window", "direction", "spacing", "stagger"):
+                if getattr(self, field) != WorkloadSpec.model_fields[field].default:
+                    raise ValueError(f"'{field}' is of bursts, and has no meaning with 'profile'")
         return self
+
+    @property
+    def profile_is_file(self) -> bool:
+        """Whether `profile` is a path, not a built-in profile's name."""
+        return self.profile is not None and any(c in self.profile for c in "./")
 
 
 class TransportSpec(Record):
@@ -142,14 +164,33 @@ class TransportSpec(Record):
 
 
 class PolicySpec(Record):
-    """What both worlds obey: the order of release and the placement of tensors on servers."""
+    """What both worlds obey: the order of release and the placement of tensors on servers.
+
+    `priorities` belongs to the order ``given``, `servers` to the placement ``given``: a number for
+    each tensor that is named.
+    """
 
     order: Name = "as_listed"
     placement: Name = "greedy"
+    priorities: dict[TensorName, Whole] = {}
+    servers: dict[TensorName, Annotated[Whole, Field(ge=0, lt=MOST_SERVERS)]] = {}
+
+    @model_validator(mode="after")
+    def _given(self) -> Self:
+        for choice, table in (("order", "priorities"), ("placement", "servers")):
+            needed = getattr(self, choice) == GIVEN
+            if needed and not getattr(self, table):
+                raise ValueError(f"{choice} = \"{GIVEN}\" needs the table '{table}'")
+            if getattr(self, table) and not needed:
+                raise ValueError(f"'{table}' has no meaning without {choice} = \"{GIVEN}\"")
+        return self
 
 
 class Scenario(Record):
-    """The whole job. Its cells are every workload on every transport, `repetitions` bursts each."""
+    """The whole job. Its cells are every workload on every transport, `repetitions` bursts each.
+
+    `training` and `straggler` are for the simulator, which trains on workloads with a profile.
+    """
 
     name: Name
     description: str = ""
@@ -157,6 +198,8 @@ class Scenario(Record):
     repetitions: Annotated[Whole, Field(ge=1, le=1000)] = 3
     cluster: ClusterSpec
     policy: PolicySpec = PolicySpec()
+    training: TrainingSpec = TrainingSpec()
+    straggler: tuple[StragglerSpec, ...] = ()
     workload: tuple[WorkloadSpec, ...]
     transport: tuple[TransportSpec, ...]
 

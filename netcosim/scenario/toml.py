@@ -1,7 +1,7 @@
 """Scenario files: TOML to a validated scenario and back."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from netcosim.scenario.model import (
     TransportSpec,
     WorkloadSpec,
 )
+from netcosim.scenario.training import StragglerSpec, TrainingSpec
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -35,7 +36,7 @@ def read_scenario(path: Path) -> Scenario:
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "is not UTF-8 text"
         raise ScenarioError(f"{path}: can't be read: {reason}") from None
-    return _with_scripts_of(parse_scenario(text, source=str(path)), path.absolute().parent)
+    return _with_paths_from(parse_scenario(text, source=str(path)), path.absolute().parent)
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
@@ -56,35 +57,70 @@ def build_scenario(data: dict[str, Any], source: str = "scenario") -> Scenario:
     try:
         return Scenario.model_validate(data)
     except ValidationError as problem:
-        raise ScenarioError(f"{source}: {_one_line(problem)}") from None
+        raise ScenarioError(f"{source}: {one_line(problem, Scenario, _TABLES)}") from None
 
 
 def dump_scenario(scenario: Scenario) -> str:
     """TOML that `parse_scenario` reads back to an equal scenario."""
-    return tomli_w.dumps(scenario.model_dump(mode="json", exclude_none=True))
+    data = scenario.model_dump(mode="json", exclude_none=True)
+    for field in ("training", "straggler"):  # most scenarios are for the emulator
+        if getattr(scenario, field) == Scenario.model_fields[field].default:
+            del data[field]
+    return tomli_w.dumps(data)
 
 
-def _with_scripts_of(scenario: Scenario, folder: Path) -> Scenario:
-    """The scenario with the paths of its scripts made absolute: a copy of it lies elsewhere."""
-    found = []
+def _with_paths_from(scenario: Scenario, folder: Path) -> Scenario:
+    """The scenario with the paths of its files made absolute: a copy of it lies elsewhere."""
+
+    def absolute(path: str) -> str:
+        return str((folder / path).resolve())
+
+    transports = []
     for transport in scenario.transport:
         given = {
-            field: str((folder / path).resolve())
+            field: absolute(path)
             for field in ("sender_script", "receiver_script")
             if (path := getattr(transport, field)) is not None
         }
-        found.append(transport.model_copy(update=given) if given else transport)
-    return scenario.model_copy(update={"transport": tuple(found)})
+        transports.append(transport.model_copy(update=given) if given else transport)
+    workloads = [
+        w.model_copy(update={"profile": absolute(w.profile)})
+        if w.profile is not None and w.profile_is_file
+        else w
+        for w in scenario.workload
+    ]
+    stragglers = [
+        s.model_copy(update={"options": {**s.options, "file": absolute(path)}})
+        if isinstance(path := s.options.get("file"), str)
+        else s
+        for s in scenario.straggler
+    ]
+    found = {
+        "transport": tuple(transports),
+        "workload": tuple(workloads),
+        "straggler": tuple(stragglers),
+    }
+    return scenario.model_copy(update=found)
 
 
-def _one_line(problem: ValidationError) -> str:
+def one_line(
+    problem: ValidationError, model: type[Record], tables: Mapping[str, type[Record]]
+) -> str:
+    """What is wrong with a record, in one line: the field, its value and what is allowed.
+
+    Parameters
+    ----------
+    problem : what pydantic says
+    model : the record
+    tables : the records within it, by the key that they stand under
+    """
     errors = problem.errors(include_url=False)
     # A misspelt key is also a missing one; what the person wrote says more.
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
     kind = first["type"]
     if kind == "extra_forbidden":
-        message = f"unknown key; allowed: {', '.join(_keys(first['loc']))}"
+        message = f"unknown key; allowed: {', '.join(_keys(first['loc'], model, tables))}"
     else:
         message = _MESSAGES.get(kind) or _brief(first["msg"].removeprefix("Value error, "))
     value = "" if kind == "missing" else _shown(first["input"])
@@ -104,17 +140,20 @@ _TABLES: dict[str, type[Record]] = {
     "links": LinkSpec,
     "tcp": TcpSpec,
     "policy": PolicySpec,
+    "training": TrainingSpec,
+    "straggler": StragglerSpec,
     "workload": WorkloadSpec,
     "tensors": TensorSpec,
     "transport": TransportSpec,
 }
 
 
-def _keys(where: Sequence[int | str]) -> Iterable[str]:
+def _keys(
+    where: Sequence[int | str], model: type[Record], tables: Mapping[str, type[Record]]
+) -> Iterable[str]:
     """What the table that this key stands in may hold."""
-    tables = [_TABLES[part] for part in where[:-1] if isinstance(part, str) and part in _TABLES]
-    table = tables[-1] if tables else Scenario
-    return table.model_fields
+    found = [tables[part] for part in where[:-1] if isinstance(part, str) and part in tables]
+    return (found[-1] if found else model).model_fields
 
 
 def _shown(value: object) -> str:

@@ -119,7 +119,7 @@ class TestPlacements:
     @pytest.mark.parametrize("name", placement_names())
     @given(sizes=st.lists(st.integers(1, 99), max_size=30), servers=st.integers(1, 9))
     def test_each_tensor_has_a_server(self, name, sizes, servers):
-        found = load_placement(name)(sizes, servers)
+        found = load_placement(name)(sizes, servers, [i % servers for i in range(len(sizes))])
         assert len(found) == len(sizes)
         assert all(0 <= server < servers for server in found)
 

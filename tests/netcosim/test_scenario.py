@@ -52,8 +52,8 @@ links = record(
 clusters = record(
     {"link": links},
     topology=names,
-    servers=st.integers(1, 64),
-    workers=st.integers(1, 64),
+    servers=st.integers(1, 1024),
+    workers=st.integers(1, 65536),
     links=st.dictionaries(names, links, max_size=2),
     switch=st.sampled_from(["linuxbridge", "openvswitch"]),
     tcp=record(congestion_control=names, send_buffer=sizes(4096), notsent_lowat=sizes(1024)),
@@ -73,6 +73,7 @@ more_of_a_workload = {
 workloads = st.one_of(
     record({"name": names, "set": names}, **more_of_a_workload),
     record({"name": names, "tensors": tensors}, **more_of_a_workload),
+    record({"name": names, "profile": st.sampled_from(["resnet50", "own/p.json", "graph.txt"])}),
 )
 transports = record(
     {"name": names, "sender": names, "receiver": names},
@@ -86,6 +87,40 @@ transports = record(
     sender_release=st.from_regex(r"[0-9]{1,2}\.[0-9]{1,2}(\.[0-9]{1,2}(rc1)?)?", fullmatch=True),
     receiver_script=names,
 )
+tables = st.dictionaries(
+    st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1),
+    st.integers(0, 9),
+    min_size=1,
+    max_size=3,
+)
+policies = st.one_of(
+    record(
+        order=names.filter(lambda n: n != "given"), placement=names.filter(lambda n: n != "given")
+    ),
+    st.fixed_dictionaries({"order": st.just("given"), "priorities": tables}),
+    st.fixed_dictionaries({"placement": st.just("given"), "servers": tables}),
+)
+trainings = record(
+    steps=st.integers(50, 10**7),
+    warmup=st.integers(0, 49),
+    batch=st.integers(1, 2**31 - 1),
+    workers=st.lists(st.integers(1, 65536), min_size=1, max_size=4, unique=True),
+    synchronisation=names,
+    gap=st.integers(0, 10**7),
+    share=names,
+    both_busy=st.floats(0, 1, exclude_min=True),
+    recorded=st.integers(1, 100_000),
+    trace_steps=st.integers(0, 10**7),
+).map(lambda t: {"warmup": 0, **t})
+numbers = st.one_of(st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False))
+values = st.one_of(numbers, st.booleans(), names, st.lists(numbers, min_size=1, max_size=3))
+chosen = st.one_of(
+    st.just("all"), st.lists(st.integers(0, 65535), min_size=1, max_size=3, unique=True)
+)
+stragglers = st.one_of(
+    record({"kind": names, "workers": chosen}, options=st.dictionaries(names, values, max_size=3)),
+    record({"kind": names, "count": st.integers(1, 65536)}),
+)
 scenarios = record(
     {
         "name": names,
@@ -96,7 +131,9 @@ scenarios = record(
     description=st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
     seed=st.integers(0, 2**63 - 1),
     repetitions=st.integers(1, 1000),
-    policy=record(order=names, placement=names),
+    policy=policies,
+    training=trainings,
+    straggler=st.lists(stragglers, max_size=3),
 )
 
 
@@ -128,6 +165,8 @@ def instead(old, new):
     assert old in GOOD
     return GOOD.replace(old, new)
 
+
+ONE_SOURCE = "give one of 'set' (a name), 'tensors' (a list) and 'profile' (a name or a file)"
 
 BAD = {
     "a negative window": (
@@ -177,7 +216,7 @@ BAD = {
     "a misspelt table": (
         instead("[cluster]\n", "[clutser]\n"),
         "clutser: unknown key; allowed: name, description, seed, repetitions, cluster, policy,"
-        " workload, transport",
+        " training, straggler, workload, transport",
     ),
     "a misspelt key": (
         instead("sender", "sendr"),
@@ -222,8 +261,12 @@ BAD = {
         "cluster.link.model: \"drop\": must be 'fair' or 'fifo'",
     ),
     "too many workers": (
-        instead("[cluster]", "[cluster]\nworkers = 65"),
-        "cluster.workers: 65: must be <= 64",
+        instead("[cluster]", "[cluster]\nworkers = 65537"),
+        "cluster.workers: 65537: must be <= 65536",
+    ),
+    "too many servers": (
+        instead("[cluster]", "[cluster]\nservers = 1025"),
+        "cluster.servers: 1025: must be <= 1024",
     ),
     "truth as a number": ("seed = true\n" + GOOD, "seed: True: must be a valid integer"),
     "text as a number": ('seed = "7"\n' + GOOD, 'seed: "7": must be a valid integer'),
@@ -274,11 +317,11 @@ BAD = {
     ),
     "neither set nor tensors": (
         instead('set = "mixed8"\n', ""),
-        "workload[0]: give either 'set' (a name) or 'tensors' (a list)",
+        f"workload[0]: {ONE_SOURCE}",
     ),
     "both set and tensors": (
         instead("set =", 'tensors = [{name="a", size="1B"}]\nset ='),
-        "workload[0]: give either 'set' (a name) or 'tensors' (a list)",
+        f"workload[0]: {ONE_SOURCE}",
     ),
     "no transport": (GOOD[: GOOD.index("[[transport]]")], "transport: is required"),
     "no list of transports": (
@@ -355,11 +398,11 @@ class TestNamesCheckedWhenResolved:
             ),
             (
                 ("[cluster]\n", '[policy]\norder = "fastest"\n[cluster]\n'),
-                'policy.order: "fastest": unknown; allowed: as_listed, random, reverse, ',
+                'policy.order: "fastest": unknown; allowed: as_listed, given, random, reverse, ',
             ),
             (
                 ("[cluster]\n", '[policy]\nplacement = "all"\n[cluster]\n'),
-                'policy.placement: "all": unknown; allowed: greedy, round_robin',
+                'policy.placement: "all": unknown; allowed: given, greedy, round_robin',
             ),
             (
                 ('set = "mixed8"', 'set = "mixed8"\ntotal = "7B"'),

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def arrange(sizes_bytes: Sequence[int], rng: np.random.Generator) -> list[int]:
+def arrange(
+    sizes_bytes: Sequence[int], rng: np.random.Generator, given: Sequence[int | None] = ()
+) -> list[int]:
     """Return the tensors' indices in their order of release."""
     return [int(i) for i in rng.permutation(len(sizes_bytes))]

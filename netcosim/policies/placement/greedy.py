@@ -6,7 +6,7 @@ Source: Li et al. (ICPE 2020), section 5; TensorFlow's greedy load balancing.
 from collections.abc import Sequence
 
 
-def place(sizes_bytes: Sequence[int], servers: int) -> list[int]:
+def place(sizes_bytes: Sequence[int], servers: int, given: Sequence[int | None] = ()) -> list[int]:
     """Return the server of each tensor."""
     load = [0] * servers
     chosen = []

@@ -1,0 +1,10 @@
+"""Asynchronous parallel: nobody waits for anybody.
+
+Source: Dean et al., "Large scale distributed deep networks" (NIPS 2012), Downpour SGD; Li et al.
+(ICPE 2020).
+"""
+
+
+def lead(gap: int) -> int | None:
+    """No bound; the gap is not used."""
+    return None

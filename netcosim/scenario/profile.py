@@ -1,0 +1,33 @@
+"""From a workload to the profile that it names."""
+
+from pathlib import Path
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario.model import WorkloadSpec
+from netcosim.workload import Profile
+from netcosim.workload.catalogue import load_profile
+from netcosim.workload.imports import import_profile
+from netcosim.workload.lint import check
+
+
+def load_workload(workload: WorkloadSpec) -> Profile:
+    """The profile of a workload, from the catalogue or from a file of any format that is known.
+
+    Raises
+    ------
+    ScenarioError
+        The workload has none, there is none of this name, or the linter finds an error in it.
+    """
+    where = f"workload[{workload.name}]"
+    if workload.profile is None:
+        raise ScenarioError(
+            f"{where}: is a burst; to train, give it a 'profile' instead of 'set' or 'tensors'"
+        )
+    if not workload.profile_is_file:
+        try:
+            return load_profile(workload.profile)
+        except ScenarioError as problem:
+            raise ScenarioError(f"{where}.{problem}") from None
+    profile = import_profile(Path(workload.profile))
+    check(profile, workload.profile)
+    return profile

@@ -1,0 +1,122 @@
+"""What a scenario says of training: how many steps by whom, and who is slower than the others.
+
+Only the simulator trains; the emulator runs bursts.
+"""
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netcosim.scenario.fields import Fraction, Name, Record, Whole
+
+MOST_WORKERS = 65536
+MOST_SERVERS = 1024
+
+_MOST_STEPS = 10**7
+
+
+def _counts(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or not value or not all(map(_is_whole, value)):
+        raise ValueError("must be a list of whole numbers, such as [1, 2, 4]")
+    if not all(1 <= count <= MOST_WORKERS for count in value):
+        raise ValueError(f"must be numbers of workers, 1 to {MOST_WORKERS}")
+    if len(set(value)) != len(value):
+        raise ValueError("must differ")
+    return tuple(value)
+
+
+def _chosen(value: Any) -> Any:
+    if value == "all":
+        return value
+    if not isinstance(value, list | tuple) or not value or not all(map(_is_whole, value)):
+        raise ValueError('must be "all" or a list of workers, such as [0, 3]')
+    if not all(0 <= worker < MOST_WORKERS for worker in value):
+        raise ValueError(f"must be numbers of workers, 0 to {MOST_WORKERS - 1}")
+    if len(set(value)) != len(value):
+        raise ValueError("must differ")
+    return tuple(value)
+
+
+def _setting(value: Any) -> Any:
+    if isinstance(value, list | tuple) and value and all(map(_is_number, value)):
+        return tuple(value)
+    if isinstance(value, str | bool) or _is_number(value):
+        return value
+    raise ValueError("must be text, true, false, a number or a list of numbers")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+WorkerCounts = Annotated[tuple[int, ...], BeforeValidator(_counts)]
+WorkerNumbers = Annotated[Literal["all"] | tuple[int, ...], BeforeValidator(_chosen)]
+Number = int | float
+StragglerValue = Annotated[bool | str | Number | tuple[Number, ...], BeforeValidator(_setting)]
+
+
+class TrainingSpec(Record):
+    """How workers train, for the simulator.
+
+    Attributes
+    ----------
+    steps : of each worker
+    warmup : the first of them, which no figure counts
+    batch : examples of a step; None: as the profile has it
+    workers : the numbers of workers to run, one after the other; None: the cluster's
+    synchronisation : name of a rule in `netcosim.policies.synchronisation`
+    gap : of that rule, steps
+    share : name of a strategy by which links are shared
+    both_busy : what is left of a port's rate, as a factor, while its other direction is busy
+    recorded : steps that are drawn around a profile's medians
+    trace_steps : the first steps of each worker that are kept operation by operation
+    """
+
+    steps: Annotated[Whole, Field(ge=1, le=_MOST_STEPS)] = 1000
+    warmup: Annotated[Whole, Field(ge=0)] = 50
+    batch: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
+    workers: WorkerCounts | None = None
+    synchronisation: Name = "asp"
+    gap: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 5
+    share: Name = "equal"
+    both_busy: Annotated[Fraction, Field(gt=0, le=1)] = 1.0
+    recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100
+    trace_steps: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 3
+
+    @model_validator(mode="after")
+    def _warm_before_the_end(self) -> Self:
+        if self.warmup >= self.steps:
+            raise ValueError(f"'warmup' ({self.warmup}) must be below 'steps' ({self.steps})")
+        return self
+
+
+class StragglerSpec(Record):
+    """Some workers that are slower than the others, or come and go.
+
+    `workers` are their numbers, from 0, or "all"; `count` instead means the first so many.
+    `options` are those of the kind.
+    """
+
+    kind: Name
+    workers: WorkerNumbers | None = None
+    count: Annotated[Whole, Field(ge=1, le=MOST_WORKERS)] | None = None
+    options: dict[Name, StragglerValue] = {}
+
+    @model_validator(mode="after")
+    def _who(self) -> Self:
+        if (self.workers is None) == (self.count is None):
+            raise ValueError("give either 'workers' (\"all\" or a list) or 'count' (a number)")
+        return self
+
+    def chosen(self, workers: int) -> tuple[int, ...]:
+        """The stragglers among so many workers, lowest number first."""
+        if self.workers is None:
+            return tuple(range(min(self.count or 0, workers)))
+        if self.workers == "all":
+            return tuple(range(workers))
+        return tuple(sorted(worker for worker in self.workers if worker < workers))

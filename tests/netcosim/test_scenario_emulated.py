@@ -1,0 +1,69 @@
+"""What is only for the simulator is refused by the emulator, or told not to be used."""
+
+import pytest
+
+from emu import run
+from emu.plan import describe, make_plan
+from netcosim.errors import ScenarioError
+from netcosim.scenario import parse_scenario
+
+GOOD = """\
+name = "x"
+[cluster]
+topology = "star"
+workers = 2
+[cluster.link]
+rate = "100mbit"
+[[workload]]
+name = "w"
+set = "resnet50"
+[[transport]]
+name = "t"
+sender = "h2"
+receiver = "h2"
+discipline = "fifo"
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "line"),
+    [
+        (
+            "set =",
+            "profile =",
+            'workload[w].profile: "resnet50": profiles are for the simulator; a burst needs'
+            " 'set' or 'tensors'",
+        ),
+        (
+            "workers = 2",
+            "workers = 65",
+            "cluster.workers: 65: must be <= 64 to be emulated; the simulator takes more",
+        ),
+        (
+            "workers = 2",
+            "servers = 65",
+            "cluster.servers: 65: must be <= 64 to be emulated; the simulator takes more",
+        ),
+        (
+            "[[workload]]",
+            '[[straggler]]\nkind = "slow"\ncount = 1\n[[workload]]',
+            'straggler: "slow": stragglers are for the simulator; here give a worker a link of its'
+            " own in [cluster.links]",
+        ),
+    ],
+)
+def test_refused_in_one_line(tmp_path, capsys, was, becomes, line):
+    text = GOOD.replace(was, becomes, 1)
+    with pytest.raises(ScenarioError) as refused:
+        make_plan(parse_scenario(text))
+    assert str(refused.value) == line
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    assert run.main(["--scenario", str(path), "--plan"]) == 2
+    assert capsys.readouterr().err == f"emu.run: {path}: {line}\n"
+
+
+def test_training_is_told_not_to_be_used():
+    said = "training    not used: it is for the simulator; here bursts are measured"
+    assert said in describe(make_plan(parse_scenario(GOOD + "[training]\nsteps = 100\n")))
+    assert said not in describe(make_plan(parse_scenario(GOOD)))

@@ -1,0 +1,225 @@
+"""What a scenario says of training, of stragglers and of a given order and placement."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import (
+    PolicySpec,
+    StragglerSpec,
+    TrainingSpec,
+    dump_scenario,
+    load_workload,
+    parse_scenario,
+    read_scenario,
+)
+from netcosim.workload import dump_profile
+from netcosim.workload.catalogue import load_profile, profile_names
+
+GOOD = """\
+name = "x"
+[cluster]
+[cluster.link]
+rate = "100mbit"
+[[workload]]
+name = "w"
+profile = "resnet50"
+[[transport]]
+name = "t"
+sender = "h2"
+receiver = "h2"
+"""
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "scenario.md"
+
+
+def test_what_is_not_given_has_its_default_and_is_not_written():
+    scenario = parse_scenario(GOOD)
+    assert scenario.training == TrainingSpec()
+    assert (scenario.training.steps, scenario.training.warmup) == (1000, 50)
+    assert (scenario.training.synchronisation, scenario.training.share) == ("asp", "equal")
+    assert scenario.straggler == ()
+    assert not {"training", "straggler"} & set(re.findall(r"\w+", dump_scenario(scenario)))
+
+
+def test_what_is_given():
+    scenario = parse_scenario(
+        GOOD + "[training]\nsteps = 10\nwarmup = 0\nworkers = [1, 4, 2]\nboth_busy = 1\n"
+        '[[straggler]]\nkind = "slow"\ncount = 2\noptions = { factor = 1.5, spread = [1, 0.5] }\n'
+        '[[straggler]]\nkind = "leave"\nworkers = [3, 0]\n'
+    )
+    assert scenario.training.workers == (1, 4, 2)
+    assert scenario.straggler[0].options == {"factor": 1.5, "spread": (1, 0.5)}
+    assert [s.chosen(4) for s in scenario.straggler] == [(0, 1), (0, 3)]
+    assert [s.chosen(1) for s in scenario.straggler] == [(0,), (0,)]
+    assert StragglerSpec(kind="slow", workers="all").chosen(3) == (0, 1, 2)
+
+
+BAD = {
+    "no step after the warm-up": (
+        "[training]\nsteps = 20",
+        "training: 'warmup' (50) must be below 'steps' (20)",
+    ),
+    "no step": ("[training]\nsteps = 0", "training.steps: 0: must be >= 1"),
+    "a negative gap": ("[training]\ngap = -1", "training.gap: -1: must be >= 0"),
+    "nothing left of a busy port": (
+        "[training]\nboth_busy = 0.0",
+        "training.both_busy: 0.0: must be > 0",
+    ),
+    "a port that gains": ("[training]\nboth_busy = 1.5", "training.both_busy: 1.5: must be <= 1"),
+    "one number of workers": (
+        "[training]\nworkers = 4",
+        "training.workers: 4: must be a list of whole numbers, such as [1, 2, 4]",
+    ),
+    "no number of workers": (
+        "[training]\nworkers = []",
+        "training.workers: must be a list of whole numbers, such as [1, 2, 4]",
+    ),
+    "a number of workers twice": ("[training]\nworkers = [1, 1]", "training.workers: must differ"),
+    "nobody": (
+        "[training]\nworkers = [0]",
+        "training.workers: must be numbers of workers, 1 to 65536",
+    ),
+    "a half worker": (
+        "[training]\nworkers = [1.5]",
+        "training.workers: must be a list of whole numbers, such as [1, 2, 4]",
+    ),
+    "an unknown key": (
+        "[training]\nstep = 5",
+        "training.step: 5: unknown key; allowed: steps, warmup, batch, workers, synchronisation,"
+        " gap, share, both_busy, recorded, trace_steps",
+    ),
+    "a straggler nobody knows": (
+        '[[straggler]]\nkind = "slow"',
+        "straggler[0]: give either 'workers' (\"all\" or a list) or 'count' (a number)",
+    ),
+    "two ways to choose": (
+        '[[straggler]]\nkind = "slow"\nworkers = [1]\ncount = 1',
+        "straggler[0]: give either 'workers' (\"all\" or a list) or 'count' (a number)",
+    ),
+    "a straggler by name": (
+        '[[straggler]]\nkind = "slow"\nworkers = "w0"',
+        'straggler[0].workers: "w0": must be "all" or a list of workers, such as [0, 3]',
+    ),
+    "a straggler before the first": (
+        '[[straggler]]\nkind = "slow"\nworkers = [-1]',
+        "straggler[0].workers: must be numbers of workers, 0 to 65535",
+    ),
+    "an option that is no number": (
+        '[[straggler]]\nkind = "slow"\ncount = 1\noptions = { factor = nan }',
+        "straggler[0].options.factor: nan: must be text, true, false, a number or a list of"
+        " numbers",
+    ),
+    "an option of a straggler at the wrong place": (
+        '[[straggler]]\nkind = "slow"\ncount = 1\nfactor = 2.0',
+        "straggler[0].factor: 2.0: unknown key; allowed: kind, workers, count, options",
+    ),
+    "an order without its table": (
+        '[policy]\norder = "given"',
+        "policy: order = \"given\" needs the table 'priorities'",
+    ),
+    "a table without its order": (
+        "[policy]\npriorities = { a = 1 }",
+        "policy: 'priorities' has no meaning without order = \"given\"",
+    ),
+    "a placement without its table": (
+        '[policy]\nplacement = "given"',
+        "policy: placement = \"given\" needs the table 'servers'",
+    ),
+    "a table without its placement": (
+        "[policy]\nservers = { a = 1 }",
+        "policy: 'servers' has no meaning without placement = \"given\"",
+    ),
+    "a server before the first": (
+        '[policy]\nplacement = "given"\nservers = { a = -1 }',
+        "policy.servers.a: -1: must be >= 0",
+    ),
+    "a priority that is no number": (
+        '[policy]\norder = "given"\npriorities = { a = "high" }',
+        'policy.priorities.a: "high": must be a valid integer',
+    ),
+}
+
+
+@pytest.mark.parametrize(("more", "line"), BAD.values(), ids=BAD.keys())
+def test_what_is_wrong_is_named_in_one_line(more, line):
+    with pytest.raises(ScenarioError) as refused:
+        parse_scenario(GOOD + more, source="job.toml")
+    assert str(refused.value) == f"job.toml: {line}"
+
+
+class TestProfiles:
+    def test_a_name_is_no_path(self):
+        assert not any({".", "/"} & set(name) for name in profile_names())
+
+    def test_one_from_the_catalogue(self):
+        (workload,) = parse_scenario(GOOD).workload
+        assert load_workload(workload) == load_profile("resnet50")
+
+    @pytest.mark.parametrize("path", ["p.json", "sub/p"])
+    def test_a_path_counts_from_the_scenario_file(self, tmp_path, path):
+        file = tmp_path / "x.toml"
+        file.write_text(
+            GOOD.replace('"resnet50"', f'"{path}"')
+            + '[[straggler]]\nkind = "trace"\ncount = 1\noptions = { file = "t.csv" }\n'
+        )
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(dump_profile(load_profile("alexnet")))
+        scenario = read_scenario(file)
+        assert scenario.workload[0].profile == f"{tmp_path}/{path}"
+        assert scenario.straggler[0].options["file"] == f"{tmp_path}/t.csv"
+        assert load_workload(scenario.workload[0]) == load_profile("alexnet")
+        assert parse_scenario(dump_scenario(scenario)) == scenario
+
+    @pytest.mark.parametrize(
+        ("profile", "line"),
+        [
+            ("vgg99", 'workload[w].profile: "vgg99": unknown; allowed: alexnet, '),
+            ("/none.json", "/none.json: can't be read: No such file or directory"),
+        ],
+    )
+    def test_one_that_is_not_there(self, profile, line):
+        (workload,) = parse_scenario(GOOD.replace("resnet50", profile)).workload
+        with pytest.raises(ScenarioError) as refused:
+            load_workload(workload)
+        assert str(refused.value).startswith(line)
+
+    def test_a_burst_has_none(self):
+        (workload,) = parse_scenario(GOOD.replace("profile", "set")).workload
+        with pytest.raises(ScenarioError, match=r"workload\[w\]: is a burst; to train, give it a"):
+            load_workload(workload)
+
+    @pytest.mark.parametrize(
+        ("more", "line"),
+        [
+            ('set = "resnet50"', "give one of 'set' (a name), 'tensors' (a list) and 'profile'"),
+            ('total = "20MB"', "'total' is of bursts, and has no meaning with 'profile'"),
+            ('direction = "push"', "'direction' is of bursts, and has no meaning with"),
+            ('stagger = "1ms"', "'stagger' is of bursts, and has no meaning with 'profile'"),
+        ],
+    )
+    def test_what_is_of_bursts_is_refused(self, more, line):
+        text = GOOD.replace("[[transport]]", f"{more}\n[[transport]]")
+        with pytest.raises(ScenarioError) as refused:
+            parse_scenario(text)
+        assert str(refused.value).startswith(f"scenario: workload[0]: {line}")
+
+
+def test_tensors_of_any_name_can_be_given_a_server():
+    policy = PolicySpec(placement="given", servers={"Mixed_5b.branch1x1/conv w": 1})
+    assert policy.servers == {"Mixed_5b.branch1x1/conv w": 1}
+    for name in ("", "x" * 201, "a\nb"):
+        with pytest.raises(ValueError, match="must be a tensor's name"):
+            PolicySpec(placement="given", servers={name: 1})
+
+
+def test_the_reference_names_every_key_and_its_examples_are_valid():
+    text = PAGE.read_text(encoding="utf-8")
+    for model in (TrainingSpec, StragglerSpec):
+        for key in model.model_fields:
+            assert f"`{key}`" in text, key
+    examples = [b for b in re.findall(r"```toml\n(.*?)```", text, re.S) if "[training]" in b]
+    assert examples
+    for example in examples:
+        assert parse_scenario(GOOD + example).training != TrainingSpec()
