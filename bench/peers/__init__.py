@@ -1,1 +1,1 @@
-"""The simulator's peers: other people's simulators, given the same job to time and to agree with."""
+"""Other people's simulators, given the same job as ours: to agree with, and to time."""

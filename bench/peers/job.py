@@ -5,7 +5,7 @@ Numbers and words apart by white space; every section begins with its name:
     job 1
     servers K          rate_bps of each one's port
     workers W steps N  then of each worker the recorded steps that it repeats
-    factors F          then W rows of F (1 or N): what computations at the worker are multiplied with
+    factors F          then W rows of F (1 or N): factors of computations at the worker
     sending RULE WINDOW   fifo or two_visit; the stream's window in bytes, -1: none
     channels C         of each: server, 0 down or 1 up
     processors P       of each: 1 at the worker or 0 at a server, server, capacity
@@ -34,19 +34,19 @@ class PeerRun:
 
     Attributes
     ----------
+    release : of the simulator
     wall_s : what the simulation took, without reading the job and building the model
     steps : steps ended, of all workers
     ends_ns : (workers, steps) when each ended; None if not asked for
     """
 
+    release: str
     wall_s: float
     steps: int
     ends_ns: Floats | None
 
 
-def write_job(
-    path: Path, plan: StepPlan, network: Network, sending: Sending, draws: Draws
-) -> None:
+def write_job(path: Path, plan: StepPlan, network: Network, sending: Sending, draws: Draws) -> None:
     """Write a job that the peers can run.
 
     Raises
@@ -124,6 +124,7 @@ def run_peer(command: Sequence[str | Path], job: Path, *, ends: bool) -> PeerRun
     said = json.loads(done.stdout)
     listed = said.get("ends_ns")
     return PeerRun(
+        release=str(said["release"]),
         wall_s=float(said["wall_s"]),
         steps=int(said["steps"]),
         ends_ns=None if listed is None else np.array(listed, dtype=np.float64),
@@ -136,13 +137,14 @@ def run_command(command: Sequence[str | Path]) -> str:
     Raises
     ------
     EnvironmentRefusedError
-        It failed; the message ends with its last line.
+        It failed; the message ends with its first error.
     """
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise EnvironmentRefusedError(f"{command[0]}: not installed") from None
     if done.returncode != 0:
-        said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise EnvironmentRefusedError(f"{command[0]}: {said}")
+        said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()
+        errors = [line for line in said if "error" in line.lower()]
+        raise EnvironmentRefusedError(f"{command[0]}: {(errors or said[-1:])[0]}")
     return done.stdout

@@ -263,7 +263,8 @@ def main(arguments: list[str]) -> None:
     env.run(until=ended)
     wall_s = time.perf_counter() - begin
     ends_ns = [worker.ends_ns for worker in workers]
-    said: dict[str, Any] = {"wall_s": wall_s, "steps": sum(map(len, ends_ns))}
+    said: dict[str, Any] = {"release": simpy.__version__, "wall_s": wall_s}
+    said["steps"] = sum(len(ends) for ends in ends_ns)
     if "--ends" in arguments:
         said["ends_ns"] = ends_ns
     print(json.dumps(said))

@@ -6,7 +6,6 @@ from pathlib import Path
 from bench.peers.job import PeerRun, run_command, run_peer
 
 RELEASE = "4.1.2"
-NAME = f"SimPy {RELEASE}"
 MODEL = Path(__file__).parent / "simpy_model.py"
 
 
