@@ -7,6 +7,7 @@ from other compiled code, with a `State` of int64 arrays whose fields `h2model.s
 numba is imported when the first discipline is compiled, not before.
 """
 
+import dis
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -130,7 +131,7 @@ def bind_copy(
     if source in made:
         return made[source]
     names = dict(source.__globals__)
-    for used in source.__code__.co_names:
+    for used in _globals_read(source):
         value = names.get(used)
         if isinstance(value, FunctionType):
             other = replaced.get(value, value)
@@ -144,3 +145,9 @@ def bind_copy(
     copy.__module__ = source.__module__
     made[source] = wrap(copy)
     return made[source]
+
+
+def _globals_read(function: FunctionType) -> set[str]:
+    """The global names that a function reads; attributes may have the same names."""
+    instructions = dis.get_instructions(function)
+    return {str(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL"}
