@@ -94,6 +94,7 @@ def make_net(
     keep_rows: bool,
     keep_chunks: bool,
     stop_at_steps: bool,
+    stop_at_last: bool,
     count_from: int,
 ) -> Net:
     """Links, chance and what is kept."""
@@ -117,7 +118,10 @@ def make_net(
         speed_time=time,
         speed_work=work,
         lead=np.array([NOBODY_WAITS if lead is None else lead]),
-        flag=np.array([keep_rows, keep_chunks, stop_at_steps, count_from, delayed], dtype=np.int64),
+        flag=np.array(
+            [keep_rows, keep_chunks, stop_at_steps, count_from, delayed, stop_at_last],
+            dtype=np.int64,
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from h2model import disciplines
 from sim.compiled import compile_engine, interpret
-from sim.engine import layout
+from sim.engine import changes, layout
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.connections import scheduler
 from sim.engine.layout import Floats, Ints
@@ -27,6 +27,7 @@ class Stop(IntEnum):
     TIME = layout.TIME
     IDLE = layout.IDLE
     BOUNDARY = layout.BOUNDARY
+    LAST = layout.LAST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,8 @@ class Engine:
     stop_at_steps
         Whether `run` returns whenever a worker has ended a step; nobody begins a step then
         unless `begin` says so.
+    stop_at_last
+        Whether `run` returns whenever a worker has ended its last step.
     count_from
         Times in `spent_ns` count from each worker's step of this number.
     absent
@@ -108,6 +111,7 @@ class Engine:
         keep_operations: bool = False,
         keep_chunks: bool = False,
         stop_at_steps: bool = False,
+        stop_at_last: bool = False,
         count_from: int = 0,
         absent: Sequence[int] = (),
         compiled: bool = True,
@@ -126,6 +130,7 @@ class Engine:
             keep_rows=keep_operations,
             keep_chunks=keep_chunks,
             stop_at_steps=stop_at_steps,
+            stop_at_last=stop_at_last,
             count_from=count_from,
         )
         self._run = make_run(self._step, self._net, sending, steps, _ROWS)
@@ -145,6 +150,8 @@ class Engine:
         while True:
             why = self._advance(self._step, self._net, self._run, float(until_ns))
             self._drain()
+            if why == layout.TIME:
+                self._run.clock[0] = max(until_ns, self._run.clock[0])
             if why != layout.FULL:
                 return Stop(why)
 
@@ -153,9 +160,48 @@ class Engine:
         self._run.wish[list(workers)] = 1
         self._run.scalar[layout.WISHES] = len(workers)
 
+    def leave(self, worker: int) -> None:
+        """The worker goes now, and what it was at is lost; nobody waits for it any more."""
+        self._change(changes.depart, worker, layout.ABSENT)
+        self._begin_all()
+
+    def join(self, worker: int) -> None:
+        """A worker that was absent begins its next step now, as far as `lead` allows it."""
+        self._interpreted(changes.arrive)(self._run, worker)
+        self._begin_all()
+
+    def abandon(self, worker: int) -> None:
+        """The worker drops the step that it is in the midst of; `begin` lets it begin another."""
+        self._change(changes.depart, worker, layout.PRESENT)
+
+    def end_early(self, worker: int, operation: int) -> bool:
+        """End an operation now, as if the rest of it had been done; what waits for it goes on.
+
+        False if it is not ready, or has ended. A step that ends with it lets nobody begin.
+        """
+        return bool(self._change(changes.end_early, worker, operation))
+
+    def remaining_ns(self, worker: int, operation: int) -> float | None:
+        """Work left of a computation that runs now, in ns at full speed; None if it does not."""
+        left = float(self._change(changes.remaining, worker, operation))
+        return None if left < 0 else left
+
+    def set_remaining(self, worker: int, operation: int, work_ns: float) -> bool:
+        """Let a computation have this work left; one that has not begun will have it in all.
+
+        False if the worker is not in the midst of a step.
+        """
+        return bool(self._change(changes.set_remaining, worker, operation, work_ns))
+
+    def _change(self, function: Callable[..., Any], *what: float) -> Any:
+        return self._interpreted(function)(self._step, self._net, self._run, *what)
+
+    def _begin_all(self) -> None:
+        self.begin(range(len(self._run.done)))
+
     @property
     def now_ns(self) -> float:
-        """The time of the last event."""
+        """The time of the last event, or up to which `run` was to go."""
         return float(self._run.clock[0])
 
     @property

@@ -28,6 +28,8 @@ BOUNDARY: Final = 2
 """A worker has ended a step; `Run.scalar[ENDED]` says which."""
 FULL: Final = 3
 """A table of what happened has no room left; empty it and go on."""
+LAST: Final = 5
+"""A worker has ended its last step, and who ran it wanted to know (4 is the fast path's)."""
 
 # Indices into Run.scalar.
 ENDED: Final = 0
@@ -130,7 +132,7 @@ class Net(NamedTuple):
     speed_start : (W + 1,) each worker's breakpoints in the next two
     speed_time, speed_work : when its speed changes, and the work done by then; ns
     lead : (1,) how many steps a worker may be ahead of the slowest
-    flag : (5,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED
+    flag : (6,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST
     """
 
     ns_per_byte: Floats
@@ -154,6 +156,7 @@ KEEP_CHUNKS: Final = 1
 STOP_AT_STEPS: Final = 2
 COUNT_FROM: Final = 3
 DELAYED: Final = 4
+STOP_AT_LAST: Final = 5
 
 
 class Run(NamedTuple):

@@ -12,9 +12,11 @@ from sim.engine.layout import (
     IDLE,
     KEEP_CHUNKS,
     KEEP_ROWS,
+    LAST,
     NONE,
     ROWS,
     STEPS,
+    STOP_AT_LAST,
     STOP_AT_STEPS,
     TIME,
     TODO,
@@ -69,6 +71,8 @@ def go_on(step: Step, net: Net, run: Run, until_ns: float) -> int:
         wake_up(step, net, run)
         if ended and net.flag[STOP_AT_STEPS]:
             return BOUNDARY
+        if ended and net.flag[STOP_AT_LAST] and run.done[worker] >= run.limit[worker]:
+            return LAST
 
 
 def wake_up(step: Step, net: Net, run: Run) -> None:

@@ -71,9 +71,11 @@ def _begin(step: Step, net: Net, run: Run, worker: int, place: int, op: int) -> 
 
 
 def work_of(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
-    """What a computation takes at full speed, ns."""
-    if run.rest[worker, op] >= 0.0:
-        return run.rest[worker, op]
+    """What a computation that begins takes at full speed, ns."""
+    rest = run.rest[worker, op]
+    if rest >= 0.0:
+        run.rest[worker, op] = -1.0
+        return rest
     work = step.duration_ns[run.rec[worker], op]
     if step.at_worker[step.processor_of[op]]:
         varied = net.factor.shape[1] > 1

@@ -46,6 +46,7 @@ class FastEngine:
         *,
         lead: int | None = None,
         stop_at_steps: bool = False,
+        stop_at_last: bool = False,
         count_from: int = 0,
         compiled: bool = True,
     ) -> None:
@@ -63,6 +64,7 @@ class FastEngine:
             keep_rows=False,
             keep_chunks=False,
             stop_at_steps=stop_at_steps,
+            stop_at_last=stop_at_last,
             count_from=count_from,
         )
         self._run = make_race(self._shape, workers, steps)

@@ -13,11 +13,13 @@ from sim.engine.layout import (
     EVENTS,
     FULL,
     IDLE,
+    LAST,
     PRESENT,
     RECEIVING,
     SENDING,
     SLOWEST,
     STEPS,
+    STOP_AT_LAST,
     STOP_AT_STEPS,
     TIME,
     WAITING,
@@ -53,8 +55,13 @@ def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
                 return LOG_FULL
         race.clock[0] = now
         race.scalar[EVENTS] += 1
-        if happen(shape, net, race, leaf) and net.flag[STOP_AT_STEPS]:
+        if not happen(shape, net, race, leaf):
+            continue
+        if net.flag[STOP_AT_STEPS]:
             return BOUNDARY
+        ended = race.scalar[ENDED]
+        if net.flag[STOP_AT_LAST] and race.done[ended] >= race.limit[ended]:
+            return LAST
 
 
 def happen(shape: Shape, net: Net, race: Race, leaf: int) -> bool:

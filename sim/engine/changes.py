@@ -1,0 +1,182 @@
+"""Changes to a simulation that has stopped: workers leave, operations end early or have other work.
+
+For coordinators that decide at run time. Called rarely, so this runs as plain Python over the same
+arrays; whoever calls sees to it that time has not gone past the next event.
+"""
+
+import math
+
+from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, OUT, READY, TAIL, unlink
+from sim.engine.bound import cancelled
+from sim.engine.connections import scheduler, wake
+from sim.engine.layout import (
+    ABSENT,
+    BUSY,
+    DELAYED,
+    PRESENT,
+    SLOWEST,
+    WAITING,
+    C,
+    Net,
+    P,
+    Run,
+    Step,
+    T,
+    U,
+)
+from sim.engine.links import leave
+from sim.engine.modes import flow_ended, turn
+from sim.engine.processors import (
+    end_computation,
+    end_of_work,
+    place_leaf,
+    segment,
+    speed_in,
+)
+from sim.engine.steps import end_operation, end_step, find_slowest, line_leaf, request_leaf
+from sim.engine.tree import put
+
+
+def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:
+    """Drop the step that a worker is in the midst of; it is `PRESENT` or `ABSENT` afterwards."""
+    was_busy = run.presence[worker] == BUSY
+    for channel in range(step.sizes[C]):
+        _empty(step, net, run, worker, channel)
+    for place in range(step.sizes[U]):
+        if run.running[worker, place] != NONE:
+            run.running[worker, place] = NONE
+            put(run.key, run.tree, 0, len(run.key), place_leaf(step, worker, place), math.inf)
+    for p in range(step.sizes[P]):
+        run.head[worker, p] = run.tail[worker, p] = 0
+    if net.flag[DELAYED]:
+        put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
+    run.rest[worker, :] = -1.0
+    run.computes[worker] = 0
+    if was_busy:
+        turn(run, net, worker, WAITING)
+    run.presence[worker] = presence
+    find_slowest(run)
+
+
+def arrive(run: Run, worker: int) -> None:
+    """An absent worker takes part, from the slowest's step on: it has nothing to catch up on."""
+    if run.presence[worker] != ABSENT:
+        return
+    run.done[worker] = max(run.done[worker], run.scalar[SLOWEST])
+    run.presence[worker] = PRESENT
+    run.mode_since[worker] = run.clock[0]
+    find_slowest(run)
+
+
+def _empty(step: Step, net: Net, run: Run, worker: int, channel: int) -> None:
+    """Take everything off a connection; its scheduler is as it was before its first stream."""
+    f = worker * step.sizes[C] + channel
+    link = step.link_of[channel]
+    if run.chunk_bytes[f] > 0:
+        run.chunk_bytes[f] = 0
+        run.chunk_slot[f] = NONE
+        leave(step, net, run, f, link)
+        flow_ended(run, worker, link < len(step.on_link) // 2, net)
+    shared = run.shared[f]
+    shared[:] = 0
+    shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
+    shared[CONNECTION_CREDIT] = net.window[1]
+    first = worker * step.sizes[T]
+    run.connections.place[first : first + step.sizes[T]] = OUT  # type: ignore[call-overload]
+    if net.flag[DELAYED]:
+        run.line_head[f] = run.line_tail[f] = 0
+        put(run.key, run.tree, 0, len(run.key), line_leaf(step, f), math.inf)
+
+
+def end_early(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
+    """End an operation that is ready or under way, without the rest of it; whether it could be."""
+    if run.presence[worker] != BUSY:
+        return False
+    found = (
+        _cancel_transfer(step, net, run, worker, op)
+        if step.slot[op] != NONE
+        else _cancel_computation(step, net, run, worker, op)
+    )
+    if found and end_operation(step, net, run, worker, op):
+        end_step(step, net, run, worker)
+    return found
+
+
+def _cancel_computation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
+    run.rest[worker, op] = -1.0
+    for place in range(step.sizes[U]):
+        if run.running[worker, place] == op:
+            end_computation(step, net, run, worker, place)
+            return True
+    processor = step.processor_of[op]
+    first = step.queue_start[processor]
+    head, tail = first + run.head[worker, processor], first + run.tail[worker, processor]
+    waiting = list(run.queue[worker, head:tail])
+    if op not in waiting:
+        return False
+    waiting.remove(op)
+    run.queue[worker, head : tail - 1] = waiting
+    run.tail[worker, processor] -= 1
+    return True
+
+
+def _cancel_transfer(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
+    """What a stream has sent is sent; the rest of it leaves the connection."""
+    slot = worker * step.sizes[T] + step.slot[op]
+    if run.unsent[slot] == 0 or run.waits[worker, op] > 0:
+        return False
+    channel = step.place[op]
+    f = worker * step.sizes[C] + channel
+    s = scheduler(net, run, f)
+    now = round(run.clock[0])
+    if run.chunk_slot[f] == slot:
+        s.shared[CONNECTION_CREDIT] += run.chunk_bytes[f]
+        run.chunk_slot[f] = NONE
+        run.chunk_bytes[f] = 0
+        link = step.link_of[channel]
+        leave(step, net, run, f, link)
+        flow_ended(run, worker, link < len(step.on_link) // 2, net)
+        wake(run, f)
+    cancelled(s, slot, now)
+    if s.place[slot] == READY:
+        unlink(s, slot, OUT)
+    s.place[slot] = OUT
+    s.left[slot] = run.unsent[slot] = 0
+    return True
+
+
+def remaining(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
+    """Work left of a computation that runs, ns at full speed; < 0 if it does not run."""
+    place = _place_of(step, run, worker, op)
+    if place == NONE:
+        return -1.0
+    end = run.key[place_leaf(step, worker, place)]
+    now = run.clock[0]
+    first, last = net.speed_start[worker], net.speed_start[worker + 1]
+    if first == last or not step.at_worker[step.place_of[place]]:
+        return end - now
+    return _work_until(net, first, last, end) - _work_until(net, first, last, now)
+
+
+def set_remaining(step: Step, net: Net, run: Run, worker: int, op: int, work_ns: float) -> bool:
+    """Give a computation other work to do from now on; whether it is under way or still to come."""
+    place = _place_of(step, run, worker, op)
+    if place == NONE:
+        run.rest[worker, op] = work_ns
+        return bool(run.presence[worker] == BUSY)
+    at_worker = step.at_worker[step.place_of[place]]
+    end = end_of_work(net, worker, run.clock[0], work_ns, at_worker)
+    put(run.key, run.tree, 0, len(run.key), place_leaf(step, worker, place), end)
+    return True
+
+
+def _place_of(step: Step, run: Run, worker: int, op: int) -> int:
+    for place in range(step.sizes[U]):
+        if run.running[worker, place] == op:
+            return place
+    return NONE
+
+
+def _work_until(net: Net, first: int, last: int, time: float) -> float:
+    i = segment(net, first, last, time)
+    return net.speed_work[i] + (time - net.speed_time[i]) * speed_in(net, i)

@@ -1,0 +1,6 @@
+"""From a scenario to what the engine is told: links, and how connections share them."""
+
+from sim.settings.network import MOST_LAID_OUT, network_of, share_names
+from sim.settings.sending import CHUNK_BYTES, sending_of
+
+__all__ = ["CHUNK_BYTES", "MOST_LAID_OUT", "network_of", "sending_of", "share_names"]
