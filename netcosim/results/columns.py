@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from netcosim.results import grants, windows
+from netcosim.results import grants, operations, steps, windows
 from netcosim.results.records import dump_json
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 
 _CLOCK: Final = "integer nanoseconds on the burst's own clock"
 ZERO: Final = "zero is the first request's HEADERS at the requester; for a push the first hand-over"
+_SIM_CLOCK: Final = "integer nanoseconds from the run's beginning"
 
 TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -64,6 +65,33 @@ GRANT_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+_RUN: Final = MappingProxyType(
+    {
+        "cell": "workload/transport",
+        "workers": "how many workers took part in the run",
+        "run": "number among the runs of the cell with so many workers, from 0",
+        "worker": "number within the run, from 0",
+        "step": "number of the worker's step, from 0",
+    }
+)
+
+OPERATION_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **_RUN,
+        "operation": "its name in the profile; of merged operations the first one's",
+        "kind": "compute or transfer",
+        "place": "server 0 down, worker, server 0 up, server 0 ps: where it is done",
+        "size_bytes": "of a transfer; 0 for computations",
+        "ready_ns": "all that it waits for has ended",
+        "start_ns": "its first byte is sent, or its computation begins",
+        "end_ns": "it has ended",
+    }
+)
+
+STEP_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
+    {**_RUN, "start_ns": "it begins", "end_ns": "its last operation has ended"}
+)
+
 
 def trace_columns() -> str:
     """The columns of `trace.parquet` and `predictions.parquet` as JSON."""
@@ -80,7 +108,19 @@ def grant_columns() -> str:
     return _describe(grants.TABLE.name, grants.TABLE.schema, GRANT_COLUMNS)
 
 
-def _describe(name: str, schema: Any, texts: Mapping[str, str]) -> str:
+def operation_columns() -> str:
+    """The columns of `operations.parquet` as JSON."""
+    return _describe(operations.TABLE.name, operations.TABLE.schema, OPERATION_COLUMNS, _SIM_CLOCK)
+
+
+def step_columns() -> str:
+    """The columns of `steps.parquet` as JSON."""
+    return _describe(steps.TABLE.name, steps.TABLE.schema, STEP_COLUMNS, _SIM_CLOCK)
+
+
+def _describe(
+    name: str, schema: Any, texts: Mapping[str, str], clock: str = f"{_CLOCK}; {ZERO}"
+) -> str:
     columns = [
         {
             "name": field.name,
@@ -90,5 +130,4 @@ def _describe(name: str, schema: Any, texts: Mapping[str, str]) -> str:
         }
         for field in schema
     ]
-    clock = f"{_CLOCK}; {ZERO}"
     return dump_json({"format": name, "version": 1, "clock": clock, "columns": columns})

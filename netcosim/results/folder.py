@@ -11,21 +11,32 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import BaseModel
 
 from netcosim.errors import StorageError
-from netcosim.results import grants, windows
-from netcosim.results.columns import grant_columns, trace_columns, window_columns
+from netcosim.results import grants, operations, steps, windows
+from netcosim.results.columns import (
+    grant_columns,
+    operation_columns,
+    step_columns,
+    trace_columns,
+    window_columns,
+)
 from netcosim.results.directory import Directory, make_path, one_line
 from netcosim.results.grants import GrantRow
+from netcosim.results.operations import OperationColumns
 from netcosim.results.owner import Owner
 from netcosim.results.perfetto import perfetto_json
-from netcosim.results.records import from_json, schema_json, to_json
+from netcosim.results.perfetto_operations import operations_json
+from netcosim.results.records import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
+from netcosim.results.steps import StepColumns
 from netcosim.results.summary import Summary
+from netcosim.results.training import TRAINING_FORMAT, TrainingSummary
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
@@ -36,14 +47,19 @@ TRACE: Final = "trace.parquet"
 PREDICTIONS: Final = "predictions.parquet"
 WINDOWS: Final = "windows.parquet"
 GRANTS: Final = "grants.parquet"
+OPERATIONS: Final = "operations.parquet"
+STEPS: Final = "steps.parquet"
 SUMMARY: Final = "summary.json"
 RUN: Final = "run.json"
 PERFETTO: Final = "perfetto.json"
 REPORT: Final = "report.html"
 
 Row = TypeVar("Row")
+Kept = TypeVar("Kept")
+Record = TypeVar("Record", bound=BaseModel)
 
 _GZIP_LEVEL: Final = 1
+_STEPS_SCHEMA: Final = "steps.columns.json"
 _COPY_BYTES: Final = 1 << 20
 
 
@@ -72,8 +88,17 @@ class ResultsFolder(Directory):
     """One run's folder. Close it, or use a ``with`` statement."""
 
     @classmethod
-    def create(cls, path: Path, scenario: Scenario, owner: Owner | None = None) -> Self:
+    def create(
+        cls,
+        path: Path,
+        scenario: Scenario,
+        owner: Owner | None = None,
+        *,
+        world: Literal["emu", "sim"] = "emu",
+    ) -> Self:
         """Make the folder and write the scenario as resolved, the schemas, the columns.
+
+        `world` says whose files will be in it: an emulation's or a simulation's.
 
         Raises
         ------
@@ -87,11 +112,8 @@ class ResultsFolder(Directory):
             # Of two runs that find the same folder empty, one gets it.
             results.make("schemas", exclusive=True).close()
             results.write(SCENARIO, dump_scenario(scenario).encode())
-            results.write("schemas/summary.schema.json", schema_json(Summary).encode())
-            results.write("schemas/run.schema.json", schema_json(RunRecord).encode())
-            results.write("schemas/trace.columns.json", trace_columns().encode())
-            results.write("schemas/windows.columns.json", window_columns().encode())
-            results.write("schemas/grants.columns.json", grant_columns().encode())
+            for name, text in _schemas(world).items():
+                results.write(f"schemas/{name}", text.encode())
         except BaseException:
             results.close()
             raise
@@ -144,7 +166,16 @@ class ResultsFolder(Directory):
         """Write `grants.parquet`: credit as it was given, PINGs."""
         self.write(GRANTS, grants_file(rows))
 
-    def write_summary(self, summary: Summary) -> None:
+    def write_operations(self, parts: Iterable[OperationColumns]) -> None:
+        """Write `operations.parquet`: what the workers of a simulation did."""
+        whole = operations.TABLE.joined(parts)
+        self.write(OPERATIONS, _parquet(operations.TABLE.table(whole)))
+
+    def write_steps(self, parts: Iterable[StepColumns]) -> None:
+        """Write `steps.parquet`: when the workers of a simulation began and ended steps."""
+        self.write(STEPS, _parquet(steps.TABLE.table(steps.TABLE.joined(parts))))
+
+    def write_summary(self, summary: Summary | TrainingSummary) -> None:
         """Write `summary.json`, byte-equal for equal content."""
         self.write(SUMMARY, to_json(summary).encode())
 
@@ -154,6 +185,9 @@ class ResultsFolder(Directory):
 
     def write_perfetto(self) -> None:
         """Write `perfetto.json` from the files that are there."""
+        if self.world() == "sim":
+            self.write(PERFETTO, operations_json(self.read_operations()).encode())
+            return
         summary = self.read_summary()
         best = {} if summary is None else {c.cell: c.best for c in summary.cells}
         text = perfetto_json(self.read_trace(), self.read_predictions(), self.read_windows(), best)
@@ -200,25 +234,83 @@ class ResultsFolder(Directory):
         """Credit as it was given, PINGs; empty if the run did not get that far."""
         return self._rows(GRANTS, grants.TABLE.rows)
 
+    def read_operations(self) -> OperationColumns:
+        """What the workers of a simulation did; empty if the run did not get that far."""
+        return self._whole(OPERATIONS, operations.TABLE.read, operations.TABLE.empty)
+
+    def read_steps(self) -> StepColumns:
+        """The steps of a simulation; empty if the run did not get that far."""
+        return self._whole(STEPS, steps.TABLE.read, steps.TABLE.empty)
+
     def _rows(self, name: str, rows_of: Callable[[Any], tuple[Row, ...]]) -> tuple[Row, ...]:
+        return self._whole(name, rows_of, tuple)
+
+    def _whole(self, name: str, read: Callable[[Any], Kept], empty: Callable[[], Kept]) -> Kept:
         if not self.has(name):
-            return ()
+            return empty()
         try:
-            return rows_of(_table(self.read(name)))
+            return read(_table(self.read(name)))
         except ValueError as problem:
             raise StorageError(f"{self.path / name}: {_first_line(problem)}") from None
 
     def read_summary(self) -> Summary | None:
-        """The summary; None if the run did not get that far."""
-        if not self.has(SUMMARY):
-            return None
-        return from_json(Summary, self.read(SUMMARY), str(self.path / SUMMARY))
+        """An emulation's summary; None if the run did not get that far.
+
+        Raises
+        ------
+        StorageError
+            It can't be read as one; one of a simulation can't.
+        """
+        return self._record(SUMMARY, Summary)
+
+    def read_training_summary(self) -> TrainingSummary | None:
+        """A simulation's summary; None if the run did not get that far.
+
+        Raises
+        ------
+        StorageError
+            It can't be read as one; one of an emulation can't.
+        """
+        return self._record(SUMMARY, TrainingSummary)
+
+    def world(self) -> Literal["emu", "sim"]:
+        """Whose folder this is: by its summary, and before there is one by its schemas."""
+        if self.has(SUMMARY):
+            simulated = format_of(self.read(SUMMARY)) == TRAINING_FORMAT
+        elif self.has("schemas"):
+            with self.enter("schemas") as schemas:
+                simulated = schemas.has(_STEPS_SCHEMA)
+        else:
+            simulated = self.has(STEPS)
+        return "sim" if simulated else "emu"
 
     def read_run(self) -> RunRecord | None:
         """The run record; None if the run did not get that far."""
-        if not self.has(RUN):
+        return self._record(RUN, RunRecord)
+
+    def _record(self, name: str, kind: type[Record]) -> Record | None:
+        if not self.has(name):
             return None
-        return from_json(RunRecord, self.read(RUN), str(self.path / RUN))
+        return from_json(kind, self.read(name), str(self.path / name))
+
+
+def _schemas(world: str) -> dict[str, str]:
+    """The files in `schemas` of a folder of this world, and their content."""
+    common = {
+        "run.schema.json": schema_json(RunRecord),
+        "trace.columns.json": trace_columns(),
+    }
+    if world == "sim":
+        return common | {
+            "summary.schema.json": schema_json(TrainingSummary),
+            "operations.columns.json": operation_columns(),
+            _STEPS_SCHEMA: step_columns(),
+        }
+    return common | {
+        "summary.schema.json": schema_json(Summary),
+        "windows.columns.json": window_columns(),
+        "grants.columns.json": grant_columns(),
+    }
 
 
 def trace_file(rows: Iterable[StreamRow]) -> bytes:

@@ -51,6 +51,16 @@ def from_json(kind: type[Model], text: bytes, source: str) -> Model:
         raise StorageError(f"{source}: {where + ': ' if where else ''}{first['msg']}") from None
 
 
+def format_of(text: bytes) -> str | None:
+    """The `format` that stands in a record; None if there is none."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found = data.get("format") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def schema_json(kind: type[BaseModel]) -> str:
     """The JSON schema (draft 2020-12) of what `to_json` writes of this kind."""
     schema = kind.model_json_schema(mode="serialization")

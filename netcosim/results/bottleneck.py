@@ -1,0 +1,69 @@
+"""What is in short supply with so many workers, in a word and in a clause."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from netcosim.results.training import LinkUse, Point
+
+FULL: Final = 0.95
+"""A link that is used so much is called full."""
+
+BUSY: Final = 0.9
+"""From this share of computing on, it is the workers that are short."""
+
+MUCH: Final = 0.25
+"""From this share of waiting on, it is the other workers that hold up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bottleneck:
+    """What is short.
+
+    Attributes
+    ----------
+    name : in few characters: ``server 0 down``, ``all servers up``, ``workers``, ``waiting`` for
+        other workers; ``none`` where nothing is used up
+    share : the utilisation of what is named, or the share of waiting; for ``none`` that of the
+        fullest link
+    text : the same as a clause for a person
+    """
+
+    name: str
+    share: float
+    text: str
+
+
+def bottleneck(point: Point) -> Bottleneck:
+    """A `FULL` link, else `BUSY` workers, else `MUCH` waiting for other workers, else none."""
+    links = point.link_utilisation
+    most = max(links, key=lambda link: link.utilisation, default=None)
+    used = 0.0 if most is None else most.utilisation
+    if most is not None and used >= FULL:
+        return _link(most, links)
+    if point.worker_utilisation >= BUSY:
+        share = point.worker_utilisation
+        text = f"the workers compute nearly all the time ({_percent(share)})"
+        return Bottleneck(name="workers", share=share, text=text)
+    if point.time.waiting >= MUCH:
+        share = point.time.waiting
+        text = f"workers wait for one another ({_percent(share)} of their time)"
+        return Bottleneck(name="waiting", share=share, text=text)
+    text = (
+        f"nothing is used up: workers compute {_percent(point.worker_utilisation)} of the time,"
+        f" the fullest link is used to {_percent(used)}"
+    )
+    return Bottleneck(name="none", share=used, text=text)
+
+
+def _link(most: LinkUse, links: tuple[LinkUse, ...]) -> Bottleneck:
+    share = most.utilisation
+    ways = [link for link in links if link.direction == most.direction]
+    if len(ways) > 1 and all(link.utilisation >= FULL for link in ways):
+        text = f"the {most.direction}links of all servers are full ({_percent(share)})"
+        return Bottleneck(name=f"all servers {most.direction}", share=share, text=text)
+    text = f"the {most.direction}link of server {most.server} is full ({_percent(share)})"
+    return Bottleneck(name=f"server {most.server} {most.direction}", share=share, text=text)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,147 @@
+"""The figures of a training summary, from what a simulation counted."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netcosim.results.bottleneck import bottleneck
+from netcosim.results.training import Estimate, Point, Saturation, StepTimes, TimeShares
+
+LITTLE: Final = 0.05
+"""A worker that adds less than this share of what one alone does adds little."""
+
+# In the order of the modes that an engine counts: bit 0 receiving, bit 1 computing, bit 2 sending.
+_MODES: Final = (
+    "idle",
+    "receiving",
+    "computing",
+    "receiving_computing",
+    "sending",
+    "receiving_sending",
+    "computing_sending",
+    "all_three",
+    "waiting",
+)
+
+# Two-sided 95 % quantiles of Student's t with 1, 2, ... degrees of freedom.
+_T_95: Final = (12.70620, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216)
+_NORMAL_95: Final = 1.959964
+
+
+def t_95(freedom: int) -> float:
+    """How many standard errors a 95 % interval reaches to either side.
+
+    Beyond the table the Cornish-Fisher expansion around the normal quantile, which is right to
+    four digits there (Abramowitz and Stegun, 26.7.5).
+    """
+    if freedom <= len(_T_95):
+        return _T_95[freedom - 1]
+    z, n = _NORMAL_95, freedom
+    first = (z**3 + z) / (4 * n)
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
+    return z + first + second + third
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean and 95 % interval over independent runs, at least one."""
+    runs = len(values)
+    mean = math.fsum(values) / runs
+    if runs == 1:
+        return Estimate(mean=mean, half_width=None, values=tuple(values))
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (runs - 1))
+    half = t_95(runs - 1) * spread / math.sqrt(runs)
+    return Estimate(mean=mean, half_width=half, values=tuple(values))
+
+
+def step_times(duration_ns: ArrayLike) -> StepTimes:
+    """Mean and percentiles of steps' times, at least one."""
+    times = np.asarray(duration_ns, dtype=np.float64)
+    median, p95, p99 = np.percentile(times, [50, 95, 99])
+    return StepTimes(
+        mean=float(times.mean()),
+        median=float(median),
+        p95=float(p95),
+        p99=float(p99),
+        max=float(times.max()),
+    )
+
+
+def time_shares(spent_ns: ArrayLike) -> TimeShares:
+    """Shares of all time that workers spent.
+
+    Parameters
+    ----------
+    spent_ns
+        (workers, 9) or (9,): time by mode, whose number has bit 0 set while the worker receives,
+        bit 1 while it computes, bit 2 while it sends; the ninth is between two steps.
+
+    Raises
+    ------
+    ValueError
+        No time was spent at all.
+    """
+    spent = np.asarray(spent_ns, dtype=np.float64).reshape(-1, len(_MODES)).sum(axis=0)
+    whole = float(spent.sum())
+    if not whole > 0:
+        raise ValueError("no worker spent any time")
+    return TimeShares(
+        **{name: float(part) / whole for name, part in zip(_MODES, spent, strict=True)}
+    )
+
+
+def overlap(time: TimeShares) -> float | None:
+    """Share of the communication during which the worker computes; None without communication."""
+    both = time.receiving_computing + time.computing_sending + time.all_three
+    alone = time.receiving + time.sending + time.receiving_sending
+    return both / (both + alone) if both + alone > 0 else None
+
+
+def worker_utilisation(time: TimeShares) -> float:
+    """Share of time in which a worker computes."""
+    return time.computing + time.receiving_computing + time.computing_sending + time.all_three
+
+
+def straggler_ns(step: NDArray[np.int64], duration_ns: ArrayLike) -> float:
+    """The longest less the median time of the workers' steps of one number, mean over the numbers.
+
+    Parameters
+    ----------
+    step, duration_ns
+        Number and time of each step, of all workers of one run, in any order.
+    """
+    times = np.asarray(duration_ns, dtype=np.float64)
+    order = np.argsort(step, kind="stable")
+    edges = np.flatnonzero(np.diff(step[order])) + 1
+    groups = np.split(times[order], edges)
+    return float(np.mean([group.max() - np.median(group) for group in groups]))
+
+
+def one_worker_rate(points: Sequence[Point]) -> float | None:
+    """Steps a second of one worker alone; None if that was not simulated."""
+    return next((p.steps_per_s.mean for p in points if p.workers == 1), None)
+
+
+def saturation(points: Sequence[Point]) -> Saturation | None:
+    """From where on one more worker adds less than `LITTLE` of what one alone does.
+
+    If one worker was not simulated, the smallest number's rate a worker stands for it. None if
+    the last added worker still adds more, or fewer than two numbers were simulated.
+    """
+    ordered = sorted(points, key=lambda p: p.workers)
+    if len(ordered) < 2:
+        return None
+    alone = ordered[0].steps_per_s.mean / ordered[0].workers
+    found = None
+    for here, there in reversed(list(itertools.pairwise(ordered))):
+        added = there.steps_per_s.mean - here.steps_per_s.mean
+        if added >= LITTLE * alone * (there.workers - here.workers):
+            break
+        found = here
+    if found is None:
+        return None
+    return Saturation(workers=found.workers, reason=bottleneck(found).text)

@@ -1,0 +1,140 @@
+"""`perfetto.json` of a simulation: what each worker did, in Chrome's trace event format.
+
+A process for each worker of a run, a track for each place in it: downlinks, the worker, uplinks,
+servers' processors. Operations of a place that overlap are put on as many tracks as that takes.
+Source: "Trace Event Format", Chromium project.
+"""
+
+import heapq
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from netcosim.results.columnar import Ints
+from netcosim.results.operations import TABLE, WORKER, OperationColumns
+
+MAX_OPERATIONS: Final = 200_000
+"""About 30 MB of text, which the viewer still opens in a few seconds."""
+
+Event = dict[str, Any]
+
+_ORDER: Final = {"down": 0, WORKER: 1, "up": 2, "ps": 3}
+
+
+def operations_json(operations: OperationColumns, limit: int = MAX_OPERATIONS) -> str:
+    """The operations as JSON text.
+
+    Above `limit` rows those of later steps are left out; ``otherData`` says so.
+    """
+    shown = _earliest(operations, limit)
+    document = {
+        "displayTimeUnit": "ms",
+        "otherData": _notes(operations, shown),
+        "traceEvents": list(_events(shown)),
+    }
+    return json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n"
+
+
+def place_order(place: str) -> tuple[int, int]:
+    """Where a place stands among a worker's tracks: downlinks, worker, uplinks, servers."""
+    words = place.split()
+    server = int(words[1]) if len(words) == 3 and words[1].isdecimal() else 0
+    return _ORDER.get(words[-1] if words else "", len(_ORDER)), server
+
+
+def lanes(start_ns: Ints, end_ns: Ints) -> Ints:
+    """A lane for each interval, so that those of one lane do not overlap; as few as possible."""
+    lane = np.zeros(len(start_ns), dtype=np.int64)
+    busy: list[tuple[int, int]] = []
+    free: list[int] = []
+    for row in np.lexsort((end_ns, start_ns)).tolist():
+        while busy and busy[0][0] <= start_ns[row]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        lane[row] = heapq.heappop(free) if free else len(busy)
+        heapq.heappush(busy, (int(end_ns[row]), int(lane[row])))
+    return lane
+
+
+def _earliest(operations: OperationColumns, limit: int) -> OperationColumns:
+    """At most `limit` rows: the first steps of all workers, of the last step the first workers."""
+    if len(operations) <= limit:
+        return operations
+    keys = (operations.worker, operations.run, operations.workers, operations.cell.codes)
+    order = np.lexsort((*keys, operations.step))
+    return TABLE.where(operations, np.sort(order[:limit]))
+
+
+def _notes(whole: OperationColumns, shown: OperationColumns) -> dict[str, Any]:
+    notes: dict[str, Any] = {"format": "netcosim-perfetto", "operations": len(whole)}
+    if len(shown) < len(whole):
+        notes["shown"] = len(shown)
+        notes["note"] = "only the first steps are shown"
+    return notes
+
+
+def _events(operations: OperationColumns) -> Iterator[Event]:
+    """Metadata and slices, worker by worker."""
+    keys = (operations.worker, operations.run, operations.workers, operations.cell.codes)
+    order = np.lexsort((operations.start_ns, operations.place.codes, *keys))
+    edges = np.flatnonzero(np.any([np.diff(key[order]) != 0 for key in keys], axis=0)) + 1
+    number = 0
+    groups = np.split(order, edges) if len(order) else []
+    for place, rows in enumerate(groups):
+        number += 1
+        pid, first = number, rows[0]
+        name = (
+            f"{operations.cell.values[operations.cell.codes[first]]},"
+            f" {operations.workers[first]} workers, run {operations.run[first]},"
+            f" worker {operations.worker[first]}"
+        )
+        yield _meta("process_name", pid, 0, name=name)
+        yield _meta("process_sort_index", pid, 0, sort_index=place)
+        codes = operations.place.codes[rows]
+        for code in sorted(set(codes.tolist()), key=lambda c: _key(operations, c)):
+            tracks = list(_place_events(operations, rows[codes == code], code, pid, number))
+            number = max([number, *(event["tid"] for event in tracks)])
+            yield from tracks
+
+
+def _key(operations: OperationColumns, code: int) -> tuple[tuple[int, int], str]:
+    place = operations.place.values[code]
+    return place_order(place), place
+
+
+def _place_events(
+    operations: OperationColumns, rows: Ints, code: int, pid: int, last: int
+) -> Iterator[Event]:
+    """The tracks of one place and their slices; tracks are numbered from ``last + 1`` on."""
+    starts, ends = operations.start_ns[rows], operations.end_ns[rows]
+    lane = lanes(starts, ends)
+    name = operations.place.values[code]
+    for number in range(int(lane.max()) + 1):
+        tid = last + 1 + number
+        yield _meta("thread_name", pid, tid, name=name if number == 0 else f"{name}, {number + 1}")
+        yield _meta("thread_sort_index", pid, tid, sort_index=tid)
+    columns = (operations.step, operations.size_bytes, operations.ready_ns)
+    step, size, ready = (column[rows].tolist() for column in columns)
+    names = operations.operation
+    codes = names.codes[rows].tolist()
+    for i, (start, end, own) in enumerate(
+        zip(starts.tolist(), ends.tolist(), lane.tolist(), strict=True)
+    ):
+        args: Event = {"step": step[i], "ready_us": ready[i] / 1000}
+        if size[i]:
+            args["bytes"] = size[i]
+        yield {
+            "ph": "X",
+            "cat": "netcosim",
+            "name": names.values[codes[i]],
+            "pid": pid,
+            "tid": last + 1 + own,
+            "ts": start / 1000,
+            "dur": (end - start) / 1000,
+            "args": args,
+        }
+
+
+def _meta(kind: str, pid: int, tid: int, **args: Any) -> Event:
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args}

@@ -1,0 +1,146 @@
+"""`summary.json` of a simulation: how fast the training went, by number of workers, and why.
+
+No clock times, no host: the same bytes for the same simulation.
+"""
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+TRAINING_FORMAT: Final = "netcosim-training-summary"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+    )
+
+
+class Estimate(_Record):
+    """A figure estimated from a few runs that differ by their seed alone."""
+
+    mean: float
+    half_width: float | None = Field(
+        description="half the width of the 95 % interval of the mean, by Student's t over the"
+        " runs; null of a single run"
+    )
+    values: tuple[float, ...] = Field(description="of each run")
+
+
+class StepTimes(_Record):
+    """How long steps took, from their first hand-over to their last operation; ns."""
+
+    mean: float
+    median: float
+    p95: float
+    p99: float
+    max: float
+
+
+class TimeShares(_Record):
+    """What workers did, as shares of their time; the nine parts add up to 1."""
+
+    receiving: float = Field(description="receiving and nothing else")
+    computing: float = Field(description="computing and nothing else")
+    sending: float = Field(description="sending and nothing else")
+    receiving_computing: float = Field(description="both at once, not sending")
+    receiving_sending: float = Field(description="both at once, not computing")
+    computing_sending: float = Field(description="both at once, not receiving")
+    all_three: float = Field(description="receiving, computing and sending at once")
+    idle: float = Field(
+        description="within a step, none of the three: a server computes, or data travel"
+    )
+    waiting: float = Field(description="between two steps, for other workers")
+
+
+class LinkUse(_Record):
+    """A server's port in one direction."""
+
+    server: int = Field(description="from 0")
+    direction: Literal["down", "up"] = Field(description="down: from the server to the workers")
+    utilisation: float = Field(description="bytes moved over what its rate allows in the time")
+
+
+class Point(_Record):
+    """One number of workers."""
+
+    workers: int
+    runs: int
+    steps: int = Field(description="steps of each worker in a run, warm-up included")
+    warmup: int = Field(description="the first of these, which no figure counts")
+    engine: Literal["generic", "fast"] = Field(
+        description="fast: written for the common case; both give the same figures"
+    )
+    steps_per_s: Estimate = Field(description="steps that all workers together end in a second")
+    examples_per_s: Estimate = Field(description="the same times the batch")
+    step_ns: StepTimes
+    time: TimeShares
+    overlap: float | None = Field(
+        description="share of the time in which a worker receives or sends in which it also"
+        " computes; null if it never does"
+    )
+    link_utilisation: tuple[LinkUse, ...] = Field(description="downlinks first, then by server")
+    worker_utilisation: float = Field(
+        description="share of time in which a worker computes, mean over the workers"
+    )
+    straggler_ns: float = Field(
+        description="the longest of a step's times less their median, over the workers; mean"
+        " over the step numbers"
+    )
+    baselines: dict[str, float | None] = Field(
+        description="steps per second that formulas predict, by name; null where one has no answer"
+    )
+
+
+class Saturation(_Record):
+    """From where on more workers are of little use."""
+
+    workers: int = Field(
+        description="the smallest simulated number of workers from which on one more worker adds"
+        " less than 5 % of what one alone does; between two simulated numbers every worker counts"
+        " the same"
+    )
+    reason: str = Field(description="what is in short supply there, for a person")
+
+
+class Series(_Record):
+    """One workload on one transport, by number of workers."""
+
+    cell: str = Field(description="workload/transport")
+    workload: str
+    transport: str
+    profile: str = Field(description="of which profile its steps are")
+    batch: int = Field(description="examples of one worker's step")
+    servers: int
+    rate_bps: int = Field(description="of a server's port, either direction")
+    discipline: str = Field(description="how a connection shares its bytes among its messages")
+    window_bytes: int | None = Field(description="a stream's window; null: flow control is off")
+    synchronisation: str = Field(description="asp, bsp, ssp")
+    lead: int | None = Field(
+        description="steps that a worker may be ahead of the slowest; null: any number"
+    )
+    order: str = Field(description="in which a step's tensors are handed over")
+    placement: str = Field(description="of tensors on servers")
+    share: str = Field(description="how connections share a link")
+    stragglers: tuple[str, ...] = Field(description="each in a few words; empty: none")
+    limits_steps_per_s: dict[str, float] = Field(
+        description="by link (such as server 0 down): its rate over the bytes of a step, which"
+        " all workers together can't exceed"
+    )
+    points: tuple[Point, ...] = Field(description="by number of workers, rising")
+    saturation: Saturation | None = Field(description="null if it is not reached")
+
+
+class TrainingSummary(_Record):
+    """A whole simulation."""
+
+    format: Literal["netcosim-training-summary"] = "netcosim-training-summary"
+    version: Literal[1] = 1
+    scenario: str
+    world: Literal["sim"] = "sim"
+    seed: int
+    complete: bool = Field(description="false if the run was interrupted or failed on its way")
+    trusted: bool = Field(description="false: do not use these figures; see reasons")
+    reasons: tuple[str, ...] = Field(description="why the run can't be trusted, or is incomplete")
+    engine: str = Field(description="hash of the simulator's text: equal ones give equal figures")
+    series: tuple[Series, ...]

@@ -1,0 +1,161 @@
+"""Figures of a training summary against ones worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcosim.results.bottleneck import bottleneck
+from netcosim.results.measures import (
+    estimate,
+    one_worker_rate,
+    overlap,
+    saturation,
+    step_times,
+    straggler_ns,
+    t_95,
+    time_shares,
+    worker_utilisation,
+)
+from netcosim.results.training import LinkUse, Point
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 9, 10, 11, 30, 100, 1000])
+def test_the_quantiles_are_student_s(freedom: int) -> None:
+    """Integrate the density from -t to t, by the trapezium rule, after t = tan(u) sqrt(n)."""
+    edge = math.atan(t_95(freedom) / math.sqrt(freedom))
+    u = np.linspace(-edge, edge, 200_001)
+    density = np.cos(u) ** (freedom - 1)
+    whole = math.sqrt(math.pi) * math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2))
+    inside = float(np.sum((density[1:] + density[:-1]) / 2) * (u[1] - u[0])) / whole
+    assert inside == pytest.approx(0.95, abs=2e-5)
+
+
+def test_the_interval_of_three_runs_by_hand() -> None:
+    made = estimate([9.0, 10.0, 11.0])
+    assert made.mean == 10
+    assert made.half_width == pytest.approx(4.30265 / math.sqrt(3))
+    assert made.values == (9, 10, 11)
+    assert estimate([7.0]).half_width is None
+
+
+def test_the_interval_holds_the_truth_in_95_of_100_cases() -> None:
+    rng = np.random.default_rng(4)
+    tries = 4000
+    held = 0
+    for sample in rng.normal(3.0, 1.0, (tries, 5)):
+        made = estimate(sample.tolist())
+        held += abs(made.mean - 3.0) <= (made.half_width or 0.0)
+    error = 4 * math.sqrt(0.95 * 0.05 / tries)
+    assert held / tries == pytest.approx(0.95, abs=error)
+
+
+def test_percentiles_of_steps() -> None:
+    times = step_times(np.arange(101.0))
+    assert (times.mean, times.median, times.p95, times.p99, times.max) == (50, 50, 95, 99, 100)
+
+
+def test_time_shares_follow_the_modes() -> None:
+    shares = time_shares([[1.0, 2, 3, 4, 5, 6, 7, 8, 9], [0.0] * 9])
+    assert shares.idle == pytest.approx(1 / 45)
+    assert shares.receiving == pytest.approx(2 / 45)
+    assert shares.computing == pytest.approx(3 / 45)
+    assert shares.receiving_computing == pytest.approx(4 / 45)
+    assert shares.sending == pytest.approx(5 / 45)
+    assert shares.receiving_sending == pytest.approx(6 / 45)
+    assert shares.computing_sending == pytest.approx(7 / 45)
+    assert shares.all_three == pytest.approx(8 / 45)
+    assert shares.waiting == pytest.approx(9 / 45)
+    assert worker_utilisation(shares) == pytest.approx((3 + 4 + 7 + 8) / 45)
+    assert overlap(shares) == pytest.approx((4 + 7 + 8) / (2 + 4 + 5 + 6 + 7 + 8))
+    with pytest.raises(ValueError, match="no worker spent any time"):
+        time_shares(np.zeros((3, 9)))
+
+
+def test_without_communication_there_is_no_overlap() -> None:
+    assert overlap(time_shares([1.0, 0, 2, 0, 0, 0, 0, 0, 3])) is None
+
+
+@given(st.lists(st.floats(0, 1e15), min_size=9, max_size=9).filter(lambda v: sum(v) > 0))
+def test_shares_add_up_to_one(spent: list[float]) -> None:
+    shares = time_shares(spent)
+    assert sum(value for _, value in shares) == pytest.approx(1)
+    assert 0 <= worker_utilisation(shares) <= 1 + 1e-9
+
+
+def test_straggling_is_the_longest_less_the_median_of_each_number() -> None:
+    step = np.array([0, 1, 0, 1, 0])
+    times = np.array([10.0, 7, 12, 8, 30])
+    assert straggler_ns(step, times) == (30 - 12 + 8 - 7.5) / 2
+
+
+def point(workers: int, rate: float, **changes: object) -> Point:
+    time = changes.pop("time", time_shares([0.5, 0, 0.5, 0, 0, 0, 0, 0, 0]))
+    links = changes.pop("links", {(0, "down"): 0.5, (0, "up"): 0.4})
+    assert isinstance(links, dict)
+    return Point(
+        workers=workers,
+        runs=1,
+        steps=10,
+        warmup=1,
+        engine="fast",
+        steps_per_s=estimate([rate]),
+        examples_per_s=estimate([rate]),
+        step_ns=step_times([1.0]),
+        time=time,  # type: ignore[arg-type]
+        overlap=None,
+        link_utilisation=tuple(
+            LinkUse(server=k, direction=way, utilisation=u) for (k, way), u in links.items()
+        ),
+        worker_utilisation=worker_utilisation(time),  # type: ignore[arg-type]
+        straggler_ns=0.0,
+        baselines={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "found"),
+    [
+        ({1: 10, 2: 20, 3: 20.4, 4: 20.7}, 2),
+        ({1: 10, 2: 20, 4: 21, 8: 22}, 4),  # 0.5 a worker is 5 %, which is not less
+        ({1: 10, 2: 20, 4: 20.9, 8: 22}, 2),
+        ({1: 10, 2: 10.1, 3: 20, 4: 20.1}, 3),  # a dip is no end
+        ({1: 10, 2: 20, 3: 30}, None),
+        ({1: 10, 2: 9}, 1),
+        ({2: 20, 4: 40, 8: 40}, 4),  # without one worker, half of two stand for it
+        ({1: 10}, None),
+        ({}, None),
+    ],
+)
+def test_saturation_by_hand(rates: dict[int, float], found: int | None) -> None:
+    made = saturation([point(w, rate) for w, rate in reversed(rates.items())])
+    assert (None if made is None else made.workers) == found
+
+
+def test_the_rate_of_one_worker_is_not_guessed() -> None:
+    assert one_worker_rate([point(1, 3.0), point(2, 5.0)]) == 3
+    assert one_worker_rate([point(2, 5.0)]) is None
+
+
+def test_what_is_short() -> None:
+    computing = time_shares([0.05, 0, 0.95, 0, 0, 0, 0, 0, 0])
+    waiting = time_shares([0.1, 0, 0.5, 0, 0, 0, 0, 0, 0.4])
+    down = {(0, "down"): 0.97, (0, "up"): 0.99, (1, "down"): 0.96, (1, "up"): 0.2}
+    both = {(0, "down"): 0.97, (1, "down"): 0.99}
+    cases = {
+        "workers": (point(1, 1, time=computing), "the workers compute nearly all the time (95 %)"),
+        "waiting": (point(1, 1, time=waiting), "workers wait for one another (40 % of their time)"),
+        "none": (point(1, 1), "nothing is used up: workers compute 50 % of the time,"),
+        "server 0 up": (point(1, 1, links=down), "the uplink of server 0 is full (99 %)"),
+        "all servers down": (
+            point(1, 1, links=both),
+            "the downlinks of all servers are full (99 %)",
+        ),
+    }
+    for name, (one, text) in cases.items():
+        found = bottleneck(one)
+        assert found.name == name
+        assert found.text.startswith(text)
+    assert bottleneck(point(1, 1, links={})).share == 0
