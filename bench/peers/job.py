@@ -120,7 +120,7 @@ def run_peer(command: Sequence[str | Path], job: Path, *, ends: bool) -> PeerRun
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise EnvironmentRefusedError(f"{command[-1]}: {said}")
+        raise EnvironmentRefusedError(f"{Path(command[-1]).name}: {said}")
     said = json.loads(done.stdout)
     listed = said.get("ends_ns")
     return PeerRun(

@@ -254,7 +254,12 @@ def connection(
 
 def main(arguments: list[str]) -> None:
     """Simulate a job, print what came of it."""
-    job = read_job(Path(arguments[0]))
+    if not arguments:
+        raise SystemExit("usage: simpy_model.py JOB [--ends]")
+    try:
+        job = read_job(Path(arguments[0]))
+    except (OSError, StopIteration, ValueError) as problem:
+        raise SystemExit(f"{arguments[0]}: can't be read as a job: {problem!r}") from None
     env = simpy.Environment()
     links = [Link(env, rate) for rate in job.rate_bps for _ in range(2)]
     workers = [Worker(env, job, links, number) for number in range(len(job.draws))]
