@@ -7,8 +7,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from netcosim.results.bottleneck import bottleneck
 from netcosim.results.failure import one_line
+from netcosim.results.findings import (
+    comparison,
+    deviations,
+    findings,
+    interval,
+    rate_text,
+    signed,
+    speed_up,
+)
+from netcosim.results.measures import one_worker_rate
 from netcosim.results.summary import CellSummary, ModelResult, NotRun, Summary
+from netcosim.results.training import Series, TrainingSummary
 from netcosim.results.verdict import percent
 from netcosim.units import format_size
 
@@ -40,7 +52,67 @@ def print_summary(summary: Summary, console: Console) -> None:
         )
 
 
-def _print_warnings(summary: Summary, console: Console) -> None:
+def print_training(summary: TrainingSummary, console: Console) -> None:
+    """Print throughput by number of workers, what is short, how far formulas are off, and why.
+
+    A run that can't be trusted, or is incomplete, says so first and says why.
+    """
+    _print_warnings(summary, console)
+    if not any(series.points for series in summary.series):
+        console.print("No run was finished: there is nothing to show.")
+    for series in summary.series:
+        console.print(Text(one_line(series.cell), "bold"))
+        if series.points:
+            console.print(_scaling(series))
+            _print_formulas(series, console)
+        for sentence in findings(series):
+            console.print(_line(sentence))
+        console.print()
+    compared = comparison(summary)
+    if compared is not None:
+        console.print(_line(compared, "bold"))
+
+
+def _scaling(series: Series) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("workers", "examples/s", "steps/s", "speed-up", "efficiency"):
+        table.add_column(heading, justify="right")
+    table.add_column("what is short", overflow="fold")
+    alone = one_worker_rate(series.points)
+    for point in series.points:
+        full = series.saturation is not None and point.workers == series.saturation.workers
+        gain = speed_up(point, alone)
+        short = bottleneck(point)
+        table.add_row(
+            f"{'*' if full else ''}{point.workers}",
+            interval(point.examples_per_s),
+            rate_text(point.steps_per_s.mean),
+            "-" if gain is None else f"{gain:.2f}",
+            "-" if gain is None else f"{100 * gain / point.workers:.0f} %",
+            "-" if short.name == "none" else f"{short.name} {100 * short.share:.0f} %",
+            style="bold" if full else "",
+        )
+    return table
+
+
+def _print_formulas(series: Series, console: Console) -> None:
+    """How far each formula is off, where there is one that has an answer."""
+    found = [(point, deviations(point)) for point in series.points]
+    names = sorted({name for _, off in found for name in off})
+    if not names:
+        return
+    console.print(_line("Steps per second by formulas, against the simulation's:"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("workers", justify="right")
+    for name in names:
+        table.add_column(Text(one_line(name).replace("_", "\n")), justify="right")
+    for point, off in found:
+        shown = (signed(off[name]) if name in off else "-" for name in names)
+        table.add_row(str(point.workers), *shown)
+    console.print(table)
+
+
+def _print_warnings(summary: Summary | TrainingSummary, console: Console) -> None:
     if not summary.trusted:
         console.print(_line("DO NOT TRUST THESE FIGURES", "bold white on red"))
     if not summary.complete:

@@ -144,4 +144,6 @@ def saturation(points: Sequence[Point]) -> Saturation | None:
         found = here
     if found is None:
         return None
-    return Saturation(workers=found.workers, reason=bottleneck(found).text)
+    # Where it begins nothing may be full yet that is so further on.
+    short = next((b for b in map(bottleneck, (found, ordered[-1])) if b.name != "none"), None)
+    return Saturation(workers=found.workers, reason=(short or bottleneck(found)).text)

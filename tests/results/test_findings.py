@@ -1,0 +1,175 @@
+"""What a simulation found, in words and in the terminal's tables."""
+
+import io
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from netcosim.cli.table import print_training
+from netcosim.results.findings import (
+    comparison,
+    deviations,
+    findings,
+    interval,
+    rate_text,
+    signed,
+    speed_up,
+)
+from netcosim.results.training import Estimate, Series, TrainingSummary
+from tests.results.synthetic_training import Job, point, series, training_summary
+
+JOB = Job(counts=(1, 4, 6, 8), runs=3, steps=20, traced_steps=2)
+OTHER = Job(transport="grpc-on", counts=(1, 4), runs=3, steps=20, traced_steps=2, slow=2.0, lead=0)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (812.34, 3.21, "812.3 +- 3.3"),
+        (812.34, 32.1, "812 +- 33"),
+        (812.34, None, "812.3"),
+        (812.34, 0.0, "812.3"),
+        (812.34, 1e-7, "812.34 +- 0.01"),
+        (81234.5, 0.3, "81234 +- 1"),
+        (0.00123, 0.0004, "0.00123 +- 0.00040"),
+        (7.0, 0.1, "7.00 +- 0.10"),
+        (0.0, 0.5, "0.00 +- 0.50"),
+    ],
+)
+def test_figures_have_the_digits_that_their_interval_allows(
+    mean: float, half: float | None, text: str
+) -> None:
+    assert interval(Estimate(mean=mean, half_width=half, values=(mean,))) == text
+
+
+@given(st.floats(1e-6, 1e9), st.floats(1e-9, 1e9))
+def test_no_interval_looks_narrower_than_it_is(mean: float, half: float) -> None:
+    shown = interval(Estimate(mean=mean, half_width=half, values=(mean,)))
+    assert float(shown.split(" +- ")[1]) >= half * (1 - 1e-6)
+    assert float(shown.split(" +- ")[0]) == pytest.approx(mean, rel=1e-4, abs=0.05 * half)
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"), [(7.85, "7.850"), (1234.4, "1234"), (98765.0, "98765"), (0.0, "0.000")]
+)
+def test_rates_have_four_digits(rate: float, text: str) -> None:
+    assert rate_text(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.123, "+12 %"), (-0.004, "-0.40 %"), (0.0, "0 %"), (-0.00001, "-<0.01 %")]
+)
+def test_differences_carry_their_sign(share: float, text: str) -> None:
+    assert signed(share) == text
+
+
+def test_the_words_of_a_job_whose_link_fills_up() -> None:
+    made = series(JOB)
+    speed, limit, time = findings(made)
+    last = made.points[-1]
+    assert speed.startswith(f"8 workers: {interval(last.examples_per_s)} examples/s (7.")
+    assert f"{last.steps_per_s.mean / made.points[0].steps_per_s.mean:.3g} times one" in speed
+    assert limit == (
+        "From 6 workers on one more adds less than 5 % of what one alone does:"
+        " the downlink of server 0 is full (96 %)."
+    )
+    assert time.startswith(f"There a worker computes for {100 * last.worker_utilisation:.0f} %")
+    assert "other workers" not in time
+
+
+def test_the_words_of_a_job_that_still_scales() -> None:
+    made = series(OTHER)
+    _, limit, _ = findings(made)
+    assert limit.startswith("Up to 4 workers each further one is of use; there ")
+    alone = made.model_copy(update={"points": made.points[:1], "saturation": None})
+    assert findings(alone)[0].startswith("1 worker: ")
+    assert "times one worker" not in findings(alone)[0]
+    assert findings(alone)[1].startswith("Here the workers compute")
+    assert findings(made.model_copy(update={"points": ()})) == ("No run was finished.",)
+
+
+def test_waiting_is_named_where_there_is_some() -> None:
+    made = series(OTHER)
+    last = made.points[-1]
+    time = last.time.model_copy(update={"waiting": 0.25, "idle": 0.125})
+    changed = made.model_copy(update={"points": (last.model_copy(update={"time": time}),)})
+    assert findings(changed)[2].endswith(
+        "waits for other workers for 25 %, waits within its step for 12 %."
+    )
+
+
+def test_cells_are_compared_at_the_most_workers_that_all_have() -> None:
+    made = training_summary((JOB, OTHER))
+    text = comparison(made)
+    assert text is not None
+    assert text.startswith("With 4 workers alexnet/h2-on is fastest with ")
+    assert text.endswith(" times alexnet/grpc-on, the slowest.")
+    assert comparison(training_summary((JOB,))) is None
+    same = made.model_copy(update={"series": (made.series[0], made.series[0])})
+    assert comparison(same) == (
+        "With 8 workers no difference between the cells shows in these runs."
+    )
+    apart = made.model_copy(
+        update={"series": (made.series[0], made.series[1].model_copy(update={"points": ()}))}
+    )
+    assert comparison(apart) is None
+
+
+def test_formulas_without_an_answer_are_left_out() -> None:
+    one = point(JOB, 4)
+    found = deviations(one)
+    assert "undefined" not in found and len(found) == 4
+    name, value = next(iter(found.items()))
+    assert one.steps_per_s.mean * (1 + value) == pytest.approx(one.baselines[name])
+    nothing = one.steps_per_s.model_copy(update={"mean": 0.0})
+    assert deviations(one.model_copy(update={"steps_per_s": nothing})) == {}
+    assert speed_up(one, None) is None
+    assert math.isclose(speed_up(one, 2.0) or 0.0, one.steps_per_s.mean / 2)
+
+
+def printed(made: TrainingSummary, width: int = 80) -> str:
+    out = io.StringIO()
+    print_training(made, Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_the_table_fits_eighty_columns_and_has_all_points() -> None:
+    text = printed(training_summary((JOB, OTHER)))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in text
+    full = next(line for line in lines if line.strip().startswith("*6"))
+    assert "server 0 down 96 %" in full
+    assert text.count("alexnet/h2-on") == 2
+    row = next(line.split() for line in lines if line.split()[:1] == ["8"])
+    assert row[2] == "+-" and row[-5:-2] == ["server", "0", "down"]
+    assert "cynthia" in text and "undefined" not in text
+
+
+def test_the_table_of_an_untrusted_run_begins_with_the_warning() -> None:
+    text = printed(training_summary((), trusted=False, complete=False, reasons=("a [red]b[/]",)))
+    assert text.splitlines() == [
+        "DO NOT TRUST THESE FIGURES",
+        "This run is incomplete",
+        "- a [red]b[/]",
+        "No run was finished: there is nothing to show.",
+    ]
+
+
+def test_names_do_not_steer_the_terminal() -> None:
+    made = training_summary((OTHER,))
+    cell = made.series[0].model_copy(update={"cell": "a[bold]\x1b[2J/b"})
+    text = printed(made.model_copy(update={"series": (cell,)}))
+    assert "\x1b" not in text and r"a[bold]\x1b[2J/b" in text
+
+
+def test_without_one_worker_there_is_no_speed_up() -> None:
+    made = training_summary((OTHER,))
+    only: Series = made.series[0].model_copy(update={"points": made.series[0].points[1:]})
+    text = printed(made.model_copy(update={"series": (only,)}))
+    row = next(line.split() for line in text.splitlines() if line.split()[:1] == ["4"])
+    assert row[5:7] == ["-", "-"]
+    assert "times one worker" not in text
