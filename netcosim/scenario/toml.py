@@ -104,7 +104,11 @@ def _with_paths_from(scenario: Scenario, folder: Path) -> Scenario:
 
 
 def one_line(
-    problem: ValidationError, model: type[Record], tables: Mapping[str, type[Record]]
+    problem: ValidationError,
+    model: type[Record],
+    tables: Mapping[str, type[Record]],
+    *,
+    within: str = "",
 ) -> str:
     """What is wrong with a record, in one line: the field, its value and what is allowed.
 
@@ -113,11 +117,13 @@ def one_line(
     problem : what pydantic says
     model : the record
     tables : the records within it, by the key that they stand under
+    within : where the record itself stands
     """
     errors = problem.errors(include_url=False)
     # A misspelt key is also a missing one; what the person wrote says more.
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
+    place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
+    where = (within + place).lstrip(".")
     kind = first["type"]
     if kind == "extra_forbidden":
         message = f"unknown key; allowed: {', '.join(_keys(first['loc'], model, tables))}"

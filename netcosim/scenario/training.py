@@ -4,6 +4,7 @@ Only the simulator trains; the emulator runs bursts.
 """
 
 import math
+from fractions import Fraction as Ratio
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -98,25 +99,36 @@ class TrainingSpec(Record):
 class StragglerSpec(Record):
     """Some workers that are slower than the others, or come and go.
 
-    `workers` are their numbers, from 0, or "all"; `count` instead means the first so many.
-    `options` are those of the kind.
+    Who is said in one of three ways: `workers` are their numbers, from 0, or "all"; `count` is the
+    first so many; `share` is this part of them, evenly spread from the first on. `options` are
+    those of the kind.
     """
 
     kind: Name
     workers: WorkerNumbers | None = None
     count: Annotated[Whole, Field(ge=1, le=MOST_WORKERS)] | None = None
+    share: Annotated[Fraction, Field(gt=0, le=1)] | None = None
     options: dict[Name, StragglerValue] = {}
 
     @model_validator(mode="after")
     def _who(self) -> Self:
-        if (self.workers is None) == (self.count is None):
-            raise ValueError("give either 'workers' (\"all\" or a list) or 'count' (a number)")
+        if sum(given is not None for given in (self.workers, self.count, self.share)) != 1:
+            raise ValueError(
+                "give one of 'workers' (\"all\" or a list), 'count' (a number) and 'share' (a part)"
+            )
         return self
 
     def chosen(self, workers: int) -> tuple[int, ...]:
-        """The stragglers among so many workers, lowest number first."""
-        if self.workers is None:
-            return tuple(range(min(self.count or 0, workers)))
+        """The stragglers among so many workers, lowest number first.
+
+        Whether a worker is one does not hang on how many there are.
+        """
         if self.workers == "all":
             return tuple(range(workers))
-        return tuple(sorted(worker for worker in self.workers if worker < workers))
+        if self.workers is not None:
+            return tuple(sorted(worker for worker in self.workers if worker < workers))
+        if self.count is not None:
+            return tuple(range(min(self.count, workers)))
+        share = Ratio(str(self.share))  # 0.1 is a tenth
+        before = [math.ceil(worker * share) for worker in range(workers + 1)]
+        return tuple(w for w in range(workers) if before[w + 1] > before[w])

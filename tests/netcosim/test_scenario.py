@@ -120,6 +120,7 @@ chosen = st.one_of(
 stragglers = st.one_of(
     record({"kind": names, "workers": chosen}, options=st.dictionaries(names, values, max_size=3)),
     record({"kind": names, "count": st.integers(1, 65536)}),
+    record({"kind": names, "share": st.floats(0, 1, exclude_min=True)}),
 )
 scenarios = record(
     {

@@ -1,9 +1,12 @@
 """What a scenario says of training, of stragglers and of a given order and placement."""
 
+import itertools
 import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import (
@@ -56,6 +59,20 @@ def test_what_is_given():
     assert StragglerSpec(kind="slow", workers="all").chosen(3) == (0, 1, 2)
 
 
+@given(share=st.integers(1, 100).map(lambda n: n / 100), workers=st.integers(1, 300))
+def test_a_part_of_the_workers_is_evenly_spread_and_does_not_hang_on_their_number(share, workers):
+    spec = StragglerSpec(kind="slow", share=share)
+    found = spec.chosen(workers)
+    assert found[0] == 0
+    exact = round(share * 100) * workers
+    assert len(found) == -(-exact // 100)
+    assert found == tuple(w for w in spec.chosen(2 * workers) if w < workers)
+    gaps = {b - a for a, b in itertools.pairwise(found)}
+    assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+WHO = "give one of 'workers' (\"all\" or a list), 'count' (a number) and 'share' (a part)"
+
 BAD = {
     "no step after the warm-up": (
         "[training]\nsteps = 20",
@@ -92,11 +109,15 @@ BAD = {
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',
-        "straggler[0]: give either 'workers' (\"all\" or a list) or 'count' (a number)",
+        f"straggler[0]: {WHO}",
     ),
     "two ways to choose": (
         '[[straggler]]\nkind = "slow"\nworkers = [1]\ncount = 1',
-        "straggler[0]: give either 'workers' (\"all\" or a list) or 'count' (a number)",
+        f"straggler[0]: {WHO}",
+    ),
+    "no part of the workers": (
+        '[[straggler]]\nkind = "slow"\nshare = 0',
+        "straggler[0].share: 0: must be > 0",
     ),
     "a straggler by name": (
         '[[straggler]]\nkind = "slow"\nworkers = "w0"',
@@ -113,7 +134,7 @@ BAD = {
     ),
     "an option of a straggler at the wrong place": (
         '[[straggler]]\nkind = "slow"\ncount = 1\nfactor = 2.0',
-        "straggler[0].factor: 2.0: unknown key; allowed: kind, workers, count, options",
+        "straggler[0].factor: 2.0: unknown key; allowed: kind, workers, count, share, options",
     ),
     "an order without its table": (
         '[policy]\norder = "given"',

@@ -1,0 +1,17 @@
+"""Workers that are slower than others, or come and go: from a scenario's entries to figures."""
+
+from sim.stragglers.conditions import Change, Conditions, check_stragglers, conditions
+from sim.stragglers.effect import Use
+from sim.stragglers.named import named, named_stragglers
+from sim.stragglers.registry import kind_names
+
+__all__ = [
+    "Change",
+    "Conditions",
+    "Use",
+    "check_stragglers",
+    "conditions",
+    "kind_names",
+    "named",
+    "named_stragglers",
+]

@@ -1,0 +1,204 @@
+"""What all stragglers of a scenario come to, worker by worker.
+
+Several entries combine: factors and speeds multiply, delays add up, of rates the lowest holds, and
+a worker is away whenever one of them says so.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import StragglerSpec
+from netcosim.units import format_rate
+from sim.plan import Floats, Ints, Network
+from sim.speed import SpeedTrace
+from sim.stragglers.effect import Effect, Run, Use
+from sim.stragglers.registry import bind
+from sim.stragglers.speed import Speeds
+
+
+class Change(NamedTuple):
+    """A worker joins, or leaves."""
+
+    time_ns: int
+    worker: int
+    joins: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Under what conditions each worker works.
+
+    Attributes
+    ----------
+    factor : (workers, steps), or (workers, 1) if no step differs: of computations at the worker
+    speeds : by worker; None: always 1
+    worker_bps : (workers,) rate of each worker's port
+    delay_ns : (workers,) one way between the worker and any server
+    absent : the workers that are not there from the start
+    presence : who joins and leaves later, by time, then worker
+    use : by worker, of its machine; None: not known
+    drawn_until_ns : until when slow-downs were drawn, as they go on for ever; infinite: none were
+    """
+
+    factor: Floats
+    speeds: tuple[SpeedTrace | None, ...]
+    worker_bps: Ints
+    delay_ns: Ints
+    absent: tuple[int, ...]
+    presence: tuple[Change, ...]
+    use: tuple[Use | None, ...]
+    drawn_until_ns: float
+
+
+def check_stragglers(specs: Sequence[StragglerSpec], workers: int) -> None:
+    """Refuse entries that make no sense in a cluster of so many workers.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown kind or option, a wrong value, or a worker that there is not.
+    """
+    for i, spec in enumerate(specs):
+        where = f"straggler[{i}]"
+        bind(spec, where)
+        named = spec.workers if isinstance(spec.workers, tuple) else ()
+        unknown = [worker for worker in named if worker >= workers]
+        if unknown:
+            allowed = f"no such worker; must be 0 to {workers - 1}"
+            raise ScenarioError.at(f"{where}.workers", unknown[0], allowed)
+        if spec.count is not None and spec.count > workers:
+            raise ScenarioError.at(f"{where}.count", spec.count, f"must be <= {workers} workers")
+
+
+def conditions(
+    specs: Sequence[StragglerSpec],
+    workers: int,
+    steps: int,
+    network: Network,
+    rng: np.random.SeedSequence,
+    *,
+    horizon_ns: float,
+) -> Conditions:
+    """The conditions of a run of so many workers and steps.
+
+    A worker's draws hang on the seed, the entry's place and the worker's number alone: more
+    workers, more steps or a later horizon leave those that there were as they are.
+
+    Parameters
+    ----------
+    specs : of the scenario; workers that they name and that do not take part are passed over
+    network : of the same number of workers
+    rng : the seed; nothing is spawned from it
+    horizon_ns : until when what goes on for ever is drawn; see `Conditions.drawn_until_ns`
+
+    Raises
+    ------
+    ScenarioError
+        As `check_stragglers` for kinds and options; a slow port that the network's share strategy
+        does not look at; two tables of one machine's use.
+    """
+    found = [_Worker() for _ in range(workers)]
+    for i, spec in enumerate(specs):
+        where = f"straggler[{i}]"
+        bound = bind(spec, where)
+        for worker in spec.chosen(workers):
+            seed = np.random.SeedSequence(rng.entropy, spawn_key=(*rng.spawn_key, i, worker))
+            try:
+                effect = bound(Run(steps=steps, horizon_ns=horizon_ns, seed=seed))
+            except ScenarioError as problem:
+                raise ScenarioError(f"{where}.{problem}") from None
+            found[worker].add(effect, int(network.worker_bps[worker]), f"{where}: w{worker}")
+    worker_bps = np.minimum(network.worker_bps, _column([w.rate_bps for w in found]))
+    _check_share(network, worker_bps)
+    drawn = [w.drawn_until_ns for w in found]
+    return Conditions(
+        factor=_factors([w.factor for w in found]),
+        speeds=tuple(None if w.speeds is None else w.speeds.trace() for w in found),
+        worker_bps=worker_bps,
+        delay_ns=network.delay_ns + _column([w.delay_ns for w in found]),
+        absent=tuple(i for i, w in enumerate(found) if any(a == 0 for a, _ in w.away())),
+        presence=tuple(sorted(_changes(found))),
+        use=tuple(w.use for w in found),
+        drawn_until_ns=min(drawn, default=math.inf),
+    )
+
+
+@dataclass(slots=True)
+class _Worker:
+    """What entries have come to so far for one worker."""
+
+    factor: float | Floats = 1.0
+    speeds: Speeds | None = None
+    rate_bps: int = 2**62
+    delay_ns: int = 0
+    absent: list[tuple[float, float]] = field(default_factory=list)
+    use: Use | None = None
+    drawn_until_ns: float = math.inf
+
+    def add(self, effect: Effect, own_bps: int, where: str) -> None:
+        """One more entry; `own_bps` is the rate of the worker's port without any."""
+        self.factor = self.factor * effect.factor
+        if effect.speeds is not None:
+            mine = self.speeds
+            self.speeds = effect.speeds if mine is None else mine.times(effect.speeds)
+        given = own_bps if effect.rate_bps is None else effect.rate_bps
+        self.rate_bps = min(self.rate_bps, given, max(1, round(own_bps * effect.part)))
+        self.delay_ns += effect.delay_ns
+        if effect.absent is not None:
+            begin, end = effect.absent
+            self.absent.append((begin, math.inf if end is None else end))
+        if effect.use is not None:
+            if self.use is not None:
+                raise ScenarioError(f"{where}: has two traces that tell of its machine's use")
+            self.use = effect.use
+        if effect.drawn_until_ns is not None:
+            self.drawn_until_ns = min(self.drawn_until_ns, effect.drawn_until_ns)
+
+    def away(self) -> list[tuple[float, float]]:
+        """From when until when it is away, one after the other, nothing in common."""
+        merged: list[tuple[float, float]] = []
+        for begin, end in sorted(self.absent):
+            if merged and begin <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(merged[-1][1], end)
+            else:
+                merged.append((begin, end))
+        return merged
+
+
+def _factors(factors: Sequence[float | Floats]) -> Floats:
+    varying = [f for f in factors if isinstance(f, np.ndarray)]
+    table = np.empty((len(factors), len(varying[0]) if varying else 1))
+    for worker, factor in enumerate(factors):
+        table[worker] = factor
+    return table
+
+
+def _column(values: Sequence[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def _changes(found: Sequence[_Worker]) -> Iterable[Change]:
+    for worker, each in enumerate(found):
+        for begin, end in each.away():
+            if begin > 0:
+                yield Change(int(begin), worker, False)
+            if end < math.inf:
+                yield Change(int(end), worker, True)
+
+
+def _check_share(network: Network, worker_bps: Ints) -> None:
+    """Refuse slow ports under a strategy that looks at servers' ports only."""
+    fastest = int(network.server_bps.max())
+    slowed = np.flatnonzero((worker_bps < network.worker_bps) & (worker_bps < fastest))
+    if network.share != "max_min" and len(slowed):
+        worker = int(slowed[0])
+        allowed = (
+            f"does not look at workers' links, and a straggler's, w{worker}, has"
+            f" {format_rate(int(worker_bps[worker]))}; take max_min"
+        )
+        raise ScenarioError.at("training.share", network.share, allowed)

@@ -1,0 +1,20 @@
+"""A worker that is not there from the start, but joins `at` a time."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from netcosim.scenario.fields import DurationNs, Record
+from sim.stragglers.effect import Bound, Effect
+
+
+class Options(Record):
+    """The time counts from the start of the run."""
+
+    at: Annotated[DurationNs, Field(ge=1)]
+
+
+def bind(options: Options) -> Bound:
+    """Away until then."""
+    effect = Effect(absent=(0, options.at))
+    return lambda run: effect

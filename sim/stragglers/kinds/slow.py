@@ -1,0 +1,20 @@
+"""A slower machine: every computation takes `factor` times as long."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from netcosim.scenario.fields import Fraction, Record
+from sim.stragglers.effect import Bound, Effect
+
+
+class Options(Record):
+    """Below 1 it is a faster one."""
+
+    factor: Annotated[Fraction, Field(ge=1e-6, le=1e6)]
+
+
+def bind(options: Options) -> Bound:
+    """The same for all steps."""
+    effect = Effect(factor=options.factor)
+    return lambda run: effect

@@ -1,0 +1,49 @@
+"""The kinds of stragglers, by name, and their options checked."""
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from pydantic import ValidationError
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import StragglerSpec
+from netcosim.scenario.fields import Record
+from netcosim.scenario.toml import one_line
+from sim.stragglers import kinds
+from sim.stragglers.effect import Bound
+
+
+class _Kind(Protocol):
+    """What a file of `sim.stragglers.kinds` has."""
+
+    Options: type[Record]
+    bind: Callable[[Record], Bound]
+
+
+@functools.cache
+def kind_names() -> tuple[str, ...]:
+    """The names of all kinds, sorted."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(kinds.__path__)))
+
+
+def bind(spec: StragglerSpec, where: str) -> Bound:
+    """The kind of an entry with its options; `where` names the entry in errors.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown kind or option, a wrong value, or a file that can't be read.
+    """
+    if spec.kind not in kind_names():
+        allowed = f"unknown; allowed: {', '.join(kind_names())}"
+        raise ScenarioError.at(f"{where}.kind", spec.kind, allowed)
+    kind = cast("_Kind", importlib.import_module(f"{kinds.__name__}.{spec.kind}"))
+    try:
+        options = kind.Options.model_validate(spec.options)
+    except ValidationError as problem:
+        said = one_line(problem, kind.Options, {}, within=f"{where}.options")
+        raise ScenarioError(said) from None
+    return kind.bind(options)
