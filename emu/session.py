@@ -14,7 +14,6 @@ from emu.cell import CellOutcome, CellRunner
 from emu.claims import all_claims
 from emu.delivered import distinct_receivers, overhead_of
 from emu.facts import cell_facts, link_key, parameters_used
-from emu.host import describe_host, versions
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
@@ -30,6 +29,7 @@ from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
@@ -204,7 +204,7 @@ class Session:
             duration_s=round((now - self.started).total_seconds(), 3),
             phases_s={name: round(s, 3) for name, s in self.phases_s.items()},
             host=describe_host(),
-            versions=versions(),
+            versions=versions(EMULATION),
             network=self.network,
             links=[] if self.measured is None else [asdict(p) for p in self.measured.paths],
             shares=[] if self.measured is None else [asdict(s) for s in self.measured.shares],

@@ -10,7 +10,7 @@ from netcosim.cli.options import (
     make_parser,
     read_options,
 )
-from netcosim.cli.table import print_summary
+from netcosim.cli.table import print_summary, print_training
 from netcosim.results.failure import CrashSite
 from netcosim.results.failure import guarded as run_main
 
@@ -24,6 +24,7 @@ __all__ = [
     "make_parser",
     "print_levels",
     "print_summary",
+    "print_training",
     "read_options",
     "run_main",
 ]

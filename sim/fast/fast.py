@@ -31,6 +31,8 @@ def compile_fast() -> Callable[..., int]:
 class FastEngine:
     """The fast path; for parameters see `sim.engine.engine.Engine`.
 
+    `shape` is what `fast_shape` made of the same plan, network and sending, where that is known.
+
     Raises
     ------
     NotOfThisShapeError
@@ -49,9 +51,10 @@ class FastEngine:
         stop_at_last: bool = False,
         count_from: int = 0,
         compiled: bool = True,
+        shape: Shape | None = None,
     ) -> None:
         workers, steps = draws.step.shape
-        shape = fast_shape(plan, network, sending)
+        shape = shape or fast_shape(plan, network, sending)
         sizes = shape.sizes.copy()
         sizes[0] = workers
         self._shape = shape._replace(sizes=sizes)

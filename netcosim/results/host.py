@@ -2,11 +2,14 @@
 
 import os
 import platform
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("netcosim", "grpcio", "h2", "mininet", "numpy", "scapy")
+EMULATION = ("netcosim", "grpcio", "h2", "mininet", "numpy", "scapy")
+SIMULATION = ("netcosim", "numpy", "numba", "llvmlite")
+"""The libraries that shape what either world finds."""
 
 
 def describe_host() -> dict[str, Any]:
@@ -22,9 +25,9 @@ def describe_host() -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
-    """Versions of the project and of the libraries that shape a result."""
-    return {name: metadata.version(name) for name in LIBRARIES}
+def versions(libraries: Sequence[str]) -> dict[str, str]:
+    """Versions of the project and of these libraries."""
+    return {name: metadata.version(name) for name in libraries}
 
 
 def _first(path: Path, key: str) -> str:

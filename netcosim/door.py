@@ -1,0 +1,27 @@
+"""What the doors of both worlds do first: Ctrl-C is one line from the first moment on.
+
+The libraries take about a second to load. Ctrl-C in the midst of that would be a traceback out of
+whatever was being imported; nothing has begun yet, so the program just ends.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def leaving_at_once(prog: str) -> Iterator[None]:
+    """End the program with one line at Ctrl-C, unless it was started to ignore it."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        os.write(2, f"{prog}: interrupted\n".encode())
+        os._exit(128 + number)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, leave)
+    yield
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, before)

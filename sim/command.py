@@ -1,0 +1,172 @@
+"""What ``sim.run`` does: options, plan, exit codes; the rest is `sim.session`."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from h2model import disciplines
+from netcosim.cli import CrashSite, builtin_scenarios, choose_scenario, print_training, run_main
+from netcosim.errors import InterruptedRunError, ScenarioError
+from netcosim.policies import order_names, placement_names, synchronisation_names
+from netcosim.results.folder import ResultsFolder, default_path
+from netcosim.results.owner import calling_user
+from netcosim.results.training import TrainingSummary
+from netcosim.scenario import Scenario
+from netcosim.units import format_rate, format_size
+from netcosim.workload.catalogue import load_profile, profile_names
+from sim.analytic import names as baseline_names
+from sim.experiment.job import TrainingCell, training_cells
+from sim.options import changed, shared_options, sim_parser, traced
+from sim.prepare.build import tensors_of
+from sim.progress import Progress
+from sim.session import Session, worker_counts
+from sim.settings import share_names
+from sim.stragglers import check_stragglers, kind_names, named_stragglers
+from topo.catalogue import topologies
+
+PROG: Final = "sim.run"
+DEFAULT: Final = "default"
+
+_FOLDER_BYTES: Final = 50_000_000
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Simulate a scenario; return the exit code."""
+    given = list(arguments)
+    return run_main(lambda site: _main(given, site), PROG)
+
+
+def _main(arguments: list[str], site: CrashSite) -> int:
+    found = sim_parser(PROG).parse_args(arguments)
+    options = shared_options(found)
+    builtin = builtin_scenarios(resources.files("sim") / "scenarios")
+    if options.list_names:
+        print_names(Console(), sorted(builtin))
+        return 0
+    scenario = changed(choose_scenario(options, builtin, DEFAULT), found)
+    try:
+        cells = checked_cells(scenario)
+    except ScenarioError as problem:
+        raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
+    counts = worker_counts(scenario)
+    kept = traced(found, counts)
+    if options.plan:
+        Console(highlight=False).print("\n".join(describe(scenario, cells)), markup=False)
+        return 0
+    return _run(scenario, cells, kept, found, site, arguments)
+
+
+def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
+    """The scenario's cells; all that it names is checked before anything is simulated.
+
+    Raises
+    ------
+    ScenarioError
+        What it names does not exist, or can't be simulated.
+    """
+    counts = worker_counts(scenario)
+    check_stragglers(scenario.straggler, max(counts))
+    cells = training_cells(scenario)
+    for workers in {counts[0], counts[-1]}:
+        cells[0].network(workers)
+    return cells
+
+
+def _run(
+    scenario: Scenario,
+    cells: Sequence[TrainingCell],
+    kept: Sequence[int],
+    found: argparse.Namespace,
+    site: CrashSite,
+    arguments: Sequence[str],
+) -> int:
+    started = datetime.now(UTC)
+    owner = calling_user(os.environ, os.geteuid())
+    path = found.out or default_path(scenario.name, started)
+    console = Console(stderr=True, highlight=False)
+    with ResultsFolder.create(path, scenario, owner) as folder:
+        site.folder = path
+        folder.check_space(_FOLDER_BYTES)
+        session = Session(
+            scenario=scenario,
+            cells=cells,
+            traced=kept,
+            folder=folder,
+            progress=Progress(console),
+            command=(PROG, *arguments),
+            started=started,
+        )
+        summary = session.run()
+    from netcosim.report.write import write_report  # only here: it takes a while to load
+
+    with console.status("drawing the report"):
+        page = write_report(path, owner)
+    print_training(summary, Console())
+    Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+    return _verdict(session.failure, summary, path)
+
+
+def _verdict(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:
+    """0 for a complete simulation; else raise what says why not."""
+    if isinstance(failure, KeyboardInterrupt):
+        raise InterruptedRunError(f"interrupted; what was finished is in {path}")
+    if failure is not None:
+        raise failure
+    return 0 if summary.trusted else 1
+
+
+def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
+    """What would be simulated, line by line."""
+    training, counts = scenario.training, worker_counts(scenario)
+    lines = [
+        f"scenario    {scenario.name}: {scenario.description}".rstrip(": "),
+        f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
+        f" {format_rate(scenario.cluster.link.rate)}, links shared {training.share}",
+        f"workers     {', '.join(map(str, counts))}",
+        f"training    {training.synchronisation}, {training.steps} steps of each worker,"
+        f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
+    ]
+    for cell in cells:
+        engine = cell.plans(0).why_generic
+        lines += [
+            f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
+            f" {len(cell.profile.step.operations)} operations,"
+            f" {format_size(sum(tensors_of(cell.profile).values()))}; {cell.sending.discipline};"
+            f" {'generic engine: ' + engine if engine else 'fast path'}"
+        ]
+    runs = len(cells) * len(counts) * scenario.repetitions
+    steps = len(cells) * sum(counts) * scenario.repetitions * training.steps
+    return [*lines, f"in all      {runs} runs, {steps:,} worker-steps"]
+
+
+def print_names(console: Console, scenarios: Sequence[str]) -> None:
+    """Everything that a scenario or an option can name."""
+    console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
+    for name in profile_names():
+        profile = load_profile(name)
+        console.print(
+            f"[bold]workload[/bold]     {name}: batch {profile.batch},"
+            f" {len(profile.step.operations)} operations,"
+            f" {format_size(sum(tensors_of(profile).values()))}",
+            highlight=False,
+        )
+    for name, text in topologies().items():
+        console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
+    for name, text in named_stragglers().items():
+        console.print(f"[bold]straggler[/bold]    {name}: {text}", highlight=False)
+    for title, names in (
+        ("kinds", kind_names()),
+        ("synchronisation", synchronisation_names()),
+        ("shares", share_names()),
+        ("disciplines", disciplines.names()),
+        ("orders", order_names()),
+        ("placements", placement_names()),
+        ("formulas", baseline_names()),
+    ):
+        console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)

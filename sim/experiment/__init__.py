@@ -1,0 +1,1 @@
+"""From a scenario to throughput by number of workers: cells, runs, estimates, traces."""

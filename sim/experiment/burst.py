@@ -1,0 +1,78 @@
+"""A burst of tensors as a step: the same transfers, and nothing computed but waits.
+
+So a scenario that the emulator runs can be simulated too; each worker repeats its burst.
+"""
+
+from typing import Final, Literal
+
+from netcosim.errors import ScenarioError
+from netcosim.job import Cell
+from netcosim.scenario import WorkloadSpec
+from netcosim.workload import Compute, Operation, Profile, Resource, Step, Transfer
+
+APPLICATION: Final = "application"
+"""The resource on which waits for tensors that are ready later go by."""
+
+Role = Literal["server", "worker"]
+
+_DIRECTIONS: Final[dict[str, tuple[tuple[Role, Role, str], ...]]] = {
+    "pull": (("server", "worker", "pull"),),
+    "pull-back": (("worker", "server", "pull-back"),),
+    "push": (("worker", "server", "push"),),
+    "both": (("server", "worker", "pull"), ("worker", "server", "pull-back")),
+}
+
+
+def burst_profile(cell: Cell) -> Profile:
+    """The profile of a workload that is a burst; tensors are in their order of release.
+
+    Raises
+    ------
+    ScenarioError
+        Its workers start one after the other, which steps that follow each other can't do.
+    """
+    workload = cell.workload
+    if workload.stagger:
+        raise ScenarioError.at(
+            f"workload[{workload.name}].stagger", workload.stagger, "must be 0 in a simulation"
+        )
+    waits, durations = _waits(cell)
+    operations: list[Operation] = [*waits.values(), *_transfers(workload, cell, waits)]
+    resource = Resource(name=APPLICATION, node="worker")
+    return Profile(
+        name=workload.name,
+        provenance="a burst of tensors from the scenario; nothing is computed",
+        batch=1,
+        samples="measured",
+        step=Step(resources=(resource,) if waits else (), operations=tuple(operations)),
+        duration_ns=(tuple(durations),),
+    )
+
+
+def _waits(cell: Cell) -> tuple[dict[int, Compute], list[int]]:
+    """For every time at which tensors become ready a wait, behind the one before it."""
+    times = sorted({m.ready_ns for server in cell.messages for m in server} - {0})
+    waits: dict[int, Compute] = {}
+    before: tuple[str, ...] = ()
+    for time in times:
+        waits[time] = Compute(
+            name=f"wait-{time}ns", resource=APPLICATION, after=before, batch_share=0.0
+        )
+        before = (waits[time].name,)
+    return waits, [later - earlier for earlier, later in zip([0, *times], times, strict=False)]
+
+
+def _transfers(workload: WorkloadSpec, cell: Cell, waits: dict[int, Compute]) -> list[Transfer]:
+    messages = sorted((m for server in cell.messages for m in server), key=lambda m: m.index)
+    return [
+        Transfer(
+            name=f"{m.tensor}/{name}",
+            source=source,
+            destination=destination,
+            tensor=m.tensor,
+            size_bytes=m.size_bytes,
+            after=(waits[m.ready_ns].name,) if m.ready_ns else (),
+        )
+        for source, destination, name in _DIRECTIONS[workload.direction]
+        for m in messages
+    ]

@@ -1,0 +1,149 @@
+"""One cell of a scenario, ready to be simulated with any number of workers."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from netcosim.job import Cell, resolve_cells
+from netcosim.policies import load_synchronisation, release_order, server_of_each
+from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
+from netcosim.scenario.profile import load_workload
+from netcosim.workload import Profile
+from netcosim.workload.durations import recorded_steps
+from sim.experiment.burst import burst_profile
+from sim.fast.layout import Shape
+from sim.fast.shape import NotOfThisShapeError, fast_shape
+from sim.plan import Network, Sending, StepPlan
+from sim.prepare import Assignment, collapse, make_plan
+from sim.prepare.build import tensors_of
+from sim.settings import network_of, sending_of
+
+RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
+"""What the streams of random numbers of a run are for; none moves when another is drawn from."""
+
+PAYLOAD_SHARE: Final = 1448 / 1514
+"""What a link's rate leaves for messages: TCP segments with time stamps in full Ethernet frames."""
+
+_ORDERS_DRAWN = ("random",)
+
+
+@dataclass(slots=True, kw_only=True)
+class Prepared:
+    """The plans of one run: as recorded, collapsed, and sorted for the fast path if it can be."""
+
+    plan: StepPlan
+    collapsed: StepPlan
+    shape: Shape | None
+    why_generic: str
+
+
+@dataclass(slots=True, kw_only=True)
+class TrainingCell:
+    """One workload on one transport.
+
+    `prepared` keeps each run's plans: they are the same for every number of workers.
+    """
+
+    name: str
+    workload: WorkloadSpec
+    transport: TransportSpec
+    profile: Profile
+    sending: Sending
+    scenario: Scenario
+    prepared: dict[int, Prepared] = field(default_factory=dict)
+
+    @property
+    def batch(self) -> int:
+        """Examples of a step."""
+        return self.scenario.training.batch or self.profile.batch
+
+    @property
+    def lead(self) -> int | None:
+        """How many steps a worker may be ahead of the slowest; None: any."""
+        training = self.scenario.training
+        return load_synchronisation(training.synchronisation)(training.gap)
+
+    def network(self, workers: int) -> Network:
+        """The network as so many workers see it; rates are those of messages."""
+        return network_of(self.scenario, workers, payload_share=PAYLOAD_SHARE)
+
+    def stream(self, run: int, purpose: int) -> np.random.SeedSequence:
+        """A run's random numbers for one purpose: the same for all cells and worker counts."""
+        return np.random.SeedSequence(self.scenario.seed, spawn_key=(run, purpose))
+
+    def plans(self, run: int) -> Prepared:
+        """The plans of a run; made at the first call."""
+        if run not in self.prepared:
+            self.prepared[run] = self._prepare(run)
+        return self.prepared[run]
+
+    def _prepare(self, run: int) -> Prepared:
+        durations = recorded_steps(
+            self.profile,
+            rng=np.random.default_rng(self.stream(run, RECORDED)),
+            batch=self.batch,
+            count=self.scenario.training.recorded,
+        )
+        rng = np.random.default_rng(self.stream(run, ORDERS))
+        plan = make_plan(self.profile, durations, self.assignment(), rng)
+        smaller = collapse(plan)
+        try:
+            shape, why = fast_shape(smaller, self.network(1), self.sending), ""
+        except NotOfThisShapeError as problem:
+            shape, why = None, str(problem)
+        return Prepared(plan=plan, collapsed=smaller, shape=shape, why_generic=why)
+
+    def assignment(self) -> Assignment:
+        """What the scenario's policies decide about the profile's tensors."""
+        policy, servers = self.scenario.policy, self.scenario.cluster.servers
+        sizes = tensors_of(self.profile)
+        names = list(sizes)
+        placed = server_of_each(policy, names, list(sizes.values()), servers)
+        given = {t.name: t.priority for t in self.workload.tensors}
+        return Assignment(
+            servers=servers,
+            server_of=dict(zip(names, placed, strict=True)),
+            arrange=lambda s, rng: release_order(policy, names, s, rng),
+            each_step_anew=policy.order in _ORDERS_DRAWN,
+            priority={**given, **policy.priorities},
+        )
+
+
+def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
+    """All cells of a scenario, workloads first; each setting is checked.
+
+    Raises
+    ------
+    ScenarioError
+        What the scenario names does not exist, or can't be simulated.
+    """
+    cells = []
+    profiles = {w.name: load_workload(w) for w in scenario.workload if w.profile is not None}
+    bursts = _bursts(scenario)
+    for workload in scenario.workload:
+        for transport in scenario.transport:
+            name = f"{workload.name}/{transport.name}"
+            burst = bursts.get(name)
+            cell = TrainingCell(
+                name=name,
+                workload=workload,
+                transport=transport,
+                profile=profiles[workload.name] if burst is None else burst_profile(burst),
+                sending=sending_of(transport, None if burst is None else burst.window_bytes),
+                scenario=scenario,
+            )
+            cell.assignment()
+            _ = cell.lead
+            cells.append(cell)
+    return tuple(cells)
+
+
+def _bursts(scenario: Scenario) -> dict[str, Cell]:
+    """The cells whose workload is a burst, by name."""
+    without = tuple(w for w in scenario.workload if w.profile is None)
+    if not without:
+        return {}
+    policy = scenario.policy.model_copy(update={"order": "as_listed", "priorities": {}})
+    plain = scenario.model_copy(update={"workload": without, "policy": policy})
+    return {cell.name: cell for cell in resolve_cells(plain)}

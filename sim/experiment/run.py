@@ -1,0 +1,144 @@
+"""One run of a cell with so many workers."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.engine.engine import Engine, Steps, Stop
+from sim.engine.layout import Floats, Ints
+from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
+from sim.fast.fast import FastEngine
+from sim.plan import Draws
+from sim.stragglers import Conditions, conditions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFigures:
+    """What one run showed.
+
+    Attributes
+    ----------
+    steps_per_s : steps ended per second between the first worker's last step of warm-up and its,
+        or another's, last step of all
+    spent_ns : (workers, modes) after warm-up
+    steps : all that ended
+    counted : (steps,) which of them ended in the time that counts
+    """
+
+    engine: str
+    steps_per_s: float
+    spent_ns: Floats
+    steps: Steps
+    counted: NDArray[np.bool_]
+
+
+def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> Ints:
+    """Which recorded steps the workers repeat: a worker's do not depend on who else there is."""
+    steps = cell.scenario.training.steps
+    streams = cell.stream(run, DRAWS).spawn(workers)
+    chosen = np.empty((workers, steps), dtype=np.int64)
+    for worker, stream in enumerate(streams):
+        chosen[worker] = np.random.default_rng(stream).integers(0, recorded, steps)
+    return chosen
+
+
+def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
+    """Simulate until a worker has ended its last step."""
+    plan = cell.plans(run).plan
+    drawn = draw_steps(cell, workers, run, plan.steps)
+    horizon_ns = 2.0 * cell.scenario.training.steps * float(plan.duration_ns.sum(axis=1).max())
+    while True:
+        under = conditions_of(cell, workers, run, horizon_ns)
+        engine = make_engine(cell, run, under, drawn)
+        play(engine, under)
+        if engine.now_ns <= under.drawn_until_ns:
+            training = cell.scenario.training
+            return figures(engine, training.steps, training.warmup)
+        horizon_ns = 2.0 * engine.now_ns  # slow-downs were drawn for a shorter time
+
+
+def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float) -> Conditions:
+    """What the scenario's stragglers come to in this run."""
+    return conditions(
+        cell.scenario.straggler,
+        workers,
+        cell.scenario.training.steps,
+        cell.network(workers),
+        cell.stream(run, STRAGGLERS),
+        horizon_ns=horizon_ns,
+    )
+
+
+def make_engine(
+    cell: TrainingCell, run: int, under: Conditions, drawn: Ints, *, whole: bool = False
+) -> Engine | FastEngine:
+    """The fast path if it can do the job; `whole` asks for every operation and chunk, instead."""
+    prepared = cell.plans(run)
+    network = replace(
+        cell.network(len(drawn)), worker_bps=under.worker_bps, delay_ns=under.delay_ns
+    )
+    job = (network, cell.sending, Draws(step=drawn, factor=under.factor))
+    warmup = cell.scenario.training.warmup
+    steady = not under.presence and not under.absent and not any(under.speeds)
+    if prepared.shape is not None and steady and not network.delay_ns.any() and not whole:
+        return FastEngine(
+            prepared.collapsed,
+            *job,
+            lead=cell.lead,
+            stop_at_last=True,
+            count_from=warmup,
+            shape=prepared.shape,
+        )
+    return Engine(
+        prepared.plan if whole else prepared.collapsed,
+        *job,
+        lead=cell.lead,
+        speeds=under.speeds,
+        absent=under.absent,
+        keep_operations=whole,
+        keep_chunks=whole,
+        stop_at_last=not whole,
+        count_from=warmup,
+    )
+
+
+def play(engine: Engine | FastEngine, under: Conditions) -> None:
+    """Run to the end, with those who join and leave on the way."""
+    for change in under.presence:
+        if engine.run(float(change.time_ns)) == Stop.LAST:
+            return
+        if isinstance(engine, Engine):
+            (engine.join if change.joins else engine.leave)(change.worker)
+    engine.run()
+
+
+def figures(engine: Engine | FastEngine, limit: int, warmup: int) -> RunFigures:
+    """What a run that has reached some worker's last step showed."""
+    steps = engine.steps()
+    rate, counted = steps_per_s(steps, limit, warmup)
+    return RunFigures(
+        engine="fast" if isinstance(engine, FastEngine) else "generic",
+        steps_per_s=rate,
+        spent_ns=engine.spent_ns.copy(),
+        steps=steps,
+        counted=counted,
+    )
+
+
+def steps_per_s(steps: Steps, limit: int, warmup: int) -> tuple[float, NDArray[np.bool_]]:
+    """Steps that end per second in the time that counts, and which ones those are.
+
+    The time begins when the first worker has ended its warm-up, and ends when the first has ended
+    its last step, so that all workers take part in all of it.
+
+    Raises
+    ------
+    ValueError
+        No worker has got so far.
+    """
+    numbers = steps.step
+    begins = steps.end_ns[numbers == warmup - 1].min() if warmup else 0.0
+    ends = steps.end_ns[numbers == limit - 1].min()
+    counted = (steps.end_ns > begins) & (steps.end_ns <= ends)
+    return float(counted.sum() / (ends - begins) * 1e9), counted

@@ -1,0 +1,102 @@
+"""The first steps of a run, operation by operation."""
+
+from dataclasses import dataclass
+
+from netcosim.results.operations import WORKER as AT_WORKER
+from netcosim.results.operations import OperationColumns, link_place, server_place
+from netcosim.trace import Service, StreamRow
+from sim.engine.engine import Chunks, Engine, Operations
+from sim.experiment.job import TrainingCell
+from sim.experiment.run import conditions_of, draw_steps, make_engine, play
+from sim.plan import DOWN, WORKER, StepPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRun:
+    """Every operation of the first steps, and every transfer with its services."""
+
+    operations: OperationColumns
+    transfers: tuple[StreamRow, ...]
+
+
+def trace(cell: TrainingCell, workers: int, run: int, steps: int) -> TracedRun:
+    """Simulate the first steps of a run again and keep everything."""
+    plan = cell.plans(run).plan
+    drawn = draw_steps(cell, workers, run, plan.steps)[:, :steps].copy()
+    under = conditions_of(cell, workers, run, 4.0 * steps * float(plan.duration_ns.sum()))
+    engine = make_engine(cell, run, under, drawn, whole=True)
+    assert isinstance(engine, Engine)
+    play(engine, under)
+    ended = engine.operations()
+    return TracedRun(
+        operations=OperationColumns.of_run(
+            cell=cell.name,
+            workers=workers,
+            run=run,
+            names=plan.names,
+            places=places(plan),
+            sizes=plan.size_bytes,
+            worker=ended.worker,
+            step=ended.step,
+            operation=ended.operation,
+            ready_ns=ended.ready_ns,
+            start_ns=ended.start_ns,
+            end_ns=ended.end_ns,
+        ),
+        transfers=_transfers(cell, plan, ended, engine.chunks()),
+    )
+
+
+def places(plan: StepPlan) -> list[str]:
+    """Where each operation takes place, as tables and pictures name it."""
+    links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
+    processors = [
+        AT_WORKER if p.node == WORKER else server_place(p.server) for p in plan.processors
+    ]
+    return [[*links, *processors][place] for place in plan.place]
+
+
+def _transfers(
+    cell: TrainingCell, plan: StepPlan, ended: Operations, chunks: Chunks
+) -> tuple[StreamRow, ...]:
+    """A row a transfer; a burst is a step number, and a worker's connections count up."""
+    services: dict[tuple[int, int, int], list[Service]] = {}
+    for i in range(len(chunks.worker)):
+        key = (int(chunks.worker[i]), int(chunks.step[i]), int(chunks.operation[i]))
+        start, end = round(chunks.start_ns[i]), round(chunks.end_ns[i])
+        size = int(chunks.size_bytes[i])
+        before = services.setdefault(key, [])
+        if before and before[-1].end_ns == start:
+            last = before.pop()
+            start, size = last.start_ns, size + last.size_bytes
+        before.append(Service(start_ns=start, end_ns=end, size_bytes=size))
+    rows = []
+    for i in range(len(ended.worker)):
+        worker, step, op = int(ended.worker[i]), int(ended.step[i]), int(ended.operation[i])
+        if plan.place[op] >= len(plan.channels):
+            continue
+        channel = plan.channels[plan.place[op]]
+        ends = [f"s{channel.server}", f"w{worker}"]
+        source, destination = ends if channel.direction == DOWN else reversed(ends)
+        served = services[worker, step, op]
+        rows.append(
+            StreamRow(
+                world="sim",
+                model=cell.sending.discipline,
+                cell=cell.name,
+                burst=step,
+                source=source,
+                destination=destination,
+                connection=worker * len(plan.channels) + int(plan.place[op]),
+                stream=2 * op + 1,
+                tensor=plan.names[op],
+                size_bytes=int(plan.size_bytes[op]),
+                wire_bytes=int(plan.size_bytes[op]),
+                ready_ns=round(ended.ready_ns[i]),
+                start_ns=served[0].start_ns,
+                wire_end_ns=served[-1].end_ns,
+                delivered_ns=round(ended.end_ns[i]),
+                services=tuple(served),
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,128 @@
+"""The options of ``sim.run``: those of every door, and what they change in a scenario."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from netcosim.cli import Options, Parser, make_parser
+from netcosim.errors import ScenarioError
+from netcosim.scenario import Scenario, build_scenario
+from netcosim.scenario.training import MOST_WORKERS
+from sim.stragglers import named
+
+DESCRIPTION: Final = (
+    "Simulate training: throughput by number of workers, from one worker's profile."
+)
+
+
+def sim_parser(prog: str) -> Parser:
+    """The shared options, and the simulator's own; each overrules the scenario."""
+    parser = make_parser(prog, DESCRIPTION)
+    add = parser.add_argument_group("of the simulation").add_argument
+    add("--workload", metavar="NAME_OR_FILE", help="a built-in profile, or a profile's file")
+    add("--workers", metavar="LIST", help="such as 8, 1-16, 1-4,8,16")
+    add("--servers", metavar="N", type=int, help="parameter servers")
+    add("--rate", metavar="RATE", help="of every link, such as 1gbit")
+    add("--batch", metavar="N", type=int, help="examples of a step")
+    add("--steps", metavar="N", type=int, help="of each worker, warm-up included")
+    add("--warmup", metavar="N", type=int, help="the first steps, which no figure counts")
+    add("--synchronisation", metavar="NAME", help="asp, bsp or ssp")
+    add("--gap", metavar="N", type=int, help="of ssp, steps")
+    add("--order", metavar="NAME", help="in which tensors are released")
+    add("--placement", metavar="NAME", help="of tensors on servers")
+    add("--share", metavar="NAME", help="how connections share a link")
+    add(
+        "--straggler",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="named stragglers on top of the scenario's; may be given several times",
+    )
+    add("--trace", metavar="LIST", help="keep every operation for these numbers of workers")
+    add("--trace-steps", metavar="N", type=int, help="of each worker, that a trace keeps")
+    return parser
+
+
+def shared_options(found: argparse.Namespace) -> Options:
+    """The options that every door takes."""
+    return Options(
+        scenario=found.scenario,
+        out=found.out,
+        list_names=found.list_names,
+        plan=found.plan,
+        seed=found.seed,
+        repetitions=found.repetitions,
+    )
+
+
+def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
+    """The scenario with what the command line says, validated like a file.
+
+    Raises
+    ------
+    ScenarioError
+        A value that no scenario may have.
+    """
+    data: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)
+    _set(data["cluster"], servers=found.servers)
+    _set(data["cluster"]["link"], rate=found.rate)
+    _set(data["policy"], order=found.order, placement=found.placement)
+    training = data["training"]
+    _set(training, batch=found.batch, steps=found.steps, warmup=_warmup(found, training))
+    _set(training, synchronisation=found.synchronisation, gap=found.gap, share=found.share)
+    _set(training, trace_steps=found.trace_steps)
+    if found.workers is not None:
+        training["workers"] = counts("--workers", found.workers)
+    if found.workload is not None:
+        name = re.sub(r"[^A-Za-z0-9_.+-]", "-", found.workload.rsplit("/", 1)[-1])
+        data["workload"] = [{"name": name.lstrip("_.+-")[:60], "profile": found.workload}]
+    more = [spec.model_dump(mode="json", exclude_none=True) for spec in named(found.straggler)]
+    data["straggler"] = [*data.get("straggler", []), *more]
+    return build_scenario(data, "command line")
+
+
+def _warmup(found: argparse.Namespace, training: dict[str, Any]) -> int | None:
+    """As asked; else as in the scenario, but at most half of the steps asked for."""
+    if found.warmup is not None or found.steps is None:
+        return int(found.warmup) if found.warmup is not None else None
+    return int(min(training["warmup"], found.steps // 2))
+
+
+def _set(table: dict[str, Any], **values: object) -> None:
+    table.update({key: value for key, value in values.items() if value is not None})
+
+
+def counts(option: str, text: str) -> list[int]:
+    """Numbers of workers, such as ``1-4,8``.
+
+    Raises
+    ------
+    ScenarioError
+        It is not such a list.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not 1 <= first <= last <= MOST_WORKERS:
+            allowed = f"must be numbers or ranges from 1 to {MOST_WORKERS}, such as 1-4,8"
+            raise ScenarioError.at(option, text, allowed)
+        found += range(first, last + 1)
+    return list(dict.fromkeys(found))
+
+
+def traced(found: argparse.Namespace, workers: Sequence[int]) -> list[int]:
+    """For which numbers of workers every operation is kept: by default a small one."""
+    if found.trace is None:
+        small = [w for w in workers if w <= _EASILY_SEEN]
+        return [max(small)] if small else []
+    asked = counts("--trace", found.trace)
+    unknown = [w for w in asked if w not in workers]
+    if unknown:
+        allowed = f"must be among the numbers of workers: {', '.join(map(str, workers))}"
+        raise ScenarioError.at("--trace", unknown[0], allowed)
+    return asked
+
+
+_EASILY_SEEN: Final = 4

@@ -1,0 +1,51 @@
+"""What a person sees of a simulation: a live bar on a terminal, plain lines elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from netcosim.results.training import Point
+
+
+class Progress:
+    """Reports on `console`, which is standard error so that results stay apart."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar: Bar | None = None
+
+    def say(self, message: str) -> None:
+        """One line about what happens now; on a terminal the bar says it."""
+        if self._bar is None:
+            self._console.print(message, style="dim", highlight=False, markup=False)
+        else:
+            self._bar.update(self._bar.task_ids[0], description=message)
+
+    @contextmanager
+    def runs(self, total: int) -> Iterator[None]:
+        """Show runs as they are done."""
+        if not self._console.is_terminal:
+            yield
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Bar(*columns, TimeElapsedColumn(), console=self._console, transient=True) as bar:
+            self._bar = bar
+            bar.add_task("runs", total=total)
+            try:
+                yield
+            finally:
+                self._bar = None
+
+    def run_done(self, what: str) -> None:
+        """One run is over."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], advance=1, description=what)
+
+    def point(self, cell: str, point: Point) -> None:
+        """All runs of a number of workers are over."""
+        if self._bar is None:
+            rate = point.examples_per_s.mean
+            self.say(f"{cell}: {point.workers} workers: {rate:.4g} examples/s")
