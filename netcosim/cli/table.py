@@ -10,7 +10,7 @@ from rich.text import Text
 from netcosim.results.bottleneck import bottleneck
 from netcosim.results.failure import one_line
 from netcosim.results.findings import (
-    comparison,
+    comparisons,
     deviations,
     findings,
     interval,
@@ -68,9 +68,8 @@ def print_training(summary: TrainingSummary, console: Console) -> None:
         for sentence in findings(series):
             console.print(_line(sentence))
         console.print()
-    compared = comparison(summary)
-    if compared is not None:
-        console.print(_line(compared, "bold"))
+    for sentence in comparisons(summary):
+        console.print(_line(sentence, "bold"))
 
 
 def _scaling(series: Series) -> Table:

@@ -1,16 +1,12 @@
 """The page: what the template is filled with."""
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from netcosim.report.data import CellData, ReportData
-from netcosim.report.timeline import size_text
+from netcosim.report.frame import banners, environment, machine
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.summary import CellSummary, Errors
-from netcosim.results.verdict import percent
 from netcosim.units import format_size
 
 _UNITS: Final = (("_bps", "Mbit/s", 1e6), ("_ns", "ms", 1e6), ("_bytes", "MB", 1e6), ("_s", "s", 1))
@@ -22,51 +18,31 @@ Pictures = Mapping[str, Sequence[tuple[str, bytes]]]
 
 def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str, str]]) -> str:
     """The whole page as HTML; `pictures` holds (title, PNG) for each cell."""
-    environment = Environment(
-        loader=PackageLoader("netcosim.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        percent=percent, size=size_text, exact=format_size, ms=_ms, mbit=_mbit, data_url=_data_url
-    )
     validity = () if data.run is None else data.run.validity
-    return environment.get_template("report.html.j2").render(
-        data=data,
-        summary=data.summary,
-        run=data.run,
-        banners=_banners(data),
-        cells=data.cells,
-        not_run=() if data.summary is None else data.summary.not_run,
-        anchors={cell.name: f"cell-{i}" for i, cell in enumerate(data.cells)},
-        tables=_error_tables(data.cells),
-        invalid=[v for v in validity if not v.valid],
-        judged=len(validity),
-        past_scheduler=_past_scheduler(validity),
-        links=_table([] if data.run is None else data.run.links),
-        receivers=_receivers(data.run),
-        peers=_peers(data.run),
-        machine=_machine(data.run),
-        pictures=pictures,
-        files=list(files),
-        ratios={cell.name: _ratios(cell.summary) for cell in data.cells},
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            data=data,
+            summary=data.summary,
+            run=data.run,
+            banners=banners(data.summary),
+            cells=data.cells,
+            not_run=() if data.summary is None else data.summary.not_run,
+            anchors={cell.name: f"cell-{i}" for i, cell in enumerate(data.cells)},
+            tables=_error_tables(data.cells),
+            invalid=[v for v in validity if not v.valid],
+            judged=len(validity),
+            past_scheduler=_past_scheduler(validity),
+            links=_table([] if data.run is None else data.run.links),
+            receivers=_receivers(data.run),
+            peers=_peers(data.run),
+            machine=machine(data.run),
+            pictures=pictures,
+            files=list(files),
+            ratios={cell.name: _ratios(cell.summary) for cell in data.cells},
+        )
     )
-
-
-def _banners(data: ReportData) -> list[tuple[str, str, Sequence[str]]]:
-    """(class, headline, reasons) of what a reader must know first."""
-    summary = data.summary
-    if summary is None:
-        return [("incomplete", "This run is incomplete: it ended before its summary", ())]
-    banners: list[tuple[str, str, Sequence[str]]] = []
-    if not summary.trusted:
-        banners.append(("untrusted", "Do not trust these figures", summary.reasons))
-    if not summary.complete:
-        reasons = summary.reasons if summary.trusted else ()
-        banners.append(("incomplete", "This run is incomplete: it ended on its way", reasons))
-    return banners
 
 
 def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
@@ -190,35 +166,3 @@ def _ends(found: Mapping[str, Any]) -> tuple[str, str, str]:
     more = ["..."] if len(windows) > _WINDOWS_SHOWN else []
     sender, receiver = (found[end]["release"] or "-" for end in ("sender", "receiver"))
     return sender, receiver, ", then ".join([*shown, *more]) or "-"
-
-
-def _machine(run: RunRecord | None) -> list[tuple[str, str]]:
-    if run is None:
-        return []
-    facts = [
-        ("command", " ".join(run.command)),
-        ("started", run.started),
-        ("took", f"{run.duration_s:.1f} s"),
-        ("phases", _pairs({name: f"{time_s:.1f} s" for name, time_s in run.phases_s.items()})),
-        ("host", _pairs(run.host)),
-        ("versions", _pairs(run.versions)),
-        ("bounds of a valid burst", _pairs(run.bounds)),
-        ("SHA-256 of the predictions", run.predictions_sha256 or "-"),
-    ]
-    return [*facts, *(("reported", problem) for problem in run.problems)]
-
-
-def _pairs(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in values.items())
-
-
-def _ms(time_ns: float) -> str:
-    return f"{time_ns / 1e6:.4g} ms"
-
-
-def _mbit(rate_bps: float) -> str:
-    return f"{rate_bps / 1e6:.4g} Mbit/s"
-
-
-def _data_url(image: bytes) -> str:
-    return "data:image/png;base64," + b64encode(image).decode("ascii")

@@ -14,6 +14,7 @@ from netcosim.report.page import render_page
 from netcosim.report.panels import panels_png
 from netcosim.report.style import model_colours
 from netcosim.report.timeline import timeline_png
+from netcosim.report.training.write import training_page
 from netcosim.results.directory import one_line
 from netcosim.results.folder import REPORT, ResultsFolder, cell_file
 from netcosim.results.owner import Owner
@@ -42,6 +43,10 @@ def write_report(path: Path, owner: Owner | None = None) -> Path:
         The folder can't be read as one, or can't be written.
     """
     with ResultsFolder.open(path, owner) as folder:
+        if folder.world() == "sim":
+            with _font_cache_inside(path):
+                folder.write(REPORT, training_page(folder).encode())
+            return path / REPORT
         data = ReportData.read(folder)
         pictures: dict[str, list[tuple[str, bytes]]] = {}
         with _font_cache_inside(path):

@@ -1,13 +1,16 @@
 """What a simulation found, in sentences for a person."""
 
 import math
+from typing import Final
 
 from netcosim.results.bottleneck import bottleneck
 from netcosim.results.measures import one_worker_rate
 from netcosim.results.training import Estimate, Point, Series, TrainingSummary
 from netcosim.results.verdict import percent
 
-_DIGITS = 5
+_DIGITS: Final = 5
+_LEAST: Final = 0.005
+"""Smaller shares of time are not named."""
 
 
 def findings(series: Series) -> tuple[str, ...]:
@@ -18,26 +21,40 @@ def findings(series: Series) -> tuple[str, ...]:
     return (_speed(series, last), _limit(series, last), _time(last))
 
 
-def comparison(summary: TrainingSummary) -> str | None:
-    """Which series is fastest at the most workers that all have; None of a single series."""
-    if len(summary.series) < 2:
-        return None
-    common = set.intersection(*({p.workers for p in one.points} for one in summary.series))
-    if not common:
+def comparisons(summary: TrainingSummary) -> tuple[str, ...]:
+    """For each workload on several transports the fastest, at the most workers that all have."""
+    return tuple(
+        sentence
+        for workload, several in by_workload(summary).items()
+        for sentence in [_compared(workload, several)]
+        if sentence is not None
+    )
+
+
+def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
+    """The series that can be compared: those of one workload, in their order."""
+    groups: dict[str, list[Series]] = {}
+    for series in summary.series:
+        groups.setdefault(series.workload, []).append(series)
+    return groups
+
+
+def _compared(workload: str, several: list[Series]) -> str | None:
+    common = set.intersection(*({p.workers for p in one.points} for one in several))
+    if len(several) < 2 or not common:
         return None
     workers = max(common)
     ranked = sorted(
-        ((_at(series, workers).examples_per_s, series.cell) for series in summary.series),
+        ((_at(series, workers).examples_per_s, series.transport) for series in several),
         key=lambda pair: -pair[0].mean,
     )
-    (best, first), *others = ranked
-    worst, last = others[-1]
-    if _overlapping(best, worst):
-        return f"With {workers} workers no difference between the cells shows in these runs."
-    ratio = best.mean / worst.mean if worst.mean else math.inf
+    (best, first), (worst, last) = ranked[0], ranked[-1]
+    where = f"{workload}, {_workers(workers)}"
+    if _overlapping(best, worst) or worst.mean <= 0:
+        return f"{where}: no difference between the transports shows in these runs."
     return (
-        f"With {_workers(workers)} {first} is fastest with {interval(best)} examples/s,"
-        f" {ratio:.3g} times {last}, the slowest."
+        f"{where}: {first} is fastest with {interval(best)} examples/s,"
+        f" {best.mean / worst.mean:.3g} times {last}{', the slowest' if len(several) > 2 else ''}."
     )
 
 
@@ -112,10 +129,14 @@ def _time(last: Point) -> str:
     parts = [
         f"computes for {percent(last.worker_utilisation)} of its time",
         f"only sends or receives for {percent(network)}",
-        *([f"waits for other workers for {percent(time.waiting)}"] if time.waiting else []),
-        *([f"waits within its step for {percent(time.idle)}"] if time.idle else []),
+        *([f"waits for other workers for {percent(time.waiting)}"] if _seen(time.waiting) else []),
+        *([f"waits within its step for {percent(time.idle)}"] if _seen(time.idle) else []),
     ]
     return f"There a worker {', '.join(parts)}."
+
+
+def _seen(share: float) -> bool:
+    return share >= _LEAST
 
 
 def _workers(count: int) -> str:

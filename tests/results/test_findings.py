@@ -10,7 +10,7 @@ from rich.console import Console
 
 from netcosim.cli.table import print_training
 from netcosim.results.findings import (
-    comparison,
+    comparisons,
     deviations,
     findings,
     interval,
@@ -101,21 +101,22 @@ def test_waiting_is_named_where_there_is_some() -> None:
     )
 
 
-def test_cells_are_compared_at_the_most_workers_that_all_have() -> None:
-    made = training_summary((JOB, OTHER))
-    text = comparison(made)
-    assert text is not None
-    assert text.startswith("With 4 workers alexnet/h2-on is fastest with ")
-    assert text.endswith(" times alexnet/grpc-on, the slowest.")
-    assert comparison(training_summary((JOB,))) is None
-    same = made.model_copy(update={"series": (made.series[0], made.series[0])})
-    assert comparison(same) == (
-        "With 8 workers no difference between the cells shows in these runs."
+def test_transports_are_compared_at_the_most_workers_that_all_have() -> None:
+    made = training_summary((JOB, OTHER, Job(workload="vgg", counts=(1,), steps=3)))
+    (text,) = comparisons(made)
+    assert text.startswith("alexnet, 4 workers: h2-on is fastest with ")
+    assert text.endswith(" times grpc-on.")
+    assert comparisons(training_summary((JOB,))) == ()
+    same = made.model_copy(update={"series": (made.series[0],) * 3})
+    assert comparisons(same) == (
+        "alexnet, 8 workers: no difference between the transports shows in these runs.",
     )
-    apart = made.model_copy(
-        update={"series": (made.series[0], made.series[1].model_copy(update={"points": ()}))}
-    )
-    assert comparison(apart) is None
+    slow = made.series[1].model_copy(update={"transport": "another"})
+    assert comparisons(made.model_copy(update={"series": (made.series[0], made.series[1], slow)}))[
+        0
+    ].endswith(", the slowest.")
+    empty = made.series[1].model_copy(update={"points": ()})
+    assert comparisons(made.model_copy(update={"series": (made.series[0], empty)})) == ()
 
 
 def test_formulas_without_an_answer_are_left_out() -> None:
@@ -143,7 +144,7 @@ def test_the_table_fits_eighty_columns_and_has_all_points() -> None:
     assert "…" not in text
     full = next(line for line in lines if line.strip().startswith("*6"))
     assert "server 0 down 96 %" in full
-    assert text.count("alexnet/h2-on") == 2
+    assert "alexnet/h2-on" in lines and "4 workers: h2-on is fastest" in text
     row = next(line.split() for line in lines if line.split()[:1] == ["8"])
     assert row[2] == "+-" and row[-5:-2] == ["server", "0", "down"]
     assert "cynthia" in text and "undefined" not in text

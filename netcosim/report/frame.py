@@ -1,0 +1,80 @@
+"""What all pages have: how templates are filled, what a reader must know first, the machine."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from netcosim.report.timeline import size_text
+from netcosim.results.run_record import RunRecord
+from netcosim.results.summary import Summary
+from netcosim.results.training import TrainingSummary
+from netcosim.results.verdict import percent
+from netcosim.units import format_size
+
+Banner = tuple[str, str, Sequence[str]]
+
+
+def environment() -> Environment:
+    """Templates whose every value is text, and an error if it is missing."""
+    made = Environment(
+        loader=PackageLoader("netcosim.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        percent=percent, size=size_text, exact=format_size, ms=_ms, mbit=_mbit, data_url=_data_url
+    )
+    return made
+
+
+def banners(summary: Summary | TrainingSummary | None) -> list[Banner]:
+    """(class, headline, reasons) of what a reader must know first."""
+    if summary is None:
+        return [("incomplete", "This run is incomplete: it ended before its summary", ())]
+    found: list[Banner] = []
+    if not summary.trusted:
+        found.append(("untrusted", "Do not trust these figures", summary.reasons))
+    if not summary.complete:
+        reasons = summary.reasons if summary.trusted else ()
+        found.append(("incomplete", "This run is incomplete: it ended on its way", reasons))
+    return found
+
+
+def machine(run: RunRecord | None) -> list[tuple[str, str]]:
+    """What is known of where and how the run happened, by name."""
+    if run is None:
+        return []
+    facts = [
+        ("command", " ".join(run.command)),
+        ("started", run.started),
+        ("took", f"{run.duration_s:.1f} s"),
+        ("phases", _pairs({name: f"{time_s:.1f} s" for name, time_s in run.phases_s.items()})),
+        ("host", _pairs(run.host)),
+        ("versions", _pairs(run.versions)),
+    ]
+    if run.bounds:
+        facts += [
+            ("bounds of a valid burst", _pairs(run.bounds)),
+            ("SHA-256 of the predictions", run.predictions_sha256 or "-"),
+        ]
+    return [*facts, *(("reported", problem) for problem in run.problems)]
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _ms(time_ns: float) -> str:
+    return f"{time_ns / 1e6:.4g} ms"
+
+
+def _mbit(rate_bps: float) -> str:
+    return f"{rate_bps / 1e6:.4g} Mbit/s"
+
+
+def _data_url(image: bytes) -> str:
+    return "data:image/png;base64," + b64encode(image).decode("ascii")

@@ -1,0 +1,140 @@
+"""The first steps of a few workers: what each did when, on its links and at its processors."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netcosim.report import style
+from netcosim.report.timeline import plain
+from netcosim.report.training.axes import time_unit
+from netcosim.report.training.data import CellTraining
+from netcosim.results.columnar import Ints
+from netcosim.results.operations import OperationColumns
+from netcosim.results.perfetto_operations import lanes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STEPS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+_LANES: Final = (("down", "downlink"), ("worker", "computing"), ("up", "uplink"), ("ps", "server"))
+_MOST_ROWS: Final = 4
+_PIXELS: Final = 2000
+_EDGED: Final = 250
+
+Bools = NDArray[np.bool_]
+
+
+def lanes_png(cell: CellTraining) -> bytes | None:
+    """The picture; None if no operations were kept."""
+    ops = cell.operations
+    if not len(ops):
+        return None
+    workers = np.unique(ops.worker).tolist()
+    height = 0.95 + 0.26 * len(_LANES) * len(workers) + 0.1 * len(workers)
+    figure = style.new_figure(11, height)
+    axes = figure.add_axes((0.115, 0.5 / height, 0.87, 1 - 0.85 / height))
+    style.tidy(axes, plain(f"{cell.name}: the first steps of {_who(len(workers), cell.workers)}"))
+    unit, factor = time_unit(float(ops.end_ns.max()))
+    axes.locator_params(axis="x", nbins=12)
+    axes.grid(visible=False, axis="y")
+    _draw(axes, ops, workers, factor)
+    axes.set_xlabel(f"time since the run began, {unit}")
+    return style.png(figure)
+
+
+def _who(shown: int, all_of_them: int) -> str:
+    if shown == all_of_them:
+        return "the worker" if shown == 1 else f"all {shown} workers"
+    return f"{shown} of {all_of_them} workers"
+
+
+def _draw(axes: "Axes", ops: OperationColumns, workers: list[int], factor: float) -> None:
+    from matplotlib.patches import Patch
+
+    ends = np.array([place.split()[-1] if place else "" for place in ops.place.values])
+    lane_of = ends[ops.place.codes]
+    ticks: list[float] = []
+    for number, worker in enumerate(workers):
+        for place, (ending, _) in enumerate(_LANES):
+            at = number * (len(_LANES) + 0.4) + place
+            ticks.append(at)
+            axes.axhspan(at - 0.44, at + 0.44, color="#f3f5f7", linewidth=0, zorder=0)
+            _boxes(axes, ops, (ops.worker == worker) & (lane_of == ending), at, factor)
+    names = [
+        f"worker {worker}   {text}" if place == 0 else text
+        for worker in workers
+        for place, (_, text) in enumerate(_LANES)
+    ]
+    axes.set_yticks(ticks, names, fontsize=8)
+    axes.set_ylim(ticks[-1] + 0.6, -0.6)
+    axes.set_xlim(0, float(ops.end_ns.max()) / factor)
+    steps = np.unique(ops.step).tolist()
+    axes.legend(
+        handles=[Patch(color=_colour(step), label=f"step {step}") for step in steps[:6]],
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        borderaxespad=0.1,
+        ncols=6,
+        fontsize=8,
+        frameon=False,
+    )
+
+
+def _boxes(axes: "Axes", ops: OperationColumns, which: Bools, at: float, factor: float) -> None:
+    """One lane of one worker; operations that overlap are on rows of their own."""
+    from matplotlib.collections import PolyCollection
+
+    start, end, step = ops.start_ns[which], ops.end_ns[which], ops.step[which]
+    if not len(start):
+        return
+    row = np.minimum(lanes(start, end), _MOST_ROWS - 1)
+    rows = int(row.max()) + 1
+    start, end, step, row = _merged(start, end, step, row, int(ops.end_ns.max()) // _PIXELS)
+    top = at - 0.42 + 0.84 * row / rows
+    bottom = top + 0.84 / rows * 0.94
+    left, right = start / factor, end / factor
+    corners = np.stack(
+        [
+            np.stack([left, bottom], axis=1),
+            np.stack([left, top], axis=1),
+            np.stack([right, top], axis=1),
+            np.stack([right, bottom], axis=1),
+        ],
+        axis=1,
+    )
+    colours = np.array([_colour(number) for number in step.tolist()])
+    # A white edge tells wide neighbours apart; one of its own keeps a narrow one visible.
+    wide = (end - start) * _EDGED > int(ops.end_ns.max())
+    for chosen, edge in ((wide, "white"), (~wide, "face")):
+        axes.add_collection(
+            PolyCollection(
+                list(corners[chosen]),
+                facecolors=colours[chosen].tolist(),
+                edgecolors=edge,
+                linewidths=0.4,
+                zorder=2,
+            )
+        )
+
+
+def _merged(
+    start: Ints, end: Ints, step: Ints, row: Ints, within_ns: int
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Join what follows closely on in the same row and step, where it is too short to be seen."""
+    order = np.lexsort((start, step, row))
+    start, end, step, row = start[order], end[order], step[order], row[order]
+    short = (end - start) <= within_ns
+    joined = (
+        (np.diff(row) == 0)
+        & (np.diff(step) == 0)
+        & (start[1:] - end[:-1] <= within_ns)
+        & short[1:]
+        & short[:-1]
+    )
+    first = np.flatnonzero(np.concatenate([[True], ~joined]))
+    return start[first], np.maximum.reduceat(end, first), step[first], row[first]
+
+
+def _colour(step: int) -> str:
+    return _STEPS[step % len(_STEPS)]

@@ -1,0 +1,163 @@
+"""The page of a simulation: what the template is filled with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from netcosim.report.frame import banners, environment, machine
+from netcosim.report.training.axes import time_unit
+from netcosim.report.training.data import CellTraining, TrainingData
+from netcosim.results.bottleneck import bottleneck
+from netcosim.results.findings import (
+    comparisons,
+    deviations,
+    findings,
+    interval,
+    rate_text,
+    signed,
+    speed_up,
+)
+from netcosim.results.measures import one_worker_rate
+from netcosim.results.training import Point, Series
+from netcosim.results.verdict import percent
+from netcosim.units import format_rate, format_size
+
+Picture = tuple[str, str, bytes]
+"""Title, a sentence on how to read it, PNG."""
+
+_UNKNOWN = "-"
+
+
+def render_training(
+    data: TrainingData,
+    overviews: Sequence[tuple[str, bytes]],
+    pictures: Mapping[str, Sequence[Picture]],
+    files: Iterable[tuple[str, str]],
+) -> str:
+    """The whole page as HTML; `overviews` holds (workload, PNG) of those with several cells."""
+    filled = environment()
+    filled.filters["typeset"] = _typeset
+    return filled.get_template("training.html.j2").render(
+        data=data,
+        banners=banners(data.summary),
+        cells=[_cell(number, cell) for number, cell in enumerate(data.cells)],
+        compared=() if data.summary is None else comparisons(data.summary),
+        engine=None if data.summary is None else data.summary.engine,
+        overviews=overviews,
+        pictures=pictures,
+        machine=machine(data.run),
+        files=list(files),
+    )
+
+
+def _cell(number: int, cell: CellTraining) -> dict[str, Any]:
+    series = cell.series
+    return {
+        "name": cell.name,
+        "anchor": f"cell-{number}",
+        "findings": () if series is None else findings(series),
+        "facts": [] if series is None else _facts(series),
+        "tables": [] if series is None or not series.points else _tables(series),
+    }
+
+
+def _facts(series: Series) -> list[str]:
+    """The settings in a few words each."""
+    servers = "1 server" if series.servers == 1 else f"{series.servers} servers"
+    window = series.window_bytes
+    control = "off" if window is None else f"on, window {format_size(window)}"
+    lead = "" if series.lead is None else f", at most {series.lead} steps ahead"
+    return [
+        f"profile {series.profile}, {series.batch} examples a step",
+        f"{servers}, {format_rate(series.rate_bps)} each way",
+        f"{series.synchronisation}{lead if series.lead else ''}",
+        f"connections: {series.discipline}, flow control {control}",
+        f"order {series.order}, placement {series.placement}",
+        f"share of links: {series.share}",
+        *(f"straggler: {text}" for text in series.stragglers),
+    ]
+
+
+def _tables(series: Series) -> list[dict[str, Any]]:
+    """The simulation's figures, and how far formulas are off, where there are any."""
+    saturated = None if series.saturation is None else series.saturation.workers
+    marked = [point.workers == saturated for point in series.points]
+    tables = [_figures(series), _formulas(series)]
+    return [
+        {
+            "headings": headings,
+            "rows": list(zip(marked, rows, strict=True)),
+            "text": text,
+        }
+        for text, headings, rows in tables
+        if len(headings) > 1
+    ]
+
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def _figures(series: Series) -> Table:
+    alone = one_worker_rate(series.points)
+    unit, factor = time_unit(max(p.step_ns.median for p in series.points))
+    headings = [
+        "workers",
+        "examples/s",
+        "steps/s",
+        "speed-up",
+        "efficiency",
+        "what is short",
+        "fullest\nlink",
+        "workers\ncompute",
+        "overlap",
+        f"step, {unit}\nmedian",
+        "\np95",
+        "\np99",
+        f"straggling\n{unit}",
+        "runs x\nsteps",
+        "engine",
+    ]
+    text = (
+        "Efficiency: speed-up over workers. Overlap: share of the communication during which the"
+        " worker computes. Straggling: the longest step less the median one of the same number."
+    )
+    if any(point.runs == 1 for point in series.points):
+        text += " A single run has no interval."
+    if series.saturation is not None:
+        text += " Marked: saturated from here on."
+    return text, headings, [_row(point, alone, factor) for point in series.points]
+
+
+def _row(point: Point, alone: float | None, factor: float) -> list[str]:
+    gain = speed_up(point, alone)
+    short = bottleneck(point).name
+    fullest = max((link.utilisation for link in point.link_utilisation), default=None)
+    times = (point.step_ns.median, point.step_ns.p95, point.step_ns.p99, point.straggler_ns)
+    return [
+        str(point.workers),
+        interval(point.examples_per_s),
+        rate_text(point.steps_per_s.mean),
+        _UNKNOWN if gain is None else f"{gain:.2f}",
+        _UNKNOWN if gain is None else percent(gain / point.workers),
+        _UNKNOWN if short == "none" else short,
+        _UNKNOWN if fullest is None else percent(fullest),
+        percent(point.worker_utilisation),
+        _UNKNOWN if point.overlap is None else percent(point.overlap),
+        *(f"{time / factor:.4g}" for time in times),
+        f"{point.runs} x {point.steps - point.warmup}",
+        point.engine,
+    ]
+
+
+def _formulas(series: Series) -> Table:
+    found = [(str(point.workers), deviations(point)) for point in series.points]
+    names = sorted({name for _, off in found for name in off})
+    rows = [
+        [workers, *(signed(off[name]) if name in off else _UNKNOWN for name in names)]
+        for workers, off in found
+    ]
+    return "Formulas: their throughput against the simulation's.", ["workers", *names], rows
+
+
+def _typeset(text: str) -> str:
+    """ASCII as a page shows it."""
+    return text.replace(" +- ", " \N{PLUS-MINUS SIGN} ").replace(" x ", " \N{MULTIPLICATION SIGN} ")

@@ -1,0 +1,70 @@
+"""From a simulation's folder to its pictures and its page."""
+
+from typing import Final
+
+from netcosim.report.training.data import CellTraining, TrainingData
+from netcosim.report.training.lanes import lanes_png
+from netcosim.report.training.page import Picture, render_training
+from netcosim.report.training.pictures import comparison_png, scaling_png
+from netcosim.results.findings import by_workload
+from netcosim.results.folder import ResultsFolder, cell_file
+
+FILES: Final = {
+    "scenario.toml": "the scenario as resolved: run it again with --scenario",
+    "summary.json": "the figures of this page; schemas/summary.schema.json explains the fields",
+    "run.json": "machine, versions; schemas/run.schema.json",
+    "steps.parquet": "when each worker began and ended each step; schemas/steps.columns.json",
+    "operations.parquet": "what each worker did first; schemas/operations.columns.json",
+    "trace.parquet": "the transfers, one row each; schemas/trace.columns.json",
+    "perfetto.json": "what each worker did first, for ui.perfetto.dev",
+    "pictures": "the pictures of this page",
+}
+
+_SCALING: Final = (
+    "Bands and bars are 95 % intervals. A worker that computes and communicates at once hides the"
+    " network; what is orange is what the network costs."
+)
+_LANES: Final = (
+    "A transfer is drawn from its first to its last byte; operations of a place that overlap are"
+    " drawn below each other."
+)
+
+
+def training_page(folder: ResultsFolder) -> str:
+    """Write the pictures of a simulation; return its page as HTML.
+
+    Raises
+    ------
+    StorageError, ScenarioError
+        A file can't be read as what it should be, or can't be written.
+    """
+    data = TrainingData.read(folder)
+    overviews = _overviews(folder, data)
+    pictures = {cell.name: _pictures(folder, cell) for cell in data.cells}
+    there = folder.names()
+    files = [(name, text) for name, text in FILES.items() if name in there]
+    return render_training(data, overviews, pictures, files)
+
+
+def _overviews(folder: ResultsFolder, data: TrainingData) -> list[tuple[str, bytes]]:
+    kept = []
+    groups = {} if data.summary is None else by_workload(data.summary)
+    for workload, several in groups.items():
+        image = comparison_png(workload, several)
+        if image is not None:
+            folder.write(f"pictures/{workload}.throughput.png", image)
+            kept.append((workload, image))
+    return kept
+
+
+def _pictures(folder: ResultsFolder, cell: CellTraining) -> list[Picture]:
+    drawn = {
+        "scaling": ("scaling", _SCALING, None if cell.series is None else scaling_png(cell.series)),
+        "lanes": ("the first steps", _LANES, lanes_png(cell)),
+    }
+    kept: list[Picture] = []
+    for kind, (title, text, image) in drawn.items():
+        if image is not None:
+            folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
+            kept.append((title, text, image))
+    return kept
