@@ -1,7 +1,7 @@
 # Sourced by dev: installs what is missing. Uses $root, $venv and $python.
 #
 #   setup_python   the project's Python environment        (no root where a Python is there)
-#   setup_all      that, and the Debian packages of a run
+#   setup_all      that, the Debian packages of a run, and the simulator's compiled kernels
 #   setup_tests    that, and what only tests need
 #
 # They are silent when nothing is missing. A venv is believed only with its stamp,
@@ -185,6 +185,22 @@ setup_python() {
   ) 9<"$folder"
 }
 
+# --- compiled kernels of the simulator -------------------------------------------------------
+
+# They are in the caller's own cache folder; the stamp only says that they were made.
+kernels_key() {
+  { echo "$HOME" "${XDG_CACHE_HOME:-}" "${NETCOSIM_KERNELS:-}"
+    cat "$root"/h2model/{,disciplines/}*.py "$root"/sim/{engine,fast,shares}/*.py; } | digest
+}
+
+setup_kernels() {
+  [[ -f $root/sim/warm.py ]] || return 0
+  stamped kernels "$(kernels_key)" && return
+  note "compiling the simulator's kernels (about a minute)"
+  (cd "$root" && quietly "$python" -P -m sim.warm) || { note "they will be compiled when needed"; return; }
+  if [[ -w $venv ]]; then stamp kernels "$(kernels_key)"; fi
+}
+
 # --- what only tests need ------------------------------------------------------------------
 
 own_netem() {
@@ -222,11 +238,13 @@ setup_tests() {
   ensure_packages "${packages[@]}" sudo  # runs are started through it
   setup_guest
   setup_python
+  setup_kernels
 }
 
 setup_all() {
   ensure_packages "${packages[@]}"
   setup_python
+  setup_kernels
 }
 
 # What root wrote into somebody's checkout becomes theirs; the venv has its own rule.

@@ -1,0 +1,82 @@
+"""``python -m sim.warm``: compile the engines that scenarios commonly need, before they do."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from multiprocessing import get_context
+from typing import Final
+
+import numpy as np
+
+from h2model import disciplines
+from sim.compiled import kernel_folder
+from sim.engine.engine import Engine
+from sim.fast.fast import FastEngine
+from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
+
+FAST: Final = "fast"
+
+
+def usual() -> tuple[str, ...]:
+    """What set-up compiles: the fast path, every discipline on equal shares, one on max-min."""
+    return (FAST, *(f"{name}/equal" for name in disciplines.names()), "write_cycle/max_min")
+
+
+def warm(what: str) -> float:
+    """Compile one engine by running a tiny job; seconds that it took."""
+    begun = time.monotonic()
+    discipline, _, share = ("fifo/equal" if what == FAST else what).partition("/")
+    network = Network(
+        share=share,
+        server_bps=np.array([10**9]),
+        worker_bps=np.array([10**9]),
+        delay_ns=np.zeros(1, dtype=np.int64),
+    )
+    options = tuple(disciplines.load(discipline).OPTIONS.values())
+    sending = Sending(discipline=discipline, options=options, window_bytes=None)
+    draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
+    kind = FastEngine if what == FAST else Engine
+    kind(tiny_plan(), network, sending, draws).run()
+    return time.monotonic() - begun
+
+
+def tiny_plan() -> StepPlan:
+    """A pull, a computation, a push, an update."""
+    return StepPlan(
+        servers=1,
+        names=("pull", "compute", "push", "update"),
+        channels=(
+            Channel(server=0, direction=DOWN, connection="data"),
+            Channel(server=0, direction=UP, connection="data"),
+        ),
+        processors=(
+            Processor(node=WORKER, server=0, resource="worker", capacity=1),
+            Processor(node=SERVER, server=0, resource="ps", capacity=1),
+        ),
+        place=np.array([0, 2, 1, 3]),
+        size_bytes=np.array([1000, 0, 1000, 0]),
+        priority=np.zeros(4, dtype=np.int64),
+        duration_ns=np.array([[0.0, 1000.0, 0.0, 1000.0]]),
+        waits=np.array([0, 1, 1, 1]),
+        after=np.array([1, 2, 3]),
+        after_start=np.array([0, 1, 2, 3, 3]),
+        sources=np.array([[0]]),
+        members=((0,), (1,), (2,), (3,)),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile what is missing, two engines at a time; return the exit code."""
+    parser = argparse.ArgumentParser(prog="sim.warm", description=__doc__)
+    parser.add_argument("engine", nargs="*", help=f"such as {FAST} or write_cycle/equal")
+    wanted = parser.parse_args(arguments).engine or list(usual())
+    with get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
+        for what, seconds in zip(wanted, pool.imap(warm, wanted), strict=True):
+            print(f"{what}: {seconds:.1f} s", flush=True)  # noqa: T201
+    print(f"kept in {kernel_folder()}")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
