@@ -12,7 +12,7 @@ BUSY: Final = 0.9
 """From this share of computing on, it is the workers that are short."""
 
 MUCH: Final = 0.25
-"""From this share of waiting on, it is the other workers that hold up."""
+"""From this share of a worker's time on, what it spends it on holds it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +21,11 @@ class Bottleneck:
 
     Attributes
     ----------
-    name : in few characters: ``server 0 down``, ``all servers up``, ``workers``, ``waiting`` for
-        other workers; ``none`` where nothing is used up
-    share : the utilisation of what is named, or the share of waiting; for ``none`` that of the
-        fullest link
+    name : in few characters: ``server 0 down``, ``all servers up``, ``workers``; ``network`` where
+        workers only send or receive and yet no link is full, ``waiting`` for other workers;
+        ``none`` where nothing holds up
+    share : the utilisation of what is named, or the share of a worker's time that it takes; for
+        ``none`` the utilisation of the fullest link
     text : the same as a clause for a person
     """
 
@@ -34,7 +35,7 @@ class Bottleneck:
 
 
 def bottleneck(point: Point) -> Bottleneck:
-    """A `FULL` link, else `BUSY` workers, else `MUCH` waiting for other workers, else none."""
+    """A `FULL` link, else `BUSY` workers, else what takes `MUCH` of a worker's time, else none."""
     links = point.link_utilisation
     most = max(links, key=lambda link: link.utilisation, default=None)
     used = 0.0 if most is None else most.utilisation
@@ -44,15 +45,28 @@ def bottleneck(point: Point) -> Bottleneck:
         share = point.worker_utilisation
         text = f"the workers compute nearly all the time ({_percent(share)})"
         return Bottleneck(name="workers", share=share, text=text)
-    if point.time.waiting >= MUCH:
-        share = point.time.waiting
-        text = f"workers wait for one another ({_percent(share)} of their time)"
-        return Bottleneck(name="waiting", share=share, text=text)
+    return _held_up(point, used)
+
+
+def _held_up(point: Point, used: float) -> Bottleneck:
+    """The network or the other workers, if a worker spends much of its time on them."""
+    time = point.time
+    network = time.receiving + time.sending + time.receiving_sending
+    if max(network, time.waiting) < MUCH:
+        busy = _percent(point.worker_utilisation)
+        text = (
+            f"nothing is used up: workers compute for {busy} of the time, the fullest link is used"
+            f" to {_percent(used)}"
+        )
+        return Bottleneck(name="none", share=used, text=text)
+    if time.waiting > network:
+        text = f"workers wait for one another ({_percent(time.waiting)} of their time)"
+        return Bottleneck(name="waiting", share=time.waiting, text=text)
     text = (
-        f"nothing is used up: workers compute {_percent(point.worker_utilisation)} of the time,"
-        f" the fullest link is used to {_percent(used)}"
+        f"workers only send or receive for {_percent(network)} of their time, though even the"
+        f" fullest link is used to no more than {_percent(used)}"
     )
-    return Bottleneck(name="none", share=used, text=text)
+    return Bottleneck(name="network", share=network, text=text)
 
 
 def _link(most: LinkUse, links: tuple[LinkUse, ...]) -> Bottleneck:

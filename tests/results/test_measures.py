@@ -141,13 +141,20 @@ def test_the_rate_of_one_worker_is_not_guessed() -> None:
 
 def test_what_is_short() -> None:
     computing = time_shares([0.05, 0, 0.95, 0, 0, 0, 0, 0, 0])
-    waiting = time_shares([0.1, 0, 0.5, 0, 0, 0, 0, 0, 0.4])
+    waiting = time_shares([0.0, 0.1, 0.5, 0, 0, 0, 0, 0, 0.4])
+    network = time_shares([0.0, 0.1, 0.4, 0, 0.1, 0.1, 0, 0, 0.3])
+    idle = time_shares([0.26, 0.24, 0.5, 0, 0, 0, 0, 0, 0])
     down = {(0, "down"): 0.97, (0, "up"): 0.99, (1, "down"): 0.96, (1, "up"): 0.2}
     both = {(0, "down"): 0.97, (1, "down"): 0.99}
     cases = {
         "workers": (point(1, 1, time=computing), "the workers compute nearly all the time (95 %)"),
         "waiting": (point(1, 1, time=waiting), "workers wait for one another (40 % of their time)"),
-        "none": (point(1, 1), "nothing is used up: workers compute 50 % of the time,"),
+        "network": (
+            point(1, 1, time=network),
+            "workers only send or receive for 30 % of their time, though even the fullest link"
+            " is used to no more than 50 %",
+        ),
+        "none": (point(1, 1, time=idle), "nothing is used up: workers compute for 50 % of"),
         "server 0 up": (point(1, 1, links=down), "the uplink of server 0 is full (99 %)"),
         "all servers down": (
             point(1, 1, links=both),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SIMULATED: Final = "#0072B2"
 LIMIT: Final = "#D55E00"
-_FORMULAS: Final = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6d31", "#7a858f", "#44546a")
+_FORMULAS: Final = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6d31", "#5e3c99", "#44546a")
 
 Line = tuple[Sequence[float], Sequence[float]]
 
@@ -160,14 +160,17 @@ def _ring(axes: "Axes", series: Series, colour: str) -> tuple[float, float]:
 
 
 def _mark_saturation(axes: "Axes", series: Series) -> None:
-    workers, y = _ring(axes, series, "#222222")
+    workers, _ = _ring(axes, series, "#222222")
     axes.axvline(workers, color="#c3cad0", linewidth=0.8, zorder=0)
-    low = height_of(axes, y) < 0.3
+    at = axes.transAxes.inverted().transform(axes.transData.transform((workers, 1.0)))[0]
+    left = at > 0.65
     axes.annotate(
         f"saturated from {workers:.0f} on",
-        (workers, y),
+        (float(at), 0.0),
+        xycoords="axes fraction",
         textcoords="offset points",
-        xytext=(8, 16 if low else -22),
+        xytext=(-5 if left else 5, 6),
+        ha="right" if left else "left",
         fontsize=8,
         color="#222222",
         zorder=6,
