@@ -1,0 +1,84 @@
+"""The fast path written by hand in C++, `bench/peers/fast_twin.cpp`: what a compiler makes of it.
+
+A dump is a row of arrays, each its length and then its elements, all words of eight bytes in the
+machine's order: integers, or floats where named so.
+
+    head        1, workers W, steps N, factors a worker F (1 or N), lead,
+                servers, forward operations, processors, whether every recorded step has its pulls
+    (floats)    ns a byte of each link, downlinks first
+    draws       W * N recorded steps
+    (floats)    W * F factors
+    the fields of `sim.fast.layout.Shape` in its order, but for `sizes`; those that end in _ns or
+                _sum are floats
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from bench.peers.building import build_program, install_packages
+from bench.peers.job import PeerRun, run_peer
+from sim.engine.build import NOBODY_WAITS
+from sim.fast.layout import F, K, Q, Shape
+from sim.fast.shape import fast_shape
+from sim.plan import Draws, Floats, Ints, Network, Sending, StepPlan
+
+SOURCE = Path(__file__).parent / "fast_twin.cpp"
+OPTIONS = ("-ffp-contract=off",)
+"""What it adds up and multiplies is rounded in between, as in the engine."""
+
+
+def install(folder: Path) -> Path:
+    """Build the twin below `folder`: the program.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        It can't be built, or there is no compiler and this is not root.
+    """
+    if shutil.which("g++") is None:
+        install_packages(["g++"])
+    return build_program(SOURCE, folder / "fast_twin", options=OPTIONS)
+
+
+def run(folder: Path, dump: Path, *, ends: bool = False) -> PeerRun:
+    """Simulate a dump; `install` is called first. Its wall time is the loop's alone."""
+    return run_peer([install(folder)], dump, ends=ends)
+
+
+def write_dump(
+    path: Path,
+    plan: StepPlan,
+    network: Network,
+    sending: Sending,
+    draws: Draws,
+    *,
+    lead: int | None = None,
+    shape: Shape | None = None,
+) -> None:
+    """Write a job for the twin.
+
+    Raises
+    ------
+    NotOfThisShapeError
+        The fast path can't do it.
+    """
+    shape = shape or fast_shape(plan, network, sending)
+    with path.open("wb") as file:
+        for array in _arrays(shape, network, draws, NOBODY_WAITS if lead is None else lead):
+            file.write(np.int64(array.size).tobytes())
+            file.write(np.ascontiguousarray(array).tobytes())
+
+
+def _arrays(shape: Shape, network: Network, draws: Draws, lead: int) -> Iterator[Ints | Floats]:
+    workers, steps = draws.step.shape
+    own_order = int(len(shape.down) > 1)
+    head = [1, workers, steps, draws.factor.shape[1], lead]
+    head += [*(int(shape.sizes[i]) for i in (K, F, Q)), own_order]
+    yield np.array(head, dtype=np.int64)
+    yield np.tile(8e9 / network.server_bps.astype(np.float64), 2)
+    yield draws.step
+    yield draws.factor
+    yield from shape[:-1]
