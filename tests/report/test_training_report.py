@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -319,12 +320,27 @@ def test_labels_are_kept_apart_in_their_order(wanted: list[float], gap: float) -
         assert placed == pytest.approx(wanted)
 
 
-@given(st.sets(st.integers(1, 4096), min_size=1), st.booleans())
-def test_ticks_have_room_and_the_last_one_is_there(counts: set[int], logarithmic: bool) -> None:
+@given(st.sets(st.integers(1, 4096), min_size=1), st.integers(2, 20), st.booleans())
+def test_ticks_have_room_and_the_last_one_is_there(
+    counts: set[int], most: int, logarithmic: bool
+) -> None:
     ordered = sorted(counts)
-    kept = spaced(ordered, logarithmic=logarithmic)
+    kept = spaced(ordered, most, logarithmic=logarithmic)
     assert kept[-1] == ordered[-1] and set(kept) <= counts and kept == sorted(kept)
-    assert len(kept) <= 17
+    assert len(kept) <= most + 1
+
+
+@pytest.mark.parametrize("counts", [range(1, 65), [2**i for i in range(17)], [1, 65536]])
+def test_labels_of_workers_never_overlap(counts: Sequence[int], figures: list[Figure]) -> None:
+    made = series(POINT)
+    points = tuple(made.points[0].model_copy(update={"workers": n}) for n in counts)
+    assert scaling_png(made.model_copy(update={"points": points})) is not None
+    for axes in figures[0].axes:
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        boxes.sort(key=lambda box: box.x0)
+        assert len(boxes) >= 2
+        for one, other in itertools.pairwise(boxes):
+            assert one.x1 <= other.x0
 
 
 def test_the_axis_of_a_single_point() -> None:

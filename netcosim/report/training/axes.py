@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CROWDED: Final = 5
+_DIGIT_IN: Final = 0.075
+_GAP_IN: Final = 0.13
+
+MANY: Final = 24
+"""So many points are drawn smaller."""
 
 
 def workers_axis(axes: "Axes", points: Sequence[Point]) -> bool:
@@ -27,7 +32,7 @@ def workers_axis(axes: "Axes", points: Sequence[Point]) -> bool:
     else:
         pad = max(0.3, 0.03 * (counts[-1] - counts[0]))
         axes.set_xlim(counts[0] - pad, counts[-1] + pad)
-    shown = spaced(counts, logarithmic=logarithmic)
+    shown = spaced(counts, labels_for(axes, counts[-1]), logarithmic=logarithmic)
     axes.xaxis.set_major_locator(FixedLocator([float(c) for c in shown]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
@@ -35,13 +40,26 @@ def workers_axis(axes: "Axes", points: Sequence[Point]) -> bool:
     return logarithmic
 
 
-def spaced(counts: Sequence[int], *, logarithmic: bool) -> list[int]:
-    """The counts that have room for a label, the last one always."""
+def labels_for(axes: "Axes", largest: int) -> int:
+    """How many labels as wide as this number have room beside each other."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width_in = axes.get_position().width * figure.get_figwidth()
+    return max(2, int(width_in / (_DIGIT_IN * len(str(largest)) + _GAP_IN)))
+
+
+def mark_size(points: Sequence[Point]) -> float:
+    """Of a point on a curve; small where there are many."""
+    return 4.0 if len(points) <= MANY else 2.0
+
+
+def spaced(counts: Sequence[int], most: int, *, logarithmic: bool) -> list[int]:
+    """At most about `most` of the counts, so that each has room; the last one always."""
 
     def place(count: int) -> float:
         return math.log2(count) if logarithmic else float(count)
 
-    room = (place(counts[-1]) - place(counts[0])) / 16
+    room = (place(counts[-1]) - place(counts[0])) / most
     kept: list[int] = []
     for count in reversed(counts):
         if not kept or place(kept[-1]) - place(count) > room:

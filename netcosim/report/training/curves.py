@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netcosim.report import style
 from netcosim.report.timeline import plain
-from netcosim.report.training.axes import height_of, label_right, workers_axis
+from netcosim.report.training.axes import height_of, label_right, mark_size, workers_axis
 from netcosim.results.measures import one_worker_rate
 from netcosim.results.training import Series
 
@@ -86,7 +86,9 @@ def _curve(axes: "Axes", series: Series, colour: str) -> None:
     low = [max(a - b, 1e-12) for a, b in zip(y, half, strict=True)]
     high = [a + b for a, b in zip(y, half, strict=True)]
     axes.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0, zorder=3)
-    axes.plot(x, y, color=colour, linewidth=2, marker="o", markersize=4, zorder=4)
+    axes.plot(
+        x, y, color=colour, linewidth=2, marker="o", markersize=mark_size(series.points), zorder=4
+    )
     axes.vlines(x, low, high, color=colour, linewidth=1.2, zorder=4)
 
 

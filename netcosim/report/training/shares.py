@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from netcosim.report import style
-from netcosim.report.training.axes import time_unit, workers_axis
+from netcosim.report.training.axes import MANY, labels_for, mark_size, time_unit, workers_axis
 from netcosim.report.training.curves import LIMIT
 from netcosim.results.bottleneck import FULL
 from netcosim.results.training import Point, Series
@@ -44,18 +44,19 @@ def time_bars(axes: "Axes", series: Series) -> None:
             places,
             parts,
             bottom=bottom,
-            width=0.82,
+            width=0.82 if len(points) <= MANY else 1.0,
             color=colour,
             label=text,
             hatch="///" if field == "waiting" else None,
             edgecolor="white",
-            linewidth=0.3,
+            linewidth=0.3 if len(points) <= MANY else 0,
         )
         bottom = [a + b for a, b in zip(bottom, parts, strict=True)]
     axes.set_ylim(0, 100)
     axes.grid(visible=False, axis="x")
-    step = -(-len(points) // 16)
-    axes.set_xticks(places[::step], [str(p.workers) for p in points[::step]])
+    step = -(-len(points) // labels_for(axes, points[-1].workers))
+    shown = places[::-1][::step]
+    axes.set_xticks(shown, [str(points[i].workers) for i in shown])
     axes.set_xlabel("workers")
     _legend_beside(axes, 1.0)
 
@@ -71,12 +72,20 @@ def step_curve(axes: "Axes", series: Series) -> None:
     p95 = [p.step_ns.p95 / factor for p in points]
     axes.fill_between(x, median, p95, color=_DOWN, alpha=0.15, linewidth=0)
     axes.plot(x, p95, color=_DOWN, linewidth=1, linestyle="--", label="95 % are shorter")
-    axes.plot(x, median, color=_DOWN, linewidth=2, marker="o", markersize=4, label="median")
+    axes.plot(
+        x,
+        median,
+        color=_DOWN,
+        linewidth=2,
+        marker="o",
+        markersize=mark_size(points),
+        label="median",
+    )
     if max(p.straggler_ns for p in points) > 0:
         late = [p.straggler_ns / factor for p in points]
         text = "longest less median of a step number"
         axes.plot(x, late, color=style.QUIET, linewidth=1, linestyle=":", label=text)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.06 * max(p95))
     axes.legend(fontsize=7.5, frameon=False, loc="best")
 
 
