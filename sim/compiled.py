@@ -75,9 +75,11 @@ def compile_kernel(
 
     def compiled(copy: FunctionType) -> Callable[..., Any]:
         if copy.__name__ != source.__name__:
-            return cast("Callable[..., Any]", numba.njit(copy, _nrt=False, forceinline=True))
+            return cast(
+                "Callable[..., Any]", numba.njit(copy, _nrt=False, forceinline=True, nogil=True)
+            )
         copy.__qualname__ = f"{source.__qualname__}_{name}"
-        return cast("Callable[..., Any]", numba.njit(copy, cache=True, _nrt=False))
+        return cast("Callable[..., Any]", numba.njit(copy, cache=True, _nrt=False, nogil=True))
 
     return bind_copy(source, replaced, constants, {}, compiled)
 
@@ -107,8 +109,8 @@ def engine_hash() -> str:
 
 
 def kernel_files() -> list[Path]:
-    """The sources of everything that is compiled, in a fixed order."""
-    found: list[Path] = []
+    """The sources of everything that is compiled, and of how, in a fixed order."""
+    found = [Path(__file__), Path(__file__).with_name("borrowed.py")]
     for package in KERNEL_PACKAGES:
         folder = Path(cast("str", import_module(package).__file__)).parent
         found += sorted(folder.glob("*.py"))

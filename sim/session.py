@@ -1,7 +1,9 @@
 """A whole simulation: every cell with every number of workers, written as it gets done."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -96,12 +98,26 @@ class Session:
     def _runs(
         self, cell: TrainingCell, workers: int, alone: RunFigures | None
     ) -> Iterator[RunFigures]:
-        for run in range(self.scenario.repetitions):
-            figures = alone if workers == 1 and run == 0 and alone else simulate(cell, workers, run)
-            if run == 0:
-                self._keep_steps(cell, workers, figures)
-            self.progress.run_done(f"{cell.name}, {workers} workers")
-            yield figures
+        """All runs of so many workers, in their order; compiled kernels run side by side."""
+        known = workers == 1 and alone is not None
+        pool = ThreadPoolExecutor(_processors())
+        try:
+            made = [
+                pool.submit(simulate, cell, workers, run)
+                for run in range(1 if known else 0, self.scenario.repetitions)
+            ]
+            if known and alone is not None:
+                yield self._done(cell, workers, 0, alone)
+            for run, future in enumerate(made, start=1 if known else 0):
+                yield self._done(cell, workers, run, future.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _done(self, cell: TrainingCell, workers: int, run: int, figures: RunFigures) -> RunFigures:
+        if run == 0:
+            self._keep_steps(cell, workers, figures)
+        self.progress.run_done(f"{cell.name}, {workers} workers")
+        return figures
 
     def _keep_steps(self, cell: TrainingCell, workers: int, figures: RunFigures) -> None:
         steps = figures.steps
@@ -186,6 +202,10 @@ class Session:
             yield
         finally:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - begin
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _one_line(failure: BaseException) -> str:

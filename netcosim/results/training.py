@@ -68,6 +68,14 @@ class Point(_Record):
     runs: int
     steps: int = Field(description="steps of each worker in a run, warm-up included")
     warmup: int = Field(description="the first of these, which no figure counts")
+    left_out: float = Field(
+        default=0.0,
+        description="steps of each worker beyond the warm-up that were left out of rates and step"
+        " times, as the run had not settled; mean over runs",
+    )
+    steady: bool = Field(
+        default=True, description="false: some run had not settled by half of its time"
+    )
     engine: Literal["generic", "fast"] = Field(
         description="fast: written for the common case; both give the same figures"
     )

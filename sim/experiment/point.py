@@ -38,6 +38,8 @@ def make_point(
         runs=len(runs),
         steps=training.steps,
         warmup=training.warmup,
+        left_out=float(np.mean([run.left_out for run in runs])),
+        steady=all(run.steady for run in runs),
         engine="fast" if all(run.engine == "fast" for run in runs) else "generic",
         steps_per_s=estimate(rates),
         examples_per_s=estimate([rate * cell.batch for rate in rates]),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sim.engine.engine import Engine, Steps, Stop
 from sim.engine.layout import Floats, Ints
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
+from sim.experiment.settled import settled
 from sim.fast.fast import FastEngine
 from sim.plan import Draws
 from sim.stragglers import Conditions, conditions
@@ -19,8 +20,9 @@ class RunFigures:
 
     Attributes
     ----------
-    steps_per_s : steps ended per second between the first worker's last step of warm-up and its,
-        or another's, last step of all
+    steps_per_s : steps ended per second in the time that counts
+    left_out : steps of each worker, beyond the warm-up, that were found not to be steady
+    steady : whether the rest is
     spent_ns : (workers, modes) after warm-up
     steps : all that ended
     counted : (steps,) which of them ended in the time that counts
@@ -28,6 +30,8 @@ class RunFigures:
 
     engine: str
     steps_per_s: float
+    left_out: float
+    steady: bool
     spent_ns: Floats
     steps: Steps
     counted: NDArray[np.bool_]
@@ -114,31 +118,28 @@ def play(engine: Engine | FastEngine, under: Conditions) -> None:
 
 
 def figures(engine: Engine | FastEngine, limit: int, warmup: int) -> RunFigures:
-    """What a run that has reached some worker's last step showed."""
+    """What a run that has reached some worker's last step showed.
+
+    The time that counts begins when the first worker has ended its warm-up, or later, where it is
+    found that the run has not settled by then; it ends when the first has ended its last step, so
+    that all workers take part in all of it.
+    """
     steps = engine.steps()
-    rate, counted = steps_per_s(steps, limit, warmup)
+    workers = engine.spent_ns.shape[0]
+    begins = float(steps.end_ns[steps.step == warmup - 1].min()) if warmup else 0.0
+    ends = float(steps.end_ns[steps.step == limit - 1].min())
+    within = np.sort(steps.end_ns[(steps.end_ns > begins) & (steps.end_ns <= ends)])
+    rounds = np.diff(within[workers - 1 :: workers], prepend=begins)
+    first, steady = settled(rounds)
+    if first:
+        begins = float(within[workers * first - 1])
+    counted = (steps.end_ns > begins) & (steps.end_ns <= ends)
     return RunFigures(
         engine="fast" if isinstance(engine, FastEngine) else "generic",
-        steps_per_s=rate,
+        steps_per_s=float(counted.sum() / (ends - begins) * 1e9),
+        left_out=float(first),
+        steady=steady,
         spent_ns=engine.spent_ns.copy(),
         steps=steps,
         counted=counted,
     )
-
-
-def steps_per_s(steps: Steps, limit: int, warmup: int) -> tuple[float, NDArray[np.bool_]]:
-    """Steps that end per second in the time that counts, and which ones those are.
-
-    The time begins when the first worker has ended its warm-up, and ends when the first has ended
-    its last step, so that all workers take part in all of it.
-
-    Raises
-    ------
-    ValueError
-        No worker has got so far.
-    """
-    numbers = steps.step
-    begins = steps.end_ns[numbers == warmup - 1].min() if warmup else 0.0
-    ends = steps.end_ns[numbers == limit - 1].min()
-    counted = (steps.end_ns > begins) & (steps.end_ns <= ends)
-    return float(counted.sum() / (ends - begins) * 1e9), counted

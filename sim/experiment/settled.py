@@ -1,0 +1,36 @@
+"""From where on a run has settled.
+
+Workers that begin together contend for the same link at the same time, until chance has spread
+them out; with little chance in their steps that takes hundreds of steps (Li et al., ICPE 2020,
+section 4.2, Figs. 15 and 16). What comes before that is another figure than what comes after.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from sim.plan import Floats
+
+BATCH: Final = 5
+
+
+def settled(values: Floats) -> tuple[int, bool]:
+    """How many of the first values to leave out, and whether the rest can be called steady.
+
+    The marginal standard error rule over batches of five (MSER-5; White, Simulation 69(6), 1997):
+    of all places in the first half, the one from which on the standard error of the mean is
+    smallest. If that is the last of them, there may be no steady state in sight.
+    """
+    batches = len(values) // BATCH
+    if batches < 4:
+        return 0, True
+    means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
+    # Sums from each batch to the end; the first half of them may be where it begins.
+    counts = np.arange(batches, 0, -1)
+    total = np.cumsum(means[::-1])[::-1]
+    squares = np.cumsum(((means - means.mean()) ** 2)[::-1])[::-1]
+    shifted = total - counts * means.mean()
+    error = (squares - shifted**2 / counts) / counts**2
+    half = batches // 2
+    first = int(np.argmin(error[: half + 1]))
+    return first * BATCH, first < half
