@@ -90,7 +90,7 @@ def _run(
     owner = calling_user(os.environ, os.geteuid())
     path = found.out or default_path(scenario.name, started)
     console = Console(stderr=True, highlight=False)
-    with ResultsFolder.create(path, scenario, owner) as folder:
+    with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
         site.folder = path
         folder.check_space(_FOLDER_BYTES)
         session = Session(

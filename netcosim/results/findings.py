@@ -18,7 +18,8 @@ def findings(series: Series) -> tuple[str, ...]:
     if not series.points:
         return ("No run was finished.",)
     last = series.points[-1]
-    return (_speed(series, last), _limit(series, last), _time(last))
+    said = (_speed(series, last), _limit(series, last), _time(last))
+    return (*said, *_unsettled(series))
 
 
 def comparisons(summary: TrainingSummary) -> tuple[str, ...]:
@@ -37,6 +38,17 @@ def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
     for series in summary.series:
         groups.setdefault(series.workload, []).append(series)
     return groups
+
+
+def _unsettled(series: Series) -> tuple[str, ...]:
+    """Points whose runs were too short to come to rest."""
+    found = [str(p.workers) for p in series.points if not p.steady]
+    if not found:
+        return ()
+    return (
+        f"With {', '.join(found)} workers some run had not settled by half of its time:"
+        " take these figures as of the beginning, or give it more steps.",
+    )
 
 
 def _compared(workload: str, several: list[Series]) -> str | None:
