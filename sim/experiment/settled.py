@@ -12,6 +12,7 @@ import numpy as np
 from sim.plan import Floats
 
 BATCH: Final = 5
+DRIFT: Final = 0.01
 
 
 def settled(values: Floats) -> tuple[int, bool]:
@@ -19,7 +20,8 @@ def settled(values: Floats) -> tuple[int, bool]:
 
     The marginal standard error rule over batches of five (MSER-5; White, Simulation 69(6), 1997):
     of all places in the first half, the one from which on the standard error of the mean is
-    smallest. If that is the last of them, there may be no steady state in sight.
+    smallest. If that is the last of them, there may be no steady state in sight: there is none if
+    the two halves of the rest then differ by more than `DRIFT`.
     """
     batches = len(values) // BATCH
     if batches < 4:
@@ -33,4 +35,6 @@ def settled(values: Floats) -> tuple[int, bool]:
     error = (squares - shifted**2 / counts) / counts**2
     half = batches // 2
     first = int(np.argmin(error[: half + 1]))
-    return first * BATCH, first < half
+    kept = np.array_split(means[first:], 2)
+    drift = abs(kept[1].mean() / kept[0].mean() - 1)
+    return first * BATCH, bool(first < half or drift <= DRIFT)
