@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.speed.jobs import FAST, Job
-from netcosim.errors import ScenarioError
 
 
 def peak_bytes() -> int:
@@ -59,7 +58,7 @@ def main(arguments: list[str]) -> None:
         case ["compile", kernel]:
             found = compile_kernel(kernel)
         case _:
-            raise ScenarioError.at("child", " ".join(arguments), "must be as its text says")
+            raise SystemExit(__doc__)
     print(json.dumps(found))
 
 
