@@ -1,0 +1,183 @@
+"""From measured steps to a profile: every recorded step is a row.
+
+What lies between layers becomes operations of its own, `other.before.LAYER`, where it is long; the
+rest of it is in `other`, behind the last layer.
+"""
+
+import itertools
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from netcosim.errors import ScenarioError
+from netcosim.workload import Parsing, Profile
+from netcosim.workload.checked import printable, shown
+from netcosim.workload.layers import SERVER, WORKER, Layer, Tensor, build_step
+from netcosim.workload.model import Role
+from sim.profiling.attribute import Attributed
+from sim.profiling.measure import Measured
+from sim.profiling.records import RecordedLayer
+
+OTHER: Final = "other"
+MOST_LEFT: Final = 0.01
+"""Of a step: as much of what lies between layers may be put behind the last layer."""
+
+_LONGEST: Final = 150
+_LIKE_INPUT: Final = re.compile(r"(^|[._\s-])(inputs?|data[ _-]?load(ing|er)?)\d*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a profile says that no step tells.
+
+    Attributes
+    ----------
+    parsing : alpha in nanoseconds a byte and beta in nanoseconds, at both ends; None: not known
+    branches : whether layers wait for those that they read, else for the one that ran before
+    """
+
+    name: str
+    batch: int
+    branches: bool = False
+    parsing: tuple[float, float] | None = None
+
+
+def build_profile(measured: Measured, settings: Settings) -> Profile:
+    """The profile of what was measured.
+
+    Raises
+    ------
+    ScenarioError
+        A layer or a tensor has a name that a profile can't have.
+    """
+    layers = tuple(_named(layer) for layer in measured.structure.layers)
+    apart = _apart(measured)
+    step, _ = build_step(_layers(layers, apart, branches=settings.branches), settings.name)
+    columns = [op.name for op in step.computes]
+    rows = [_times(layers, apart, attributed) for attributed in measured.steps]
+    return Profile(
+        name=settings.name,
+        provenance=printable(_provenance(measured, settings)),
+        batch=settings.batch,
+        samples="measured",
+        parsing=_parsing(settings.parsing),
+        step=step,
+        duration_ns=tuple(tuple(row[name] for name in columns) for row in rows),
+    )
+
+
+def _named(layer: RecordedLayer) -> RecordedLayer:
+    """The layer under a name that no rule takes for the reading of examples."""
+    for name in (layer.name, *(tensor.name for tensor in layer.tensors)):
+        if not name or len(name) > _LONGEST or not name.isprintable():
+            allowed = f"must be printable and of 1 to {_LONGEST} characters"
+            raise ScenarioError.at("name of a layer or tensor", shown(name), allowed)
+    name = f"{layer.name}_" if _LIKE_INPUT.search(layer.name) else layer.name
+    return RecordedLayer(name=name, kind=layer.kind, reads=layer.reads, tensors=layer.tensors)
+
+
+def _apart(measured: Measured) -> frozenset[int]:
+    """Layers before which the time in no layer is long enough for an operation of its own."""
+    count = len(measured.structure.layers)
+    gaps = [
+        statistics.median(step.before_ns[i] + step.behind_ns[i] for step in measured.steps)
+        for i in range(count)
+    ]
+    left, most = sum(gaps), MOST_LEFT * measured.step_ns
+    found = set()
+    for i in sorted(range(count), key=lambda i: -gaps[i]):
+        if left <= most:
+            break
+        found.add(i)
+        left -= gaps[i]
+    return frozenset(found)
+
+
+def _before(layer: RecordedLayer) -> str:
+    return f"{OTHER}.before.{layer.name}"
+
+
+def _rest(layers: Sequence[RecordedLayer]) -> str:
+    names = {layer.name for layer in layers}
+    name = OTHER
+    while name in names:
+        name += "_"
+    return name
+
+
+def _layers(
+    layers: Sequence[RecordedLayer], apart: frozenset[int], *, branches: bool
+) -> list[Layer]:
+    found = []
+    for i, layer in enumerate(layers):
+        chain = (i - 1,) if i else ()
+        reads = tuple(layers[j].name for j in (layer.reads if branches else chain))
+        if i in apart:
+            found.append(Layer(name=_before(layer), forward_ns=0, backward_ns=0, inputs=reads))
+            reads = (_before(layer),)
+        tensors = tuple(Tensor(name=t.name, size_bytes=t.size_bytes) for t in layer.tensors)
+        found.append(
+            Layer(name=layer.name, forward_ns=0, backward_ns=0, inputs=reads, tensors=tensors)
+        )
+    read = set(itertools.chain.from_iterable(layer.inputs for layer in found))
+    ends = tuple(layer.name for layer in found if layer.name not in read)
+    return [*found, Layer(name=_rest(layers), forward_ns=0, backward_ns=0, inputs=ends)]
+
+
+def _times(
+    layers: Sequence[RecordedLayer], apart: frozenset[int], step: Attributed
+) -> dict[str, int]:
+    """Nanoseconds of each computation of one step."""
+    rest = [i for i in range(len(layers)) if i not in apart]
+    found = {
+        "loss": step.loss_ns,
+        f"{_rest(layers)}/forward": step.tail_ns + sum(step.before_ns[i] for i in rest),
+        f"{_rest(layers)}/backward": sum(step.behind_ns[i] for i in rest),
+    }
+    for i, layer in enumerate(layers):
+        found[f"{layer.name}/forward"] = step.forward_ns[i]
+        found[f"{layer.name}/backward"] = step.backward_ns[i]
+        if i in apart:
+            found[f"{_before(layer)}/forward"] = step.before_ns[i]
+            found[f"{_before(layer)}/backward"] = step.behind_ns[i]
+    return found | _updates(layers, step.optimizer_ns)
+
+
+def _updates(layers: Sequence[RecordedLayer], optimizer_ns: int) -> dict[str, int]:
+    """The optimizer's time, shared by bytes; rounded so that nothing is lost."""
+    tensors = [tensor for layer in layers for tensor in layer.tensors]
+    total = sum(tensor.size_bytes for tensor in tensors)
+    sizes = (tensor.size_bytes for tensor in tensors)
+    bounds = [optimizer_ns * done // total for done in itertools.accumulate(sizes, initial=0)]
+    return {
+        f"{tensor.name}/update": end - begin
+        for tensor, (begin, end) in zip(tensors, itertools.pairwise(bounds), strict=True)
+    }
+
+
+def _parsing(given: tuple[float, float] | None) -> tuple[Parsing, ...]:
+    if given is None:
+        return ()
+    ends: tuple[tuple[Role, str], ...] = (("worker", WORKER), ("server", SERVER))
+    return tuple(
+        Parsing(destination=role, resource=resource, alpha_ns_per_byte=given[0], beta_ns=given[1])
+        for role, resource in ends
+    )
+
+
+def _provenance(measured: Measured, settings: Settings) -> str:
+    between = statistics.median(
+        (step.forward_other_ns + sum(step.behind_ns)) / step.step_ns for step in measured.steps
+    )
+    order = "layers wait for what they read" if settings.branches else "layers are a chain"
+    return (
+        f"{settings.name}: {measured.about}. {len(measured.records)} steps as they were, after"
+        f" {measured.warmup} of warm-up; {order}."
+        f" {between:.1%} of a step is in no layer: operations {OTHER} and {OTHER}.before.*."
+        f" Median of a step: {measured.step_ns / 1e6:.6g} ms; of steps in between that were not"
+        f" watched: {measured.plain_step_ns / 1e6:.6g} ms."
+        " The optimizer's time is shared among the updates by bytes. No data loading, no network."
+        f" Parsing was {'not measured' if settings.parsing is None else 'given, not measured'}."
+    )

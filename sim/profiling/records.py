@@ -1,0 +1,95 @@
+"""What a recorder hands over: a model's layers, and when what happened in each step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedTensor:
+    """A parameter that is trained; its gradient is of the same size."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedLayer:
+    """One call of a module that calls no other.
+
+    Attributes
+    ----------
+    name : unique; a module's second call in a step is `name#2`
+    kind : the module's class
+    reads : layers whose outputs it reads, by index; earlier ones only
+    tensors : what it needs before its forward pass, each tensor at one layer only
+    """
+
+    name: str
+    kind: str
+    reads: tuple[int, ...] = ()
+    tensors: tuple[RecordedTensor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Structure:
+    """A model's layers in the order in which they run, and remarks for people."""
+
+    layers: tuple[RecordedLayer, ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A layer at work; `layer` is its index."""
+
+    layer: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """When what happened in one step; all on one clock.
+
+    Between `loss_end_ns` and `backward_begin_ns` the recorder may do work of its own, which is no
+    part of the step.
+
+    Attributes
+    ----------
+    forward : one span a layer, in order
+    backward : spans in any order; a layer may have several, or none
+    ready_ns : when each tensor's gradient was there
+    """
+
+    begin_ns: int
+    forward: tuple[Span, ...]
+    forward_end_ns: int
+    loss_end_ns: int
+    backward_begin_ns: int
+    backward: tuple[Span, ...]
+    backward_end_ns: int
+    end_ns: int
+    ready_ns: Mapping[str, int]
+
+    @property
+    def step_ns(self) -> int:
+        """How long the step took."""
+        return self.end_ns - self.backward_begin_ns + self.loss_end_ns - self.begin_ns
+
+
+class Recorder(Protocol):
+    """What measures; each call of `record` and `plain` trains one step.
+
+    `structure` is known once a step was recorded. `plain` does the same without watching, and
+    returns how long it took, in nanoseconds.
+    """
+
+    def record(self) -> StepRecord: ...
+
+    def plain(self) -> int: ...
+
+    def structure(self) -> Structure: ...
+
+    def about(self) -> str:
+        """What measured: the library and its version, threads, device, optimizer."""

@@ -1,0 +1,161 @@
+"""What a person sees of a measurement: where a step's time goes."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from netcosim.results.failure import one_line
+from sim.profiling.attribute import Attributed
+from sim.profiling.measure import Measured
+from sim.profiling.records import RecordedLayer
+
+MOST_LAYERS: Final = 20
+SUSPICIOUS: Final = 0.1
+"""Watched and unwatched steps should not differ by more; nor should steps among each other."""
+
+_MS: Final = 1e6
+_MIB: Final = 2**20
+
+
+def print_measured(measured: Measured, console: Console) -> None:
+    """Print the layers that take longest, the passes, and how far the figures can be trusted."""
+    console.print(_layers(measured))
+    console.print(
+        "(medians in ms; between: before the layer going forward, behind it going back)\n"
+    )
+    for line in summary(measured):
+        console.print(Text(line), soft_wrap=True)
+    for line in warnings(measured):
+        console.print(Text(one_line(line)), soft_wrap=True)
+
+
+def _layers(measured: Measured) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("layer", overflow="fold", min_width=16)
+    table.add_column("module", overflow="fold")
+    for heading in ("MiB", "forward", "backward", "between", "of a step"):
+        table.add_column(heading, justify="right")
+    rows = sorted(_rows(measured), key=lambda row: -row[0])
+    for total, layer, forward, backward, between in rows[:MOST_LAYERS]:
+        size_bytes = sum(tensor.size_bytes for tensor in layer.tensors)
+        table.add_row(
+            one_line(layer.name),
+            one_line(layer.kind),
+            f"{size_bytes / _MIB:.2f}" if size_bytes else "",
+            *(f"{ns / _MS:.3f}" for ns in (forward, backward, between)),
+            f"{total / measured.step_ns:.1%}",
+        )
+    if len(rows) > MOST_LAYERS:
+        left = sum(row[0] for row in rows[MOST_LAYERS:])
+        rest = f"{len(rows) - MOST_LAYERS} more"
+        table.add_row(rest, "", "", "", "", "", f"{left / measured.step_ns:.1%}")
+    return table
+
+
+def _rows(measured: Measured) -> Iterator[tuple[float, RecordedLayer, float, float, float]]:
+    """Per layer, medians: all, the layer, forward, backward, between layers."""
+    columns = [
+        [statistics.median(values) for values in zip(*rows, strict=True)]
+        for rows in (
+            [step.forward_ns for step in measured.steps],
+            [step.backward_ns for step in measured.steps],
+            [[*map(sum, zip(s.before_ns, s.behind_ns, strict=True))] for s in measured.steps],
+        )
+    ]
+    for layer, *times in zip(measured.structure.layers, *columns, strict=True):
+        yield sum(times), layer, times[0], times[1], times[2]
+
+
+def summary(measured: Measured) -> Iterator[str]:
+    """Totals, line by line."""
+    layers = measured.structure.layers
+    tensors = [tensor for layer in layers for tensor in layer.tensors]
+    size_bytes = sum(tensor.size_bytes for tensor in tensors)
+    times = [record.step_ns / _MS for record in measured.records]
+    yield (
+        f"model       {len(layers)} layers, {len(tensors)} tensors,"
+        f" {size_bytes / _MIB:.2f} MiB each way"
+    )
+    yield (
+        f"step        {_ms(measured, lambda s: s.step_ns)} (median of {len(times)};"
+        f" {min(times):.3f} to {max(times):.3f} ms, standard deviation"
+        f" {statistics.pstdev(times) / statistics.fmean(times):.1%})"
+    )
+    forward = _share(measured, lambda s: s.forward_other_ns, lambda s: s.forward_total_ns)
+    backward = _share(measured, lambda s: sum(s.behind_ns), lambda s: s.backward_total_ns)
+    yield (
+        f"forward     {_ms(measured, lambda s: s.forward_total_ns)},"
+        f" {forward:.1%} of it in no layer"
+    )
+    yield f"loss        {_ms(measured, lambda s: s.loss_ns)}"
+    yield (
+        f"backward    {_ms(measured, lambda s: s.backward_total_ns)},"
+        f" {backward:.1%} of it in no layer"
+    )
+    yield f"optimizer   {_ms(measured, lambda s: s.optimizer_ns)}"
+    yield (
+        f"watching    steps that were not watched took {measured.plain_step_ns / _MS:.3f} ms"
+        f" (median of {len(measured.plain_ns)}): watched ones"
+        f" {measured.step_ns / measured.plain_step_ns - 1:+.1%}"
+    )
+    early, late = readiness(measured)
+    yield (
+        f"gradients   ready from {early:.2%} of a step before their layer's end to {late:.2%}"
+        " after; the profile has them at its end"
+    )
+
+
+def readiness(measured: Measured) -> tuple[float, float]:
+    """How much of a step the first gradient is early, the last late, against its layer's end."""
+    layer_of = {
+        tensor.name: i
+        for i, layer in enumerate(measured.structure.layers)
+        for tensor in layer.tensors
+    }
+    offsets: dict[str, list[float]] = {}
+    for record in measured.records:
+        ends: dict[int, int] = {}
+        for span in record.backward:
+            ends[span.layer] = max(span.end_ns, ends.get(span.layer, 0))
+        for name, moment in record.ready_ns.items():
+            if name in layer_of and layer_of[name] in ends:
+                offset = (moment - ends[layer_of[name]]) / record.step_ns
+                offsets.setdefault(name, []).append(offset)
+    medians = [statistics.median(found) for found in offsets.values()] or [0.0]
+    return max(0.0, -min(medians)), max(0.0, *medians)
+
+
+def warnings(measured: Measured) -> Iterator[str]:
+    """What to know before the figures are relied on."""
+    yield from (f"note: {remark}" for remark in measured.structure.remarks)
+    off = measured.step_ns / measured.plain_step_ns - 1
+    if abs(off) > SUSPICIOUS:
+        yield (
+            f"warning: watched steps differ from others by {off:+.0%}: the layers are too short to"
+            " be watched, or the machine was busy; take a larger batch or more steps"
+        )
+    times = [record.step_ns for record in measured.records]
+    if len(times) > 1 and statistics.pstdev(times) > SUSPICIOUS * statistics.fmean(times):
+        yield (
+            f"warning: steps vary by {statistics.pstdev(times) / statistics.fmean(times):.0%}:"
+            " the machine may have been busy, or warmed up for too short"
+        )
+
+
+def _median(measured: Measured, of: Callable[[Attributed], int]) -> float:
+    return statistics.median(of(step) for step in measured.steps)
+
+
+def _ms(measured: Measured, of: Callable[[Attributed], int]) -> str:
+    return f"{_median(measured, of) / _MS:.3f} ms"
+
+
+def _share(
+    measured: Measured, part: Callable[[Attributed], int], whole: Callable[[Attributed], int]
+) -> float:
+    return statistics.median(part(step) / max(1, whole(step)) for step in measured.steps)
