@@ -48,6 +48,7 @@ def make_step(plan: StepPlan, workers: int) -> Step:
         at_worker=at_worker,
         place_of=np.repeat(np.arange(len(capacity)), capacity).astype(np.int64),
         link_of=np.array(link_of, dtype=np.int64),
+        **_sources(workers, plan.servers, capacity, at_worker, channels),
         leaf_of=leaf_of,
         on_link=on_link,
         channel_at=channel_at,
@@ -65,6 +66,30 @@ def make_step(plan: StepPlan, workers: int) -> Step:
             dtype=np.int64,
         ),
     )
+
+
+def _sources(
+    workers: int, servers: int, capacity: Ints, at_worker: Ints, channels: int
+) -> dict[str, Ints]:
+    """All sources of events in the order in which they go at one time."""
+    here = int(capacity[at_worker == 1].sum())
+    places = np.arange(capacity.sum(), dtype=np.int64)
+    everyone = np.arange(workers, dtype=np.int64)
+    flows = np.arange(workers * channels, dtype=np.int64)
+    nobody = np.full(servers, NONE, dtype=np.int64)
+    classes = [
+        (nobody, np.arange(servers)),
+        (np.repeat(everyone, here), np.tile(places[:here], workers)),
+        (nobody, np.arange(servers, 2 * servers)),
+        (np.repeat(everyone, len(places) - here), np.tile(places[here:], workers)),
+        (flows // max(channels, 1), flows),
+        (everyone, np.zeros(workers)),
+    ]
+    return {
+        "who": np.concatenate([who for who, _ in classes]).astype(np.int64),
+        "what": np.concatenate([what for _, what in classes]).astype(np.int64),
+        "first_leaf": np.cumsum([0, *(len(who) for who, _ in classes[:-1])], dtype=np.int64),
+    }
 
 
 def _starts(counts: Ints) -> Ints:
@@ -150,7 +175,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
     plan_size = 2 * transfers + 8 if _gathers(sending) else 1
     return Run(
         clock=clock,
-        scalar=ints(layout.SCALARS),
+        scalar=_scalars(),
         key=np.full(top, np.inf),
         tree=tree,
         flow_key=np.full(wide * links, np.inf),
@@ -209,6 +234,12 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         step_row=ints(rows, 2),
         step_time=floats(rows, 2),
     )
+
+
+def _scalars() -> Ints:
+    scalars = np.zeros(layout.SCALARS, dtype=np.int64)
+    scalars[layout.FREED] = NONE
+    return scalars
 
 
 def _zeros(kind: type) -> Callable[..., NDArray[Any]]:

@@ -29,6 +29,7 @@ from sim.engine.modes import flow_ended, turn
 from sim.engine.processors import (
     end_computation,
     end_of_work,
+    forget_freed,
     place_leaf,
     segment,
     speed_in,
@@ -97,7 +98,9 @@ def end_early(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
         if step.slot[op] != NONE
         else _cancel_computation(step, net, run, worker, op)
     )
-    if found and end_operation(step, net, run, worker, op):
+    ended = found and end_operation(step, net, run, worker, op)
+    forget_freed(step, net, run)
+    if ended:
         end_step(step, net, run, worker)
     return found
 

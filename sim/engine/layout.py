@@ -43,7 +43,9 @@ AT_SLOWEST: Final = 6
 EVENTS: Final = 7
 WISHES: Final = 8
 """How many workers are to begin a step."""
-SCALARS: Final = 9
+FREED: Final = 9
+"""Source of events of the place whose computation has just ended; NONE if there is none."""
+SCALARS: Final = 10
 
 # Bits of Run.mode: what a worker is doing.
 RECEIVING: Final = 1
@@ -77,9 +79,11 @@ class Step(NamedTuple):
     at_worker : (P,) 1 where the worker's own factor and speed count
     place_of : (U,) processor of a place
     link_of : (C,) link of a channel
+    who, what : (sources of events,) worker and place, connection or link of each
     leaf_of : (C,) its number among the channels of that link
     on_link : (L,) channels of a link
     channel_at : (L, most channels of a link) the way back from `leaf_of`
+    first_leaf : (6,) where each class of sources of events begins; see DOWNLINKS and so on
     sizes : (8,) W, C, K, n, T, P, U_worker, U
     """
 
@@ -103,8 +107,20 @@ class Step(NamedTuple):
     leaf_of: Ints
     on_link: Ints
     channel_at: Ints
+    who: Ints
+    what: Ints
+    first_leaf: Ints
     sizes: Ints
 
+
+# Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
+DOWNLINKS: Final = 0
+AT_WORKERS: Final = 1
+UPLINKS: Final = 2
+AT_SERVERS: Final = 3
+LINES: Final = 4
+"""Transfers that arrive after a delay, by connection."""
+REQUESTS: Final = 5
 
 W: Final = 0
 C: Final = 1

@@ -7,7 +7,7 @@ A clocked link has a virtual clock (all get 1/n); on rated links each connection
 import math
 
 from sim.engine.bound import CLOCKED, rates
-from sim.engine.layout import U_WORKER, C, K, Net, Run, Step, W
+from sim.engine.layout import UPLINKS, C, K, Net, Run, Step, W
 from sim.engine.tree import put, width
 
 
@@ -15,7 +15,7 @@ def link_leaf(step: Step, link: int) -> int:
     """A link's place among the sources of events: downlinks first, uplinks behind the workers."""
     if link < step.sizes[K]:
         return link
-    return link + step.sizes[W] * step.sizes[U_WORKER]
+    return step.first_leaf[UPLINKS] + link - step.sizes[K]
 
 
 def flow_width(step: Step) -> int:

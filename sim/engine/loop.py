@@ -5,6 +5,8 @@ import math
 from sim.engine.bound import borrow
 from sim.engine.connections import choose, end_chunk
 from sim.engine.layout import (
+    AT_SERVERS,
+    AT_WORKERS,
     BOUNDARY,
     CHUNKS,
     EVENTS,
@@ -13,30 +15,28 @@ from sim.engine.layout import (
     KEEP_CHUNKS,
     KEEP_ROWS,
     LAST,
+    LINES,
     NONE,
+    REQUESTS,
     ROWS,
     STEPS,
     STOP_AT_LAST,
     STOP_AT_STEPS,
     TIME,
     TODO,
-    U_WORKER,
+    UPLINKS,
     C,
-    K,
     Net,
     Run,
     Step,
-    U,
-    W,
 )
-from sim.engine.processors import end_computation
+from sim.engine.processors import end_computation, forget_freed
 from sim.engine.steps import (
     begin_steps,
     begin_wished,
     end_operation,
     end_step,
     line_leaf,
-    request_leaf,
     requests_arrive,
 )
 from sim.engine.tree import put
@@ -64,6 +64,7 @@ def go_on(step: Step, net: Net, run: Run, until_ns: float) -> int:
         run.scalar[EVENTS] += 1
         worker, op = happen(step, net, run, leaf)
         ended = op != NONE and end_operation(step, net, run, worker, op)
+        forget_freed(step, net, run)
         if ended:
             further = end_step(step, net, run, worker)
             if net.flag[STOP_AT_STEPS] == 0:
@@ -93,26 +94,15 @@ def no_room(net: Net, run: Run) -> bool:
 
 def happen(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
     """What happens at a source of events: the worker, and the operation that ended or NONE."""
-    servers = step.sizes[K]
-    at_worker = step.sizes[U_WORKER]
-    first_up = servers + step.sizes[W] * at_worker
-    first_server = first_up + servers
-    first_line = line_leaf(step, 0)
-    if leaf < servers or first_up <= leaf < first_server:
-        return sent_off(step, net, run, leaf if leaf < servers else leaf - first_up + servers)
-    if leaf < first_up:
-        worker = (leaf - servers) // at_worker
-        place = leaf - servers - worker * at_worker
-        return worker, end_computation(step, net, run, worker, place)
-    if leaf < first_line:
-        at_server = step.sizes[U] - at_worker
-        worker = (leaf - first_server) // at_server
-        place = at_worker + leaf - first_server - worker * at_server
-        return worker, end_computation(step, net, run, worker, place)
-    if leaf < request_leaf(step, 0):
-        connection = leaf - first_line
-        return connection // step.sizes[C], arrive(step, run, connection)
-    requests_arrive(step, net, run, leaf - request_leaf(step, 0))
+    first = step.first_leaf
+    if leaf < first[AT_WORKERS] or first[UPLINKS] <= leaf < first[AT_SERVERS]:
+        return sent_off(step, net, run, step.what[leaf])
+    worker = step.who[leaf]
+    if leaf < first[LINES]:
+        return worker, end_computation(step, net, run, worker, step.what[leaf])
+    if leaf < first[REQUESTS]:
+        return worker, arrive(step, run, step.what[leaf])
+    requests_arrive(step, net, run, worker)
     return NONE, NONE
 
 

@@ -13,7 +13,7 @@ from sim.engine.layout import (
 def turn(run: Run, net: Net, worker: int, mode: int) -> None:
     """The worker goes over to another mode; the time in the last one is booked."""
     now = run.clock[0]
-    if run.done[worker] >= net.flag[COUNT_FROM]:
+    if now > run.mode_since[worker] and run.done[worker] >= net.flag[COUNT_FROM]:
         run.spent[worker, run.mode[worker]] += now - run.mode_since[worker]
     run.mode[worker] = mode
     run.mode_since[worker] = now

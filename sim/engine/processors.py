@@ -3,15 +3,16 @@
 import math
 
 from sim.engine.layout import (
+    AT_SERVERS,
+    AT_WORKERS,
+    FREED,
     KEEP_ROWS,
     NONE,
     U_WORKER,
-    K,
     Net,
     Run,
     Step,
     U,
-    W,
 )
 from sim.engine.modes import computing_began, computing_ended
 from sim.engine.tree import put
@@ -21,10 +22,9 @@ def place_leaf(step: Step, worker: int, place: int) -> int:
     """A place's number among the sources of events: those at workers before the uplinks."""
     at_worker = step.sizes[U_WORKER]
     if place < at_worker:
-        return step.sizes[K] + worker * at_worker + place
+        return step.first_leaf[AT_WORKERS] + worker * at_worker + place
     servers = step.sizes[U] - at_worker
-    first = 2 * step.sizes[K] + step.sizes[W] * at_worker
-    return first + worker * servers + place - at_worker
+    return step.first_leaf[AT_SERVERS] + worker * servers + place - at_worker
 
 
 def enter(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
@@ -33,41 +33,53 @@ def enter(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     first = step.first_place[processor]
     for place in range(first, first + step.places[processor]):
         if run.running[worker, place] == NONE:
-            _begin(step, net, run, worker, place, op)
+            _begin(step, net, run, worker, place, op, False)
             return
     run.queue[worker, step.queue_start[processor] + run.tail[worker, processor]] = op
     run.tail[worker, processor] += 1
 
 
 def end_computation(step: Step, net: Net, run: Run, worker: int, place: int) -> int:
-    """The computation at a place has ended, and the next in the queue begins: its operation."""
+    """The computation at a place has ended, and the next in the queue begins: its operation.
+
+    Where none waits, the place stays a source of events until it is known that none comes either.
+    """
     op = run.running[worker, place]
-    free(step, net, run, worker, place)
+    run.running[worker, place] = NONE
     processor = step.place_of[place]
     if run.head[worker, processor] < run.tail[worker, processor]:
         following = run.queue[worker, step.queue_start[processor] + run.head[worker, processor]]
         run.head[worker, processor] += 1
-        _begin(step, net, run, worker, place, following)
+        _begin(step, net, run, worker, place, following, True)
+    else:
+        run.scalar[FREED] = place_leaf(step, worker, place)
     return op
 
 
-def free(step: Step, net: Net, run: Run, worker: int, place: int) -> None:
-    """Nothing runs at the place any more."""
-    run.running[worker, place] = NONE
-    put(run.key, run.tree, 0, len(run.key), place_leaf(step, worker, place), math.inf)
-    if step.at_worker[step.place_of[place]]:
-        computing_ended(run, worker, net)
+def forget_freed(step: Step, net: Net, run: Run) -> None:
+    """A place that was freed and is not in use again is no source of events for now."""
+    leaf = run.scalar[FREED]
+    if leaf != NONE:
+        run.scalar[FREED] = NONE
+        put(run.key, run.tree, 0, len(run.key), leaf, math.inf)
+        if step.at_worker[step.place_of[step.what[leaf]]]:
+            computing_ended(run, step.who[leaf], net)
 
 
-def _begin(step: Step, net: Net, run: Run, worker: int, place: int, op: int) -> None:
+def _begin(step: Step, net: Net, run: Run, worker: int, place: int, op: int, goes_on: bool) -> None:
+    """A computation begins at a place; `goes_on` if one has just ended there."""
     run.running[worker, place] = op
     if net.flag[KEEP_ROWS]:
         run.begun[worker, op] = run.clock[0]
+    leaf = place_leaf(step, worker, place)
+    if leaf == run.scalar[FREED]:
+        run.scalar[FREED] = NONE
+        goes_on = True
     at_worker = step.at_worker[step.place_of[place]]
-    if at_worker:
+    if at_worker and not goes_on:
         computing_began(run, worker, net)
     end = end_of_work(net, worker, run.clock[0], work_of(step, net, run, worker, op), at_worker)
-    put(run.key, run.tree, 0, len(run.key), place_leaf(step, worker, place), end)
+    put(run.key, run.tree, 0, len(run.key), leaf, end)
 
 
 def work_of(step: Step, net: Net, run: Run, worker: int, op: int) -> float:

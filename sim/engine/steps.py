@@ -9,14 +9,15 @@ from sim.engine.layout import (
     BUSY,
     ENDED,
     KEEP_ROWS,
+    LINES,
     NONE,
     PRESENT,
+    REQUESTS,
     ROWS,
     SLOWEST,
     STEPS,
     WAITING,
     WISHES,
-    C,
     K,
     N,
     Net,
@@ -24,8 +25,6 @@ from sim.engine.layout import (
     Progress,
     Run,
     Step,
-    U,
-    W,
 )
 from sim.engine.modes import turn
 from sim.engine.processors import enter
@@ -34,12 +33,12 @@ from sim.engine.tree import put
 
 def request_leaf(step: Step, worker: int) -> int:
     """Where the arrival of a worker's requests stands among the sources of events."""
-    return line_leaf(step, step.sizes[W] * step.sizes[C]) + worker
+    return step.first_leaf[REQUESTS] + worker
 
 
 def line_leaf(step: Step, connection: int) -> int:
     """Where the arrivals of a connection stand."""
-    return 2 * step.sizes[K] + step.sizes[W] * step.sizes[U] + connection
+    return step.first_leaf[LINES] + connection
 
 
 def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
