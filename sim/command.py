@@ -21,6 +21,7 @@ from netcosim.scenario import Scenario
 from netcosim.units import format_rate, format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
+from sim.compiled import kernels_are_kept
 from sim.experiment.job import TrainingCell, training_cells
 from sim.options import changed, shared_options, sim_parser, traced
 from sim.prepare.build import tensors_of
@@ -34,6 +35,10 @@ PROG: Final = "sim.run"
 DEFAULT: Final = "default"
 
 _FOLDER_BYTES: Final = 50_000_000
+_NOT_KEPT: Final = (
+    "the cache folder can't be written: what is compiled now is compiled again at the next start;"
+    " NETCOSIM_KERNELS names another folder"
+)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -90,6 +95,8 @@ def _run(
     owner = calling_user(os.environ, os.geteuid())
     path = found.out or default_path(scenario.name, started)
     console = Console(stderr=True, highlight=False)
+    if not kernels_are_kept():
+        console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
     with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
         site.folder = path
         folder.check_space(_FOLDER_BYTES)

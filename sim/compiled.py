@@ -6,10 +6,13 @@ text that can be compiled, of numba and of the processor, so a change finds an e
 hash names the engine in results.
 """
 
+import atexit
 import functools
 import hashlib
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib import import_module, metadata
 from pathlib import Path
@@ -18,10 +21,12 @@ from typing import Any, Final, cast
 
 from h2model import disciplines
 from h2model.compiled import bind_copy
+from netcosim.errors import StorageError
 from sim.engine import bound, loop
 
 KERNEL_PACKAGES: Final = ("h2model", "h2model.disciplines", "sim.engine", "sim.shares", "sim.fast")
 _FOLDER: Final = "NETCOSIM_KERNELS"
+_passing_folders: list[Path] = []
 
 
 @functools.cache
@@ -85,10 +90,49 @@ def compile_kernel(
 
 
 def kernel_folder() -> Path:
-    """Where compiled kernels of this text, this numba and this processor are kept."""
+    """Where compiled kernels of this text, this numba and this processor are kept.
+
+    If the user's cache can't be written, that is a folder that goes when the program ends: numba
+    itself would turn to one beside the sources, whose kernels outlive a change of a discipline.
+
+    Raises
+    ------
+    StorageError
+        The folder that the environment names can't be written.
+    """
     given = os.environ.get(_FOLDER)
-    base = Path(given) if given else _user_cache() / "netcosim"
-    return base / f"kernels-{engine_hash()}"
+    name = f"kernels-{engine_hash()}"
+    try:
+        return _writable((Path(given) if given else _user_cache() / "netcosim") / name)
+    except (OSError, RuntimeError) as problem:  # RuntimeError: there is no home
+        if given:
+            raise StorageError(
+                f"{_FOLDER}: {given}: can't be written: {_reason(problem)}"
+            ) from None
+    return _passing_folder() / name
+
+
+def kernels_are_kept() -> bool:
+    """Whether what is compiled now is there at the next start."""
+    return kernel_folder().parent not in _passing_folders
+
+
+def _reason(problem: Exception) -> str:
+    return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
+
+
+def _writable(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
+    return folder
+
+
+def _passing_folder() -> Path:
+    if not _passing_folders:
+        folder = Path(tempfile.mkdtemp(prefix="netcosim-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _passing_folders.append(folder)
+    return _passing_folders[0]
 
 
 def _user_cache() -> Path:

@@ -133,7 +133,8 @@ def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
                 sending=sending_of(transport, None if burst is None else burst.window_bytes),
                 scenario=scenario,
             )
-            cell.assignment()
+            sizes = list(tensors_of(cell.profile).values())
+            cell.assignment().arrange(sizes, np.random.default_rng(0))
             _ = cell.lead
             cells.append(cell)
     return tuple(cells)
