@@ -130,9 +130,15 @@ def _writable(folder: Path) -> Path:
 def _passing_folder() -> Path:
     if not _passing_folders:
         folder = Path(tempfile.mkdtemp(prefix="netcosim-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(forget_passing_folders)
         _passing_folders.append(folder)
     return _passing_folders[0]
+
+
+def forget_passing_folders() -> None:
+    """Remove what would be removed at the end of the program."""
+    while _passing_folders:
+        shutil.rmtree(_passing_folders.pop(), ignore_errors=True)
 
 
 def _user_cache() -> Path:

@@ -1,7 +1,9 @@
 """The door, ``python -m sim.run``."""
 
+import os
 import sys
 from collections.abc import Sequence
+from typing import Never
 
 from netcosim.door import leaving_at_once
 
@@ -13,5 +15,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return command.run(sys.argv[1:] if arguments is None else arguments)
 
 
+def leave(code: int) -> Never:
+    """End the program; runs that were given up are still at it in other threads."""
+    if code == 0:
+        sys.exit(code)
+    from sim.compiled import forget_passing_folders
+
+    forget_passing_folders()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())
