@@ -28,6 +28,7 @@ STEPS: Final = ("--steps", "20", "--repetitions", "1")
 
 def memory_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
     """Peaks of fresh processes with many workers on the fast path."""
+    child("memory", 1, 1, RATES_BPS[0])  # what compiles would need more
     for steps in effort.crowd_steps:
         found = child("memory", effort.crowd, steps, RATES_BPS[0])
         rows.append({"job": f"memory, W={effort.crowd}, {steps} steps of each", **found})
