@@ -1,14 +1,14 @@
 """From measured steps to a profile: every recorded step is a row.
 
-What lies between layers becomes operations of its own, `other.before.LAYER`, where it is long; the
-rest of it is in `other`, behind the last layer.
+What lies between layers becomes operations of its own, `other.before.LAYER`, where it is long or
+has parameters; the rest of it is in `other`, behind the last layer.
 """
 
 import itertools
 import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from netcosim.errors import ScenarioError
@@ -18,7 +18,7 @@ from netcosim.workload.layers import SERVER, WORKER, Layer, Tensor, build_step
 from netcosim.workload.model import Role
 from sim.profiling.attribute import Attributed
 from sim.profiling.measure import Measured
-from sim.profiling.records import RecordedLayer
+from sim.profiling.records import RecordedLayer, RecordedTensor, Structure
 
 OTHER: Final = "other"
 MOST_LEFT: Final = 0.01
@@ -52,11 +52,11 @@ def build_profile(measured: Measured, settings: Settings) -> Profile:
     ScenarioError
         A layer or a tensor has a name that a profile can't have.
     """
-    layers = tuple(_named(layer) for layer in measured.structure.layers)
+    model = _named(measured.structure)
     apart = _apart(measured)
-    step, _ = build_step(_layers(layers, apart, branches=settings.branches), settings.name)
+    step, _ = build_step(_layers(model, apart, branches=settings.branches), settings.name)
     columns = [op.name for op in step.computes]
-    rows = [_times(layers, apart, attributed) for attributed in measured.steps]
+    rows = [_times(model, apart, attributed) for attributed in measured.steps]
     return Profile(
         name=settings.name,
         provenance=printable(_provenance(measured, settings)),
@@ -68,26 +68,31 @@ def build_profile(measured: Measured, settings: Settings) -> Profile:
     )
 
 
-def _named(layer: RecordedLayer) -> RecordedLayer:
-    """The layer under a name that no rule takes for the reading of examples."""
-    for name in (layer.name, *(tensor.name for tensor in layer.tensors)):
+def _named(model: Structure) -> Structure:
+    """The model with names of layers that no rule takes for the reading of examples."""
+    names = (*(layer.name for layer in model.layers), *(tensor.name for tensor in model.tensors))
+    for name in names:
         if not name or len(name) > _LONGEST or not name.isprintable():
             allowed = f"must be printable and of 1 to {_LONGEST} characters"
-            raise ScenarioError.at("name of a layer or tensor", shown(name), allowed)
-    name = f"{layer.name}_" if _LIKE_INPUT.search(layer.name) else layer.name
-    return RecordedLayer(name=name, kind=layer.kind, reads=layer.reads, tensors=layer.tensors)
+            raise ScenarioError(printable(f"name of a layer or tensor: {shown(name)}: {allowed}"))
+    layers = tuple(
+        replace(layer, name=f"{layer.name}_") if _LIKE_INPUT.search(layer.name) else layer
+        for layer in model.layers
+    )
+    return replace(model, layers=layers)
 
 
 def _apart(measured: Measured) -> frozenset[int]:
-    """Layers before which the time in no layer is long enough for an operation of its own."""
-    count = len(measured.structure.layers)
+    """Layers before which there are parameters, or much time, and so an operation of its own."""
+    layers = measured.structure.layers
     gaps = [
         statistics.median(step.before_ns[i] + step.behind_ns[i] for step in measured.steps)
-        for i in range(count)
+        for i in range(len(layers))
     ]
-    left, most = sum(gaps), MOST_LEFT * measured.step_ns
-    found = set()
-    for i in sorted(range(count), key=lambda i: -gaps[i]):
+    most = MOST_LEFT * measured.step_ns
+    found = {i for i, layer in enumerate(layers) if layer.tensors_before}
+    left = sum(gaps[i] for i in range(len(layers)) if i not in found)
+    for i in sorted(set(range(len(layers))) - found, key=lambda i: -gaps[i]):
         if left <= most:
             break
         found.add(i)
@@ -99,55 +104,53 @@ def _before(layer: RecordedLayer) -> str:
     return f"{OTHER}.before.{layer.name}"
 
 
-def _rest(layers: Sequence[RecordedLayer]) -> str:
-    names = {layer.name for layer in layers}
+def _rest(model: Structure) -> str:
+    names = {layer.name for layer in model.layers}
     name = OTHER
     while name in names:
         name += "_"
     return name
 
 
-def _layers(
-    layers: Sequence[RecordedLayer], apart: frozenset[int], *, branches: bool
-) -> list[Layer]:
+def _layers(model: Structure, apart: frozenset[int], *, branches: bool) -> list[Layer]:
     found = []
-    for i, layer in enumerate(layers):
+    for i, layer in enumerate(model.layers):
         chain = (i - 1,) if i else ()
-        reads = tuple(layers[j].name for j in (layer.reads if branches else chain))
+        reads = tuple(model.layers[j].name for j in (layer.reads if branches else chain))
         if i in apart:
-            found.append(Layer(name=_before(layer), forward_ns=0, backward_ns=0, inputs=reads))
+            found.append(_layer(_before(layer), reads, layer.tensors_before))
             reads = (_before(layer),)
-        tensors = tuple(Tensor(name=t.name, size_bytes=t.size_bytes) for t in layer.tensors)
-        found.append(
-            Layer(name=layer.name, forward_ns=0, backward_ns=0, inputs=reads, tensors=tensors)
-        )
+        found.append(_layer(layer.name, reads, layer.tensors))
     read = set(itertools.chain.from_iterable(layer.inputs for layer in found))
     ends = tuple(layer.name for layer in found if layer.name not in read)
-    return [*found, Layer(name=_rest(layers), forward_ns=0, backward_ns=0, inputs=ends)]
+    return [*found, _layer(_rest(model), ends, model.tensors_behind)]
 
 
-def _times(
-    layers: Sequence[RecordedLayer], apart: frozenset[int], step: Attributed
-) -> dict[str, int]:
+def _layer(name: str, reads: tuple[str, ...], tensors: Sequence[RecordedTensor]) -> Layer:
+    """A layer for the step's order; its times are in the profile's rows."""
+    held = tuple(Tensor(name=t.name, size_bytes=t.size_bytes) for t in tensors)
+    return Layer(name=name, forward_ns=0, backward_ns=0, inputs=reads, tensors=held)
+
+
+def _times(model: Structure, apart: frozenset[int], step: Attributed) -> dict[str, int]:
     """Nanoseconds of each computation of one step."""
-    rest = [i for i in range(len(layers)) if i not in apart]
+    rest = [i for i in range(len(model.layers)) if i not in apart]
     found = {
         "loss": step.loss_ns,
-        f"{_rest(layers)}/forward": step.tail_ns + sum(step.before_ns[i] for i in rest),
-        f"{_rest(layers)}/backward": sum(step.behind_ns[i] for i in rest),
+        f"{_rest(model)}/forward": step.tail_ns + sum(step.before_ns[i] for i in rest),
+        f"{_rest(model)}/backward": sum(step.behind_ns[i] for i in rest),
     }
-    for i, layer in enumerate(layers):
+    for i, layer in enumerate(model.layers):
         found[f"{layer.name}/forward"] = step.forward_ns[i]
         found[f"{layer.name}/backward"] = step.backward_ns[i]
         if i in apart:
             found[f"{_before(layer)}/forward"] = step.before_ns[i]
             found[f"{_before(layer)}/backward"] = step.behind_ns[i]
-    return found | _updates(layers, step.optimizer_ns)
+    return found | _updates(model.tensors, step.optimizer_ns)
 
 
-def _updates(layers: Sequence[RecordedLayer], optimizer_ns: int) -> dict[str, int]:
+def _updates(tensors: Sequence[RecordedTensor], optimizer_ns: int) -> dict[str, int]:
     """The optimizer's time, shared by bytes; rounded so that nothing is lost."""
-    tensors = [tensor for layer in layers for tensor in layer.tensors]
     total = sum(tensor.size_bytes for tensor in tensors)
     sizes = (tensor.size_bytes for tensor in tensors)
     bounds = [optimizer_ns * done // total for done in itertools.accumulate(sizes, initial=0)]

@@ -49,6 +49,7 @@ def measure(
     """
     for _ in range(warmup):
         recorder.record()
+    recorder.plain()
     records: list[StepRecord] = []
     plain: list[int] = []
     for number in range(steps):
@@ -72,5 +73,5 @@ def measure(
 def _check(structure: Structure) -> None:
     if not structure.layers:
         raise ScenarioError("the model calls no modules; must be made of at least one layer")
-    if not any(layer.tensors for layer in structure.layers):
+    if not structure.tensors:
         raise ScenarioError("no parameter of the model gets a gradient; must train at least one")

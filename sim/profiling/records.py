@@ -1,5 +1,6 @@
 """What a recorder hands over: a model's layers, and when what happened in each step."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,21 +23,33 @@ class RecordedLayer:
     name : unique; a module's second call in a step is `name#2`
     kind : the module's class
     reads : layers whose outputs it reads, by index; earlier ones only
-    tensors : what it needs before its forward pass, each tensor at one layer only
+    tensors : of the layer itself, each at the first that needs it
+    tensors_before : of functions between the layer that ran before and this one
     """
 
     name: str
     kind: str
     reads: tuple[int, ...] = ()
     tensors: tuple[RecordedTensor, ...] = ()
+    tensors_before: tuple[RecordedTensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
-    """A model's layers in the order in which they run, and remarks for people."""
+    """A model's layers in the order in which they run, and remarks for people.
+
+    `tensors_behind` are those of functions behind the last layer.
+    """
 
     layers: tuple[RecordedLayer, ...]
+    tensors_behind: tuple[RecordedTensor, ...] = ()
     remarks: tuple[str, ...] = ()
+
+    @property
+    def tensors(self) -> tuple[RecordedTensor, ...]:
+        """All of them, each once."""
+        held = [(*layer.tensors_before, *layer.tensors) for layer in self.layers]
+        return (*itertools.chain.from_iterable(held), *self.tensors_behind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from rich.text import Text
 from netcosim.results.failure import one_line
 from sim.profiling.attribute import Attributed
 from sim.profiling.measure import Measured
-from sim.profiling.records import RecordedLayer
+from sim.profiling.records import RecordedLayer, StepRecord, Structure
 
 MOST_LAYERS: Final = 20
 SUSPICIOUS: Final = 0.1
@@ -74,7 +74,7 @@ def _rows(measured: Measured) -> Iterator[tuple[float, RecordedLayer, float, flo
 def summary(measured: Measured) -> Iterator[str]:
     """Totals, line by line."""
     layers = measured.structure.layers
-    tensors = [tensor for layer in layers for tensor in layer.tensors]
+    tensors = measured.structure.tensors
     size_bytes = sum(tensor.size_bytes for tensor in tensors)
     times = [record.step_ns / _MS for record in measured.records]
     yield (
@@ -105,29 +105,34 @@ def summary(measured: Measured) -> Iterator[str]:
     )
     early, late = readiness(measured)
     yield (
-        f"gradients   ready from {early:.2%} of a step before their layer's end to {late:.2%}"
-        " after; the profile has them at its end"
+        f"gradients   ready from {early:.2%} of a step before the end of their operation to"
+        f" {late:.2%} after; the profile has them at its end"
     )
 
 
 def readiness(measured: Measured) -> tuple[float, float]:
-    """How much of a step the first gradient is early, the last late, against its layer's end."""
-    layer_of = {
-        tensor.name: i
-        for i, layer in enumerate(measured.structure.layers)
-        for tensor in layer.tensors
-    }
+    """How much of a step gradients are early and late at most, against their operations' ends."""
     offsets: dict[str, list[float]] = {}
     for record in measured.records:
-        ends: dict[int, int] = {}
-        for span in record.backward:
-            ends[span.layer] = max(span.end_ns, ends.get(span.layer, 0))
-        for name, moment in record.ready_ns.items():
-            if name in layer_of and layer_of[name] in ends:
-                offset = (moment - ends[layer_of[name]]) / record.step_ns
+        for name, end_ns in _ends(measured.structure, record).items():
+            if name in record.ready_ns:
+                offset = (record.ready_ns[name] - end_ns) / record.step_ns
                 offsets.setdefault(name, []).append(offset)
     medians = [statistics.median(found) for found in offsets.values()] or [0.0]
     return max(0.0, -min(medians)), max(0.0, *medians)
+
+
+def _ends(structure: Structure, record: StepRecord) -> dict[str, int]:
+    """Per tensor, when the operation ended in which the profile has its gradient."""
+    spans = sorted(record.backward, key=lambda span: span.start_ns)
+    starts = [*(span.start_ns for span in spans), record.backward_end_ns]
+    last = {span.layer: number for number, span in enumerate(spans)}
+    found = {tensor.name: starts[0] for tensor in structure.tensors_behind}
+    for i, layer in enumerate(structure.layers):
+        if i in last:
+            found |= {tensor.name: spans[last[i]].end_ns for tensor in layer.tensors}
+            found |= {tensor.name: starts[last[i] + 1] for tensor in layer.tensors_before}
+    return found
 
 
 def warnings(measured: Measured) -> Iterator[str]:

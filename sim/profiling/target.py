@@ -119,10 +119,9 @@ def calling(where: str, call: Callable[[], Any]) -> Any:
         raise
     except (Exception, SystemExit) as problem:  # noqa: BLE001 - anybody's code, anything
         frames = traceback.extract_tb(problem.__traceback__)
-        frame = next((f for f in reversed(frames) if _is_users(f.filename)), frames[-1])
-        place = f"{frame.filename}:{frame.lineno}"
+        places = [f" (at {f.filename}:{f.lineno})" for f in frames if _is_users(f.filename)]
         text = f"{type(problem).__name__}: {problem}"
-        raise ScenarioError(f"{where}: raised {text[:500]} (at {place})") from None
+        raise ScenarioError(f"{where}: raised {text[:500]}{''.join(places[-1:])}") from None
 
 
 def _is_users(filename: str) -> bool:

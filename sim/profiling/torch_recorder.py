@@ -7,6 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import ModuleType
 from typing import Any, Final
 
@@ -59,7 +60,7 @@ class TorchRecorder:
         self._optimizer = _optimizer(torch, optimizer, list(self._parameters.values()))
         self._modules = {module: name or "model" for name, module in self._discover().items()}
         self._structure: Structure | None = None
-        self._order: list[str] = []
+        self._first: tuple[list[str], list[str]] | None = None
 
     def record(self) -> StepRecord:
         """Train one step, watched.
@@ -222,60 +223,70 @@ class TorchRecorder:
             hooks.callback(handle.remove)
 
     def _check(self, seen: _Watched) -> None:
-        if self._structure is not None and seen.names != self._order:
-            pairs = zip([*seen.names, ""], [*self._order, ""], strict=False)
-            now, first = next(pair for pair in pairs if pair[0] != pair[1])
-            allowed = f'must be "{first}" as in the first step: every step must run the same layers'
-            raise ScenarioError.at(f"{self._target.name}: layer", now, allowed)
-        self._order = seen.names
+        """Refuse a step that is not like the first."""
+        found = (seen.names, sorted(seen.ready))
+        if self._first is None:
+            self._first = found
+        for what, now, first in zip(("layer", "gradient of"), found, self._first, strict=True):
+            pairs = zip_longest(now, first, fillvalue="none")
+            differing = next((pair for pair in pairs if pair[0] != pair[1]), None)
+            if differing is not None:
+                allowed = f'the first step had "{differing[1]}"; all must run the same layers'
+                raise ScenarioError.at(f"{self._target.name}: {what}", differing[0], allowed)
 
     def _describe(self, seen: _Watched, owned: Ownership) -> Structure:
-        at, loose = self._places(seen, owned)
-        tensors: list[list[RecordedTensor]] = [[] for _ in seen.names]
-        for name in seen.ready:
-            parameter = self._parameters[name]
-            size_bytes = parameter.numel() * parameter.element_size()
-            tensors[at[name]].append(RecordedTensor(name=name, size_bytes=size_bytes))
-        place = {name: i for i, name in enumerate(self._parameters)}
+        own = self._own(seen)
+        inside: dict[int, list[RecordedTensor]] = {}
+        before: dict[int, list[RecordedTensor]] = {}
+        behind = len(seen.names)
+        for name, parameter in self._parameters.items():
+            if name in seen.ready:
+                size_bytes = parameter.numel() * parameter.element_size()
+                held, i = before, owned.loose.get(id(parameter), behind)
+                if id(parameter) in own:
+                    held, i = inside, own[id(parameter)]
+                held.setdefault(i, []).append(RecordedTensor(name=name, size_bytes=size_bytes))
         layers = tuple(
             RecordedLayer(
                 name=name,
-                kind=kind,
-                reads=reads,
-                tensors=tuple(sorted(held, key=lambda tensor: place[tensor.name])),
+                kind=seen.kinds[i],
+                reads=owned.reads[i],
+                tensors=tuple(inside.get(i, ())),
+                tensors_before=tuple(before.get(i, ())),
             )
-            for name, kind, reads, held in zip(
-                seen.names, seen.kinds, owned.reads, tensors, strict=True
-            )
+            for i, name in enumerate(seen.names)
         )
-        return Structure(layers=layers, remarks=tuple(self._remarks(seen, loose)))
+        passed = {layer for layer, _, _ in seen.backward}
+        return Structure(
+            layers=layers,
+            tensors_behind=tuple(before.get(behind, ())),
+            remarks=tuple(self._remarks(seen, [seen.names[i] for i in inside if i not in passed])),
+        )
 
-    def _places(self, seen: _Watched, owned: Ownership) -> tuple[dict[str, int], list[str]]:
-        """Which layer needs each parameter first; and the parameters that are in no layer."""
-        own: dict[int, int] = {}
+    def _own(self, seen: _Watched) -> dict[int, int]:
+        """By identity, parameters of layers, each with the layer that needs it first."""
+        found: dict[int, int] = {}
         first = {name: i for i, name in reversed(list(enumerate(seen.names)))}
         for module, name in self._modules.items():
             for parameter in module.parameters():
                 i = first[name]
-                own[id(parameter)] = min(i, own.get(id(parameter), i))
-        last = len(seen.names) - 1
-        loose = [name for name in seen.ready if id(self._parameters[name]) not in own]
-        return {
-            name: own.get(id(p), owned.loose.get(id(p), last))
-            for name, p in self._parameters.items()
-        }, loose
+                found[id(parameter)] = min(i, found.get(id(parameter), i))
+        return found
 
-    def _remarks(self, seen: _Watched, loose: list[str]) -> Iterator[str]:
+    def _remarks(self, seen: _Watched, unseen: list[str]) -> Iterator[str]:
         frozen = [n for n, p in self._target.model.named_parameters() if not p.requires_grad]
         unused = [name for name in self._parameters if name not in seen.ready]
         for names, text in (
-            (frozen, "need no gradient, and are left out: they are not sent"),
-            (unused, "got no gradient, and are left out"),
-            (loose, "are in no layer; each is taken for the next layer's"),
+            (frozen, "parameter(s) need no gradient, and are left out: they are not sent"),
+            (unused, "parameter(s) got no gradient, and are left out"),
+            (
+                unseen,
+                "layer(s) have a backward pass that was not seen; it counts as between layers",
+            ),
         ):
             if names:
                 shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-                yield f"{len(names)} parameter(s) {text} ({shown})"
+                yield f"{len(names)} {text} ({shown})"
         if not self._target.model.training:
             yield "the model is in evaluation mode; call train() for what training takes"
 
