@@ -184,6 +184,21 @@ public:
     return std::max(now, since_ + (target - clock_) * static_cast<double>(active_));
   }
 
+  bool idle() const { return active_ == 0; }
+
+  // When so many bytes have left an idle link.
+  double end_alone(double begin, int64_t size_bytes) const
+  {
+    return begin + (clock_ + static_cast<double>(size_bytes) * ns_per_byte_ - clock_);
+  }
+
+  // Somebody was alone on the link.
+  void pass(double begin, double end)
+  {
+    clock_ += end - begin;
+    since_ = end;
+  }
+
   void join(int64_t worker, double now)
   {
     settle(now, 1);
@@ -360,12 +375,13 @@ private:
     if (source < servers_) {
       end_pulls(source, links_[source].first());
     } else if (source < first_up_) {
-      begin_busy((source - servers_) / servers_, (source - servers_) % servers_);
+      if (not begin_busy((source - servers_) / servers_, (source - servers_) % servers_))
+        end_ups((source - servers_) / servers_);
     } else if (source < first_up_ + servers_) {
       int64_t server = source - first_up_;
       int64_t w = links_[servers_ + server].first();
-      if (not extend(w, server) and not end_busy(w, server) and --workers_[w].ups_left == 0)
-        expect_end(w);
+      if (not extend(w, server) and not end_busy(w, server))
+        end_ups(w);
     } else {
       end_step(source - first_up_ - servers_);
     }
@@ -461,15 +477,51 @@ private:
     return time < NEVER;
   }
 
-  void begin_busy(int64_t w, int64_t server)
+  // An up is handed over to an idle connection; false if all ups have ended at once.
+  bool begin_busy(int64_t w, int64_t server)
   {
     Worker& worker = workers_[w];
     events_.put(servers_ + w * servers_ + server, NEVER);
+    if (links_[servers_ + server].idle()) {
+      send_alone(worker, server);
+      if (worker.next_up[server] == shape_.up_start[server + 1])
+        return false;
+      if (handed_over(worker, worker.next_up[server]) > now_)
+        return await_next(w, server);
+    }
     worker.busy_from[server] = worker.next_up[server];
     links_[servers_ + server].join(w, now_);
     extend(w, server);
     if (worker.sending++ == 0)
       worker.sending_since = now_;
+    return true;
+  }
+
+  // Send ups one by one as long as each ends before anything else happens: nobody else learns of
+  // these busy periods, so neither the tournaments nor the log do.
+  void send_alone(Worker& worker, int64_t server)
+  {
+    Link& link = links_[servers_ + server];
+    double before = events_.soonest();
+    int64_t end_up = shape_.up_start[server + 1];
+    int64_t up = worker.next_up[server];
+    double begin = now_;
+    while (up < end_up and begin < before) {
+      double following = up + 1 < end_up ? handed_over(worker, up + 1) : NEVER;
+      double end = link.end_alone(begin, shape_.up_size[up]);
+      if (end >= before or end >= following)
+        break;
+      now_ = end;
+      link.pass(begin, end);
+      if (shape_.replay[server] != UNWATCHED)
+        update(worker, up, end);
+      worker.last = std::max(worker.last, end);
+      if (worker.sending == 0)
+        book_sending(worker, begin, end);
+      up++;
+      begin = following;
+    }
+    worker.next_up[server] = up;
   }
 
   // Take in what has been handed over by now; whether there was anything.
@@ -501,12 +553,24 @@ private:
     links_[servers_ + server].leave(w, now_);
     refresh(servers_ + server);
     worker.last = std::max(worker.last, now_);
-    if (--worker.sending == 0) {
-      double computing = std::max(0.0, std::min(now_, worker.back_end) - worker.sending_since);
-      worker.sent_computing += computing;
-      worker.sent_only += now_ - worker.sending_since - computing;
-    }
+    if (--worker.sending == 0)
+      book_sending(worker, worker.sending_since, now_);
     return await_next(w, server);
+  }
+
+  // A time of sending, by whether the worker computed, too.
+  void book_sending(Worker& worker, double since, double until)
+  {
+    double computing = std::max(0.0, std::min(until, worker.back_end) - since);
+    worker.sent_computing += computing;
+    worker.sent_only += until - since - computing;
+  }
+
+  // It has sent all to a server; with the last one, the end of its step is known.
+  void end_ups(int64_t w)
+  {
+    if (--workers_[w].ups_left == 0)
+      expect_end(w);
   }
 
   // The end of every push of the busy period that ends now, and the updates behind them.

@@ -222,6 +222,7 @@ class Engine:
     def steps(self) -> Steps:
         """The steps ended so far."""
         row, time = joined_parts(self._steps, 2, 2)
+        self._steps = [(row, time)]
         return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
 
     def operations(self) -> Operations:
@@ -254,19 +255,19 @@ class Engine:
     def _drain(self) -> None:
         """Take what happened out of the kernel's tables."""
         run = self._run
-        for kept, count, row, time in (
-            (self._steps, layout.STEPS, run.step_row, run.step_time),
-            (self._rows, layout.ROWS, run.row, run.row_time),
-            (self._chunks, layout.CHUNKS, run.chunk, run.chunk_time),
+        for kept, count, row, time, kind in (
+            (self._steps, layout.STEPS, run.step_row, run.step_time, np.int32),
+            (self._rows, layout.ROWS, run.row, run.row_time, np.int32),
+            (self._chunks, layout.CHUNKS, run.chunk, run.chunk_time, np.int64),
         ):
             used = int(run.scalar[count])
             if used:
-                kept.append((row[:used].copy(), time[:used].copy()))
+                kept.append((row[:used].astype(kind), time[:used].copy()))
                 run.scalar[count] = 0
 
 
 def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
     """Rows and times of a table that was kept in parts."""
-    rows = [np.empty((0, ints), dtype=np.int64), *(row for row, _ in parts)]
+    rows: list[Any] = [np.empty((0, ints), dtype=np.int32), *(row for row, _ in parts)]
     times = [np.empty((0, floats)), *(time for _, time in parts)]
     return np.concatenate(rows), np.concatenate(times)

@@ -84,7 +84,7 @@ class FastEngine:
             used = int(self._run.scalar[generic.STEPS])
             if used:
                 row, time = self._run.step_row[:used], self._run.step_time[:used]
-                self._steps.append((row.copy(), time.copy()))
+                self._steps.append((row.astype(np.int32), time.copy()))
                 self._run.scalar[generic.STEPS] = 0
             if why == LOG_FULL:
                 self._run = with_longer_log(self._run)
@@ -119,6 +119,7 @@ class FastEngine:
     def steps(self) -> Steps:
         """The steps ended so far."""
         row, time = joined_parts(self._steps, 2, 2)
+        self._steps = [(row, time)]
         return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
 
 

@@ -55,7 +55,7 @@ def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
                 return LOG_FULL
         race.clock[0] = now
         race.scalar[EVENTS] += 1
-        if not happen(shape, net, race, leaf):
+        if not happen(shape, net, race, leaf, until_ns):
             continue
         if net.flag[STOP_AT_STEPS]:
             return BOUNDARY
@@ -64,7 +64,7 @@ def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
             return LAST
 
 
-def happen(shape: Shape, net: Net, race: Race, leaf: int) -> bool:
+def happen(shape: Shape, net: Net, race: Race, leaf: int, until_ns: float) -> bool:
     """What happens at a source of events; whether a step has ended."""
     servers = shape.sizes[K]
     first_up = servers + shape.sizes[W] * servers
@@ -72,16 +72,15 @@ def happen(shape: Shape, net: Net, race: Race, leaf: int) -> bool:
         end_pulls(shape, net, race, leaf, first_on(race, leaf))
     elif leaf < first_up:
         worker = (leaf - servers) // servers
-        begin_busy(shape, net, race, worker, leaf - servers - worker * servers)
+        if not begin_busy(shape, net, race, worker, leaf - servers - worker * servers, until_ns):
+            end_ups(shape, race, worker)
     elif leaf < first_up + servers:
         server = leaf - first_up
         worker = first_on(race, servers + server)
         if not extend(shape, net, race, worker, server) and not end_busy(
             shape, net, race, worker, server
         ):
-            race.ups_left[worker] -= 1
-            if race.ups_left[worker] == 0:
-                end_of_step_at(shape, race, worker)
+            end_ups(shape, race, worker)
     else:
         end_step(shape, net, race, leaf - first_up - servers)
         return True
@@ -91,6 +90,13 @@ def happen(shape: Shape, net: Net, race: Race, leaf: int) -> bool:
 def first_on(race: Race, link: int) -> int:
     """The worker whose busy period is the link's first to end."""
     return race.flow_tree[2 * link * width(race) + 1]
+
+
+def end_ups(shape: Shape, race: Race, worker: int) -> None:
+    """A worker has sent all to a server; with the last one, the end of its step is known."""
+    race.ups_left[worker] -= 1
+    if race.ups_left[worker] == 0:
+        end_of_step_at(shape, race, worker)
 
 
 def end_of_step_at(shape: Shape, race: Race, worker: int) -> None:

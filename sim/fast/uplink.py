@@ -2,7 +2,7 @@
 
 import math
 
-from sim.engine.layout import NONE, Net
+from sim.engine.layout import EVENTS, NONE, Net
 from sim.engine.tree import put
 from sim.fast.clock import aim, entry_at, join, leave, time_at
 from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
@@ -30,17 +30,61 @@ def await_next(shape: Shape, net: Net, race: Race, worker: int, server: int) -> 
     return time < math.inf
 
 
-def begin_busy(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """An up is handed over to an idle connection."""
+def begin_busy(
+    shape: Shape, net: Net, race: Race, worker: int, server: int, until_ns: float
+) -> bool:
+    """An up is handed over to an idle connection; false if all ups have ended at once."""
     leaf = arrival_leaf(shape, worker, server)
     put(race.key, race.tree, 0, len(race.key), leaf, math.inf)
     link = shape.sizes[K] + server
+    if race.active[link] == 0:
+        send_alone(shape, net, race, worker, server, until_ns)
+        if race.next_up[worker, server] == shape.up_start[server + 1]:
+            return False
+        if handed_over(shape, net, race, worker, race.next_up[worker, server]) > race.clock[0]:
+            return await_next(shape, net, race, worker, server)
     race.busy_from[worker, server] = race.next_up[worker, server]
     join(race, link, worker)
     extend(shape, net, race, worker, server)
     if race.sending[worker] == 0:
         race.sending_since[worker] = race.clock[0]
     race.sending[worker] += 1
+    return True
+
+
+def send_alone(
+    shape: Shape, net: Net, race: Race, worker: int, server: int, until_ns: float
+) -> None:
+    """Send ups one by one as long as each ends before anything else happens.
+
+    Nobody else learns of these busy periods, so neither the tournaments nor the log do.
+    """
+    link = shape.sizes[K] + server
+    before = min(until_ns, race.key[race.tree[1]])
+    end_up = shape.up_start[server + 1]
+    first = up = race.next_up[worker, server]
+    begin = race.clock[0]
+    while up < end_up and begin < before:
+        following = math.inf
+        if up + 1 < end_up:
+            following = handed_over(shape, net, race, worker, up + 1)
+        target = race.clock_v[link] + shape.up_size[up] * net.ns_per_byte[link]
+        end = begin + (target - race.clock_v[link])
+        if end >= before or end >= following:
+            break
+        race.clock[0] = end
+        race.clock_v[link] += end - begin
+        race.clock_t[link] = end
+        if shape.replay[server]:
+            update(shape, race, worker, up, end)
+        race.last[worker] = max(race.last[worker], end)
+        if race.sending[worker] == 0:
+            race.sending_since[worker] = begin
+            _book(race, worker, end)
+        up += 1
+        begin = following
+    race.scalar[EVENTS] += max(0, 2 * (up - first) - 1)
+    race.next_up[worker, server] = up
 
 
 def extend(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
