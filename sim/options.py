@@ -76,7 +76,8 @@ def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
         training["workers"] = counts("--workers", found.workers)
     if found.workload is not None:
         name = re.sub(r"[^A-Za-z0-9_.+-]", "-", found.workload.rsplit("/", 1)[-1])
-        data["workload"] = [{"name": name.lstrip("_.+-")[:60], "profile": found.workload}]
+        named_so = name.lstrip("_.+-")[:60] or "workload"
+        data["workload"] = [{"name": named_so, "profile": found.workload}]
     more = [spec.model_dump(mode="json", exclude_none=True) for spec in named(found.straggler)]
     data["straggler"] = [*data.get("straggler", []), *more]
     return build_scenario(data, "command line")

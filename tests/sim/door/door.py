@@ -1,0 +1,123 @@
+"""The door as a person starts it, and as the tests call it where nothing is to be compiled."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sim import command
+from sim.compiled import interpret
+from sim.engine.loop import advance
+from sim.fast import loop as fast_loop
+
+ROOT = Path(__file__).resolve().parents[3]
+NO_POWERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""In front of a command: root's files are its own, but permissions hold for it as for anyone."""
+
+COMPUTED = ("summary.json", "steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
+
+# Neither of the built-in scenario's transports: these use the fast path and no other kernel.
+FAST = """\
+name = "fast"
+repetitions = 2
+
+[cluster]
+topology = "star"
+servers = 1
+
+[cluster.link]
+rate = "1gbit"
+
+[training]
+trace_steps = 3
+workers = [1, 2]
+steps = 20
+warmup = 5
+
+[[workload]]
+name = "alexnet"
+profile = "alexnet"
+
+[[transport]]
+name = "whole"
+sender = "grpc"
+receiver = "grpc"
+flow_control = false
+whole_messages = true
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+def start(
+    *arguments: str,
+    cwd: Path,
+    environ: Mapping[str, str] | None = None,
+    prefix: Sequence[str] = (),
+) -> "subprocess.Popen[str]":
+    """Begin ``python -m sim.run``; nothing is written beside the sources."""
+    surroundings = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
+    return subprocess.Popen(
+        [*prefix, sys.executable, "-m", "sim.run", *arguments],
+        cwd=cwd,
+        env={**os.environ, **surroundings, **(environ or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(
+    *arguments: str,
+    cwd: Path,
+    environ: Mapping[str, str] | None = None,
+    prefix: Sequence[str] = (),
+) -> Done:
+    process = start(*arguments, cwd=cwd, environ=environ, prefix=prefix)
+    out, err = process.communicate(timeout=200)
+    assert "Traceback" not in out + err
+    return Done(code=process.returncode, out=out, err=err)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """The door in this process, without the seconds that starting and drawing take.
+
+    `interpreted` is for jobs with few operations, whose engines would take longer to compile.
+    """
+
+    capsys: pytest.CaptureFixture[str]
+    patch: pytest.MonkeyPatch
+
+    def run(self, *arguments: str, interpreted: bool = False) -> Done:
+        with self.patch.context() as patch:
+            patch.setenv("COLUMNS", "200")
+            patch.setattr("netcosim.report.write.write_report", lambda path, owner: path / "none")
+            if interpreted:
+                bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
+                patch.setattr("sim.engine.engine.compile_engine", bound)
+                patch.setattr("sim.fast.fast.compile_fast", lambda: fast_loop.advance)
+            self.capsys.readouterr()
+            code = command.run(arguments)
+        said = self.capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        assert "this is a bug" not in said.err, said.err
+        return Done(code=code, out=said.out, err=said.err)
+
+
+def assert_refused(done: Done, message: str, code: int = 2) -> None:
+    """One line, and nothing else."""
+    assert done.code == code
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+    assert done.err.startswith("sim.run: ")
+    assert message in done.err
