@@ -20,7 +20,7 @@ NO_POWERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 
 COMPUTED = ("summary.json", "steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
 
-# Neither of the built-in scenario's transports: these use the fast path and no other kernel.
+# For the fast path, and traced on the generic engine's kernel of FIFO.
 FAST = """\
 name = "fast"
 repetitions = 2
@@ -44,10 +44,10 @@ profile = "alexnet"
 
 [[transport]]
 name = "whole"
-sender = "grpc"
-receiver = "grpc"
+sender = "h2"
+receiver = "h2"
+discipline = "fifo"
 flow_control = false
-whole_messages = true
 """
 
 

@@ -1,0 +1,178 @@
+"""The door as a person uses it: what it says, what it leaves; Ctrl-C and kill -9."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import jsonschema
+import pyarrow.parquet as pq
+import pytest
+
+from netcosim.results.folder import ResultsFolder
+from tests.sim.door.door import COMPUTED, FAST, Done, Inside, run, start
+
+LONG = ("--workers", "1,2,60", "--steps", "4000", "--repetitions", "1", "--trace-steps", "0")
+FILES = {"scenario.toml", "run.json", "report.html", *COMPUTED}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> tuple[str, ...]:
+    (tmp_path / "job.toml").write_text(FAST)
+    return ("--scenario", "job.toml", "--out", "out")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "job.toml").write_text(FAST)
+    done = run("--scenario", "job.toml", "--rate", "2gbit", "--out", "new/out", cwd=folder)
+    return done, folder / "new/out"
+
+
+def assert_complete_files(folder: Path) -> None:
+    """Every file is whole, and valid by the schema beside it; what is not is hidden."""
+    for path in folder.rglob("*"):
+        if path.name.startswith(".") and path.name.endswith(".part"):
+            continue
+        if path.suffix == ".parquet":
+            pq.ParquetFile(path).read(use_threads=False)
+        elif path.suffix == ".json":
+            json.loads(path.read_text())
+        elif path.suffix == ".html":
+            assert path.read_text().rstrip().endswith("</html>")
+    for name in ("summary", "run"):
+        if (folder / f"{name}.json").exists():
+            schema = json.loads((folder / f"schemas/{name}.schema.json").read_text())
+            jsonschema.Draft202012Validator(schema).validate(
+                json.loads((folder / f"{name}.json").read_text())
+            )
+
+
+def test_a_run_leaves_valid_files_and_a_report(whole: tuple[Done, Path]) -> None:
+    done, out = whole
+    assert done.code == 0, done.err
+    assert "report: new/out/report.html" in done.out
+    assert {path.name for path in out.iterdir() if path.is_file()} == FILES
+    assert_complete_files(out)
+    for name in ("trace", "steps", "operations"):
+        columns = json.loads((out / f"schemas/{name}.columns.json").read_text())["columns"]
+        found = pq.ParquetFile(out / f"{name}.parquet").schema_arrow.names
+        assert found == [column["name"] for column in columns]
+    assert "alexnet" in (out / "report.html").read_text()
+
+
+def test_the_files_hold_what_was_asked_for(whole: tuple[Done, Path]) -> None:
+    _, out = whole
+    with ResultsFolder.open(out) as folder:
+        summary, steps, scenario = (
+            folder.read_training_summary(),
+            folder.read_steps(),
+            folder.read_scenario(),
+        )
+        operations, record = folder.read_operations(), folder.read_run()
+    assert summary is not None
+    assert record is not None
+    assert (summary.complete, summary.trusted, summary.reasons) == (True, True, ())
+    assert scenario.cluster.link.rate == 2_000_000_000
+    [series] = summary.series
+    assert series.rate_bps == 2_000_000_000
+    assert [(p.workers, p.runs, p.engine) for p in series.points] == [
+        (1, 2, "fast"),
+        (2, 2, "fast"),
+    ]
+    assert set(steps.workers) == {1, 2}
+    assert set(operations.workers) == {2}
+    assert "--rate" in record.command
+
+
+def test_help_list_and_plan_touch_nothing(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    listed, planned = inside.run("--list"), inside.run(*job, "--plan")
+    assert (listed.code, listed.err, planned.code, planned.err) == (0, "", 0, "")
+    for name in ("default", "resnet50", "one-slow", "asp", "max_min", "two_visit", "random"):
+        assert name in listed.out
+    for words in ("alexnet/whole", "fast path", "workers     1, 2", "4 runs, 120 worker-steps"):
+        assert words in planned.out
+    assert [path.name for path in tmp_path.iterdir()] == ["job.toml"]
+
+
+def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
+    done = run("--help", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    for word in ("--workload", "--workers", "--straggler", "--trace-steps", "130 interrupted"):
+        assert word in done.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_in_mid_run_keeps_what_was_finished(tmp_path: Path, job: tuple[str, ...]) -> None:
+    with start(*job, *LONG, cwd=tmp_path) as process:
+        assert process.stderr is not None
+        while "2 workers" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        time.sleep(0.3)  # by then the sixty are at it
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    assert process.returncode == 130
+    assert "Traceback" not in out + err
+    assert err.splitlines()[-1] == "sim.run: interrupted; what was finished is in out"
+    assert "This run is incomplete" in out
+    assert_complete_files(tmp_path / "out")
+    with ResultsFolder.open(tmp_path / "out") as folder:
+        summary = folder.read_training_summary()
+    assert summary is not None
+    assert (summary.complete, summary.trusted) == (False, False)
+    assert [point.workers for point in summary.series[0].points] == [1, 2]
+    assert "interrupted by Ctrl-C" in (tmp_path / "out/report.html").read_text()
+
+
+def test_ctrl_c_while_libraries_load_is_one_line(tmp_path: Path, job: tuple[str, ...]) -> None:
+    with start(*job, *LONG, cwd=tmp_path) as process:
+        while not loading(process.pid):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert "Traceback" not in out + err
+    assert (process.returncode, err) == (130, "sim.run: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["job.toml"]
+
+
+def loading(pid: int) -> bool:
+    """Whether a library is there; before, there is only an interpreter that starts."""
+    try:
+        return "site-packages" in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("line", ["preparing", "1 workers", "tracing"])
+def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line: str) -> None:
+    with start(*job, cwd=tmp_path) as process:
+        assert process.stderr is not None
+        while line not in (said := process.stderr.readline()):
+            assert said, "it ended"
+        if line == "tracing":  # until the first results are there, and others are being written
+            for _ in range(2000):
+                if (tmp_path / "out/summary.json").exists():
+                    break
+                time.sleep(0.005)
+        process.kill()
+        process.communicate(timeout=60)
+    assert_complete_files(tmp_path / "out")
+    with ResultsFolder.open(tmp_path / "out") as folder:
+        assert folder.world() == "sim"
+        assert folder.read_scenario().name == "fast"
+    assert not (tmp_path / "out/report.html").exists()
+
+
+def test_nobody_reading_is_quiet(tmp_path: Path) -> None:
+    with start("--list", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert process.returncode != 0
