@@ -128,7 +128,7 @@ def who_waits_by_hand(durations: np.ndarray, lead: int | None) -> np.ndarray:
 def test_who_waits_for_whom_without_a_network_is_max_plus(lead: int | None) -> None:
     rng = np.random.default_rng(8)
     recorded = rng.exponential(1000.0, 40)
-    plan = make_plan([Op(name="think", at=at_worker(), duration_ns=recorded)], recorded=40)
+    plan = make_plan([Op(name="think", at=at_worker(), duration_ns=list(recorded))], recorded=40)
     draws = Draws(step=rng.integers(0, 40, (6, 50)), factor=rng.lognormal(0.0, 0.3, (6, 50)))
     job = (make_network(workers=6), FIFO, draws)
     ends = ends_of_steps(Engine(plan, *job, lead=lead, compiled=False))
@@ -141,7 +141,7 @@ def test_a_barrier_costs_the_slowest_of_each_step() -> None:
     rng = np.random.default_rng(2)
     workers, steps = 8, 400
     recorded = rng.exponential(1000.0, 5000)
-    plan = make_plan([Op(name="think", at=at_worker(), duration_ns=recorded)], recorded=5000)
+    plan = make_plan([Op(name="think", at=at_worker(), duration_ns=list(recorded))], recorded=5000)
     chosen = rng.integers(0, 5000, (workers, steps))
     job = (make_network(workers=workers), FIFO, Draws(step=chosen, factor=np.ones(chosen.shape)))
     took = np.diff(ends_of_steps(Engine(plan, *job, lead=0, compiled=False)).max(axis=0))
