@@ -122,7 +122,17 @@ def make_net(
     stop_at_last: bool,
     count_from: int,
 ) -> Net:
-    """Links, chance and what is kept."""
+    """Links, chance and what is kept.
+
+    Raises
+    ------
+    ValueError
+        Factors for other workers or steps than are drawn: compiled code would read past them.
+    """
+    workers, steps = draws.step.shape
+    if draws.factor.shape not in ((workers, steps), (workers, 1)):
+        allowed = f"must be ({workers}, {steps}) or ({workers}, 1)"
+        raise ValueError(f"factor: shape {draws.factor.shape}: {allowed}")
     delayed = bool(network.delay_ns.any())
     server = network.server_bps.astype(np.float64)
     ports = np.concatenate([server, network.worker_bps.astype(np.float64)]) / 8e9

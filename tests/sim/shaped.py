@@ -34,12 +34,12 @@ def shaped_operations(rng: np.random.Generator, tensors: int, servers: int) -> l
         for _ in range(int(rng.integers(0, 3))):
             compute()
         compute(f"pull{t}")
-    pushed = []
+    pushed: list[tuple[int, str]] = []
     waiting = list(rng.permutation(tensors))
     while waiting:
         compute()
-        for _ in range(min(len(waiting), int(rng.integers(0, 3)))):
-            pushed.append((int(waiting.pop()), chain[-1].name))
+        count = min(len(waiting), int(rng.integers(0, 3)))
+        pushed += [(int(waiting.pop()), chain[-1].name) for _ in range(count)]
     for t, behind in pushed:
         push = Op(name=f"push{t}", at=up(at[t]), size_bytes=size[t], after=(behind,))
         chain.append(push)

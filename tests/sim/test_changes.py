@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sim.engine.engine import Engine, Stop
-from sim.plan import StepPlan
+from sim.plan import Draws, StepPlan
 from sim.speed import SpeedTrace
 from tests.sim.naive.plans import (
     Op,
@@ -189,3 +189,10 @@ def test_work_given_in_one_step_is_not_there_in_the_next() -> None:
     e.run()
     steps = e.steps()
     assert (steps.end_ns - steps.start_ns).tolist() == [1005.0, 2000.0]
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 2), (3, 1)])
+def test_factors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
+    draws = Draws(step=np.zeros((2, 3), dtype=np.int64), factor=np.ones(shape))
+    with pytest.raises(ValueError, match=r"factor: shape .*: must be \(2, 3\) or \(2, 1\)"):
+        Engine(chain_plan(), make_network(workers=2), make_sending("fifo"), draws, compiled=False)
