@@ -1,1 +1,1 @@
-"""Sweeps over scenarios on Ray. Empty until the simulator is built; see docs/architecture.md."""
+"""Sweeps over scenarios on Ray. Empty so far; see docs/architecture.md."""

@@ -1,1 +1,1 @@
-"""The discrete-event world. Empty until the simulator is built; see docs/architecture.md."""
+"""The simulated world: training on parameter servers, from the profile of one worker."""

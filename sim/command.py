@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 from rich.console import Console
 
 from h2model import disciplines
@@ -23,12 +24,13 @@ from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
 from sim.compiled import kernels_are_kept
 from sim.experiment.job import TrainingCell, training_cells
+from sim.experiment.point import straggler_text
 from sim.options import changed, shared_options, sim_parser, traced
 from sim.prepare.build import tensors_of
 from sim.progress import Progress
 from sim.session import Session, worker_counts
-from sim.settings import share_names
-from sim.stragglers import check_stragglers, kind_names, named_stragglers
+from sim.settings import network_of, share_names
+from sim.stragglers import check_stragglers, conditions, kind_names, named_stragglers
 from topo.catalogue import topologies
 
 PROG: Final = "sim.run"
@@ -79,8 +81,18 @@ def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
     check_stragglers(scenario.straggler, max(counts))
     cells = training_cells(scenario)
     for workers in {counts[0], counts[-1]}:
-        cells[0].network(workers)
+        check_conditions(scenario, workers)
     return cells
+
+
+def check_conditions(scenario: Scenario, workers: int) -> None:
+    """Refuse links, and stragglers' links, that can't be simulated with so many workers.
+
+    At the rates that the scenario has, so that the message has them too.
+    """
+    seed = np.random.SeedSequence(scenario.seed)
+    network = network_of(scenario, workers)
+    conditions(scenario.straggler, workers, 1, network, seed, horizon_ns=1.0)
 
 
 def _run(
@@ -139,6 +151,9 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
         f"training    {training.synchronisation}, {training.steps} steps of each worker,"
         f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
     ]
+    policy = scenario.policy
+    lines += [f"policies    order {policy.order}, placement {policy.placement}"]
+    lines += [f"straggler   {straggler_text(spec)}" for spec in scenario.straggler]
     for cell in cells:
         engine = cell.plans(0).why_generic
         lines += [

@@ -57,7 +57,7 @@ def _binding(discipline: str, share: str) -> tuple[dict[object, object], dict[st
     strategy = import_module(f"sim.shares.{share}")
     replaced: dict[object, object] = {
         getattr(bound, name): getattr(rule, name)
-        for name in ("enqueued", "credited", "select", "sent", "cancelled")
+        for name in ("start", "enqueued", "credited", "select", "sent", "cancelled")
     }
     replaced[bound.rates] = strategy.rates
     return replaced, {"CLOCKED": strategy.CLOCKED}

@@ -48,4 +48,5 @@ class Progress:
         """All runs of a number of workers are over."""
         if self._bar is None:
             rate = point.examples_per_s.mean
-            self.say(f"{cell}: {point.workers} workers: {rate:.4g} examples/s")
+            who = "1 worker" if point.workers == 1 else f"{point.workers} workers"
+            self.say(f"{cell}: {who}: {rate:.4g} examples/s")

@@ -68,9 +68,7 @@ def make_parser(prog: str, description: str) -> Parser:
         "--plan", action="store_true", help="say what would be done, touch nothing, then stop"
     )
     parser.add_argument("--seed", metavar="N", type=int, help="instead of the scenario's")
-    parser.add_argument(
-        "--repetitions", metavar="N", type=int, help="bursts of each cell, not the scenario's"
-    )
+    parser.add_argument("--repetitions", metavar="N", type=int, help="bursts or runs of each cell")
     return parser
 
 

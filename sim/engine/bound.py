@@ -19,6 +19,11 @@ def borrow(fields: Fields) -> Fields:
     return fields
 
 
+def start(s: State) -> None:
+    """See `h2model.disciplines`."""
+    raise NotImplementedError
+
+
 def enqueued(s: State, i: int, now: int) -> None:
     """See `h2model.disciplines`."""
     raise NotImplementedError

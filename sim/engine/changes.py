@@ -7,7 +7,7 @@ arrays; whoever calls sees to it that time has not gone past the next event.
 import math
 
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, OUT, READY, TAIL, unlink
-from sim.engine.bound import cancelled
+from sim.engine.bound import cancelled, start
 from sim.engine.connections import scheduler, wake
 from sim.engine.layout import (
     ABSENT,
@@ -82,6 +82,7 @@ def _empty(step: Step, net: Net, run: Run, worker: int, channel: int) -> None:
     shared[:] = 0
     shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
     shared[CONNECTION_CREDIT] = net.window[1]
+    start(scheduler(net, run, f))
     first = worker * step.sizes[T]
     run.connections.place[first : first + step.sizes[T]] = OUT  # type: ignore[call-overload]
     if net.flag[DELAYED]:

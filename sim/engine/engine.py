@@ -150,7 +150,7 @@ class Engine:
         while True:
             why = self._advance(self._step, self._net, self._run, float(until_ns))
             self._drain()
-            if why == layout.TIME:
+            if why in (layout.TIME, layout.IDLE) and until_ns < math.inf:
                 self._run.clock[0] = max(until_ns, self._run.clock[0])
             if why != layout.FULL:
                 return Stop(why)

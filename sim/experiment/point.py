@@ -116,7 +116,7 @@ def make_series(cell: TrainingCell, points: Sequence[Point]) -> Series:
         order=scenario.policy.order,
         placement=scenario.policy.placement,
         share=training.share,
-        stragglers=tuple(_straggler(s) for s in scenario.straggler),
+        stragglers=tuple(straggler_text(s) for s in scenario.straggler),
         limits_steps_per_s={
             f"server {server} {_NAMES[direction]}": limit
             for (direction, server), limit in limits.items()
@@ -126,7 +126,8 @@ def make_series(cell: TrainingCell, points: Sequence[Point]) -> Series:
     )
 
 
-def _straggler(spec: StragglerSpec) -> str:
+def straggler_text(spec: StragglerSpec) -> str:
+    """A straggler in a few words."""
     who = "all workers" if spec.workers == "all" else "some workers"
     if isinstance(spec.workers, tuple):
         who = "worker " + ", ".join(map(str, spec.workers))

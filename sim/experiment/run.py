@@ -1,6 +1,7 @@
 """One run of a cell with so many workers."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,10 @@ class RunFigures:
     counted: NDArray[np.bool_]
 
 
+_CHANGING: Final = ("leave", "join", "trace")
+"""Stragglers that make the beginning of a run another than its end."""
+
+
 def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> Ints:
     """Which recorded steps the workers repeat: a worker's do not depend on who else there is."""
     steps = cell.scenario.training.steps
@@ -58,7 +63,8 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
         play(engine, under)
         if engine.now_ns <= under.drawn_until_ns:
             training = cell.scenario.training
-            return figures(engine, training.steps, training.warmup)
+            changing = any(s.kind in _CHANGING for s in cell.scenario.straggler)
+            return figures(engine, training.steps, training.warmup, settles=not changing)
         horizon_ns = 2.0 * engine.now_ns  # slow-downs were drawn for a shorter time
 
 
@@ -117,12 +123,15 @@ def play(engine: Engine | FastEngine, under: Conditions) -> None:
     engine.run()
 
 
-def figures(engine: Engine | FastEngine, limit: int, warmup: int) -> RunFigures:
+def figures(
+    engine: Engine | FastEngine, limit: int, warmup: int, *, settles: bool = True
+) -> RunFigures:
     """What a run that has reached some worker's last step showed.
 
     The time that counts begins when the first worker has ended its warm-up, or later, where it is
     found that the run has not settled by then; it ends when the first has ended its last step, so
-    that all workers take part in all of it.
+    that all workers take part in all of it. Where conditions change in the course of the run, there
+    is nothing that it could settle to, and all behind the warm-up counts.
     """
     steps = engine.steps()
     workers = engine.spent_ns.shape[0]
@@ -130,7 +139,7 @@ def figures(engine: Engine | FastEngine, limit: int, warmup: int) -> RunFigures:
     ends = float(steps.end_ns[steps.step == limit - 1].min())
     within = np.sort(steps.end_ns[(steps.end_ns > begins) & (steps.end_ns <= ends)])
     rounds = np.diff(within[workers - 1 :: workers], prepend=begins)
-    first, steady = settled(rounds)
+    first, steady = settled(rounds) if settles else (0, True)
     if first:
         begins = float(within[workers * first - 1])
     counted = (steps.end_ns > begins) & (steps.end_ns <= ends)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from h2model import disciplines
 from sim.engine.engine import Engine, Stop
 from sim.plan import Draws, StepPlan
 from sim.speed import SpeedTrace
@@ -196,3 +197,37 @@ def test_factors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
     draws = Draws(step=np.zeros((2, 3), dtype=np.int64), factor=np.ones(shape))
     with pytest.raises(ValueError, match=r"factor: shape .*: must be \(2, 3\) or \(2, 1\)"):
         Engine(chain_plan(), make_network(workers=2), make_sending("fifo"), draws, compiled=False)
+
+
+@pytest.mark.parametrize("discipline", disciplines.names())
+def test_a_connection_that_was_emptied_serves_as_a_new_one(discipline: str) -> None:
+    """Every discipline begins anew: the second worker's later steps are as if nothing had been."""
+    plan = chain_plan(down_bytes=(1000, 700), up_bytes=(900,))
+    ends_of = {}
+    for leaves in (True, False):
+        e = Engine(
+            plan,
+            make_network(workers=1),
+            make_sending(discipline),
+            same_draws(1, 3),
+            compiled=False,
+        )
+        if leaves:
+            e.run(1100.0)
+            e.leave(0)
+            e.run(2000.0)
+            e.join(0)
+        e.run()
+        steps = e.steps()
+        ends_of[leaves] = (steps.end_ns - steps.start_ns).tolist()
+    assert ends_of[True] == ends_of[False]
+
+
+def test_who_joins_when_nobody_is_there_begins_then() -> None:
+    e = engine(chain_plan(), steps=2)
+    e.run(100.0)
+    e.leave(0)
+    assert e.run(5000.0) == Stop.IDLE
+    e.join(0)
+    e.run()
+    assert e.steps().start_ns.tolist() == [5000.0, 5000.0 + 2700.0]

@@ -149,7 +149,7 @@ def loading(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("line", ["preparing", "1 workers", "tracing"])
+@pytest.mark.parametrize("line", ["preparing", "1 worker:", "tracing"])
 def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line: str) -> None:
     with start(*job, cwd=tmp_path) as process:
         assert process.stderr is not None
