@@ -1,7 +1,8 @@
 # Sourced by dev: installs what is missing. Uses $root, $venv and $python.
 #
 #   setup_python   the project's Python environment        (no root where a Python is there)
-#   setup_all      that, the Debian packages of a run, and the simulator's compiled kernels
+#   setup_all      that, and the Debian packages of a run
+#   setup_kernels  the simulator's kernels, compiled for the caller
 #   setup_tests    that, and what only tests need
 #
 # They are silent when nothing is missing. A venv is believed only with its stamp,
@@ -244,7 +245,6 @@ setup_tests() {
 setup_all() {
   ensure_packages "${packages[@]}"
   setup_python
-  setup_kernels
 }
 
 # What root wrote into somebody's checkout becomes theirs; the venv has its own rule.
