@@ -62,7 +62,7 @@ def assert_what_was_finished_is_kept(world: World, done: Done, cells: list[str])
 @pytest.mark.parametrize("sudo", [False, True], ids=["python", "sudo ./dev"])
 def test_ctrl_c_in_mid_burst(world: World, terminal: Terminal, sudo: bool) -> None:
     if sudo:
-        world.shell(f"{ROOT}/dev setup")
+        world.shell(f"{ROOT}/dev run --help >/dev/null")
         world.forget_changes()
     with running(world, *SLOW, sudo=sudo, terminal=terminal) as run:
         wait_for_large_burst(run)

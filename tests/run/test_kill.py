@@ -36,7 +36,7 @@ def life_s(shared: World) -> float:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     world = World(tmp_path_factory.mktemp("world"))
-    world.shell(f"{ROOT}/dev setup")
+    world.shell(f"{ROOT}/dev run --help >/dev/null")
     world.forget_changes()
     yield world
     world.close()
