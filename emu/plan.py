@@ -13,10 +13,7 @@ from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec
 from netcosim.units import format_duration, format_rate, format_size
 from topo.catalogue import build_spec
 from topo.share import Way, route_between
-from topo.spec import NetSpec
-
-GOODPUT_SHARE: Final = 1448 / 1514
-"""TCP payload of a full-size Ethernet frame."""
+from topo.spec import GOODPUT_SHARE, NetSpec
 
 _MOST_HOSTS: Final = 64
 """Servers, and workers; each is a network namespace with its processes."""

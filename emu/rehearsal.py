@@ -11,12 +11,13 @@ from emu.delivered import receiver_key
 from emu.live_round import Round, port_of, run_round
 from emu.measured import BurstSeen, Carried, find_connection, see_burst
 from emu.network.live import LiveNetwork
-from emu.plan import GOODPUT_SHARE, Plan, PlannedConnection
+from emu.plan import Plan, PlannedConnection
 from emu.validity import BOUNDS, judge
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.scenario import TcpSpec, TransportSpec
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
+from topo.spec import GOODPUT_SHARE
 
 Found = TypeVar("Found")
 

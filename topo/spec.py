@@ -6,13 +6,16 @@ in a tree there is one path between two hosts.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import LinkSpec
 
 Role = Literal["server", "worker"]
 SwitchKind = Literal["linuxbridge", "openvswitch"]
+
+GOODPUT_SHARE: Final = 1448 / 1514
+"""What a link's rate leaves for messages: TCP segments with time stamps in full Ethernet frames."""
 
 # Linux allows 15 characters; Mininet appends "-eth" and the port's number.
 _LONGEST_NODE_NAME = 15 - len("-eth000")

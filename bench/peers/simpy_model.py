@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import simpy  # type: ignore[import-not-found]
+import simpy  # type: ignore[import-not-found]  # in this program's own environment only
 
 Process = Generator[Any, Any, None]
 

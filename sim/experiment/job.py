@@ -1,7 +1,6 @@
 """One cell of a scenario, ready to be simulated with any number of workers."""
 
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
@@ -18,12 +17,10 @@ from sim.plan import Network, Sending, StepPlan
 from sim.prepare import Assignment, collapse, make_plan
 from sim.prepare.build import tensors_of
 from sim.settings import network_of, sending_of
+from topo.spec import GOODPUT_SHARE
 
 RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
 """What the streams of random numbers of a run are for; none moves when another is drawn from."""
-
-PAYLOAD_SHARE: Final = 1448 / 1514
-"""What a link's rate leaves for messages: TCP segments with time stamps in full Ethernet frames."""
 
 _ORDERS_DRAWN = ("random",)
 
@@ -66,7 +63,7 @@ class TrainingCell:
 
     def network(self, workers: int) -> Network:
         """The network as so many workers see it; rates are those of messages."""
-        return network_of(self.scenario, workers, payload_share=PAYLOAD_SHARE)
+        return network_of(self.scenario, workers, payload_share=GOODPUT_SHARE)
 
     def stream(self, run: int, purpose: int) -> np.random.SeedSequence:
         """A run's random numbers for one purpose: the same for all cells and worker counts."""

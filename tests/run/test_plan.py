@@ -8,10 +8,11 @@ import pytest
 
 from emu.calibration import HANDLING_NS, link_model, path_of, shared_links
 from emu.network.measure import Measured, PathMeasured
-from emu.plan import GOODPUT_SHARE, Plan, describe, make_plan, on_this_machine
+from emu.plan import Plan, describe, make_plan, on_this_machine
 from emu.session import resolved_tcp
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TcpSpec, build_scenario, read_scenario
+from topo.spec import GOODPUT_SHARE
 
 H2 = {
     "name": "h2",
