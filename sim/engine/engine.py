@@ -11,6 +11,7 @@ import numpy as np
 from h2model import disciplines
 from sim.compiled import compile_engine, interpret
 from sim.engine import changes, layout
+from sim.engine.answers import Answers, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.connections import scheduler
 from sim.engine.layout import Floats, Ints
@@ -28,22 +29,6 @@ class Stop(IntEnum):
     IDLE = layout.IDLE
     BOUNDARY = layout.BOUNDARY
     LAST = layout.LAST
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """Steps in the order in which they ended.
-
-    Attributes
-    ----------
-    worker, step : (steps,)
-    start_ns, end_ns : (steps,)
-    """
-
-    worker: Ints
-    step: Ints
-    start_ns: Floats
-    end_ns: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +58,7 @@ class Chunks:
     end_ns: Floats
 
 
-class Engine:
+class Engine(Answers):
     """The generic engine.
 
     Parameters
@@ -155,11 +140,6 @@ class Engine:
             if why != layout.FULL:
                 return Stop(why)
 
-    def begin(self, workers: Sequence[int]) -> None:
-        """Let these begin their next step, as far as they are idle and `lead` allows it."""
-        self._run.wish[list(workers)] = 1
-        self._run.scalar[layout.WISHES] = len(workers)
-
     def leave(self, worker: int) -> None:
         """The worker goes now, and what it was at is lost; nobody waits for it any more."""
         self._change(changes.depart, worker, layout.ABSENT)
@@ -198,32 +178,6 @@ class Engine:
 
     def _begin_all(self) -> None:
         self.begin(range(len(self._run.done)))
-
-    @property
-    def now_ns(self) -> float:
-        """The time of the last event, or up to which `run` was to go."""
-        return float(self._run.clock[0])
-
-    @property
-    def events(self) -> int:
-        """How many events there were."""
-        return int(self._run.scalar[layout.EVENTS])
-
-    @property
-    def ended(self) -> int:
-        """The worker that ended a step last."""
-        return int(self._run.scalar[layout.ENDED])
-
-    @property
-    def spent_ns(self) -> Floats:
-        """(workers, MODES) time in each mode; see `sim.engine.layout`."""
-        return self._run.spent
-
-    def steps(self) -> Steps:
-        """The steps ended so far."""
-        row, time = joined_parts(self._steps, 2, 2)
-        self._steps = [(row, time)]
-        return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
 
     def operations(self) -> Operations:
         """The operations ended so far, where they are kept."""
@@ -264,10 +218,3 @@ class Engine:
             if used:
                 kept.append((row[:used].astype(kind), time[:used].copy()))
                 run.scalar[count] = 0
-
-
-def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
-    """Rows and times of a table that was kept in parts."""
-    rows: list[Any] = [np.empty((0, ints), dtype=np.int32), *(row for row, _ in parts)]
-    times = [np.empty((0, floats)), *(time for _, time in parts)]
-    return np.concatenate(rows), np.concatenate(times)

@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.engine.engine import Engine, Steps, Stop
+from sim.engine.answers import Steps
+from sim.engine.engine import Engine, Stop
 from sim.engine.layout import Floats, Ints
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
 from sim.experiment.settled import settled

@@ -2,15 +2,16 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sim.compiled import compile_kernel
 from sim.engine import layout as generic
+from sim.engine.answers import Answers
 from sim.engine.build import make_net
-from sim.engine.engine import Steps, Stop, joined_parts
+from sim.engine.engine import Stop
 from sim.engine.layout import Floats, Ints
 from sim.engine.tree import seed, width
 from sim.fast import loop
@@ -28,7 +29,7 @@ def compile_fast() -> Callable[..., int]:
     return compile_kernel(loop.advance, "fast", {}, {})
 
 
-class FastEngine:
+class FastEngine(Answers):
     """The fast path; for parameters see `sim.engine.engine.Engine`.
 
     `shape` is what `fast_shape` made of the same plan, network and sending, where that is known.
@@ -90,37 +91,6 @@ class FastEngine:
                 self._run = with_longer_log(self._run)
             elif why != generic.FULL:
                 return Stop(why)
-
-    def begin(self, workers: Sequence[int]) -> None:
-        """Let these begin their next step, as far as they are idle and `lead` allows it."""
-        self._run.wish[list(workers)] = 1
-        self._run.scalar[generic.WISHES] = len(workers)
-
-    @property
-    def now_ns(self) -> float:
-        """The time of the last event."""
-        return float(self._run.clock[0])
-
-    @property
-    def events(self) -> int:
-        """How many events there were."""
-        return int(self._run.scalar[generic.EVENTS])
-
-    @property
-    def ended(self) -> int:
-        """The worker that ended a step last."""
-        return int(self._run.scalar[generic.ENDED])
-
-    @property
-    def spent_ns(self) -> Floats:
-        """(workers, MODES) time in each mode; see `sim.engine.layout`."""
-        return self._run.spent
-
-    def steps(self) -> Steps:
-        """The steps ended so far."""
-        row, time = joined_parts(self._steps, 2, 2)
-        self._steps = [(row, time)]
-        return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
 
 
 def make_race(shape: Shape, workers: int, limit: int) -> Race:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.engine.engine import Engine, Steps
+from sim.engine.answers import Steps
+from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.fast.shape import NotOfThisShapeError, fast_shape
 from sim.plan import Sending

@@ -1,0 +1,72 @@
+"""What can be asked of a simulation, however it is run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.engine import layout
+from sim.engine.layout import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """Steps in the order in which they ended.
+
+    Attributes
+    ----------
+    worker, step : (steps,)
+    start_ns, end_ns : (steps,)
+    """
+
+    worker: Ints
+    step: Ints
+    start_ns: Floats
+    end_ns: Floats
+
+
+class Answers:
+    """An engine's state, from outside; `_run` is it, `_steps` are the tables of steps so far."""
+
+    _run: Any
+    _steps: list[tuple[Ints, Floats]]
+
+    def begin(self, workers: Sequence[int]) -> None:
+        """Let these begin their next step, as far as they are idle and `lead` allows it."""
+        self._run.wish[list(workers)] = 1
+        self._run.scalar[layout.WISHES] = len(workers)
+
+    @property
+    def now_ns(self) -> float:
+        """The time of the last event, or up to which a generic engine was to go."""
+        return float(self._run.clock[0])
+
+    @property
+    def events(self) -> int:
+        """How many events there were."""
+        return int(self._run.scalar[layout.EVENTS])
+
+    @property
+    def ended(self) -> int:
+        """The worker that ended a step last."""
+        return int(self._run.scalar[layout.ENDED])
+
+    @property
+    def spent_ns(self) -> Floats:
+        """(workers, MODES) time in each mode; see `sim.engine.layout`."""
+        spent: Floats = self._run.spent
+        return spent
+
+    def steps(self) -> Steps:
+        """The steps ended so far."""
+        row, time = joined_parts(self._steps, 2, 2)
+        self._steps = [(row, time)]
+        return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
+
+
+def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
+    """Rows and times of a table that was kept in parts."""
+    rows: list[Any] = [np.empty((0, ints), dtype=np.int32), *(row for row, _ in parts)]
+    times = [np.empty((0, floats)), *(time for _, time in parts)]
+    return np.concatenate(rows), np.concatenate(times)
