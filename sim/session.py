@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from netcosim.cli import interruption
 from netcosim.errors import NetcosimError
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
@@ -27,6 +28,8 @@ from sim.progress import Progress
 
 MOST_STEP_ROWS: Final = 2_000_000
 """Beyond so many, `steps.parquet` takes no further runs."""
+
+_KILLED: Final = "has not ended: it is under way, or was killed"
 
 
 def worker_counts(scenario: Scenario) -> tuple[int, ...]:
@@ -59,6 +62,7 @@ class Session:
 
     def run(self) -> TrainingSummary:
         """Simulate everything, or as much as is possible; write the results."""
+        self.folder.write_summary(self._summary(_KILLED))
         try:
             with self.progress.runs(len(self.cells) * self._runs_a_cell()):
                 for cell in self.cells:
@@ -66,9 +70,11 @@ class Session:
         except (KeyboardInterrupt, NetcosimError) as problem:
             self.failure = problem
         with self._phase("results"):
-            summary = self._summary()
-            self._write(summary)
+            self._write()
         self.folder.write_run(self._record())
+        ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
+        summary = self._summary(*ended)
+        self.folder.write_summary(summary)  # last: until then the folder says that it lacks much
         return summary
 
     def _runs_a_cell(self) -> int:
@@ -147,14 +153,14 @@ class Session:
             if workers == self.traced[0]:
                 self.transfers += traced.transfers
 
-    def _summary(self) -> TrainingSummary:
-        reasons = [] if self.failure is None else [f"ended early: {_one_line(self.failure)}"]
+    def _summary(self, *reasons: str) -> TrainingSummary:
+        """Of all points so far; `reasons` say why it is not complete, if it is not."""
         return TrainingSummary(
             scenario=self.scenario.name,
             seed=self.scenario.seed,
-            complete=self.failure is None,
-            trusted=self.failure is None,
-            reasons=tuple(reasons),
+            complete=not reasons,
+            trusted=not reasons,
+            reasons=reasons,
             engine=engine_hash(),
             series=tuple(
                 make_series(cell, self.points[cell.name])
@@ -163,8 +169,7 @@ class Session:
             ),
         )
 
-    def _write(self, summary: TrainingSummary) -> None:
-        self.folder.write_summary(summary)
+    def _write(self) -> None:
         self.folder.write_steps(self.steps)
         self.folder.write_operations(self.operations)
         self.folder.write_trace(self.transfers)
@@ -210,5 +215,5 @@ def _processors() -> int:
 
 def _one_line(failure: BaseException) -> str:
     if isinstance(failure, KeyboardInterrupt):
-        return "interrupted by Ctrl-C"
+        return f"interrupted by {interruption(failure)}"
     return " ".join(str(failure).split()) or type(failure).__name__

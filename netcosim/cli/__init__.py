@@ -1,5 +1,6 @@
 """The shared command line: options, one-line errors with exit codes, the table at the end."""
 
+from netcosim.cli.ending import interruption, run_main
 from netcosim.cli.levels import print_levels
 from netcosim.cli.options import (
     Options,
@@ -12,7 +13,6 @@ from netcosim.cli.options import (
 )
 from netcosim.cli.table import print_summary, print_training
 from netcosim.results.failure import CrashSite
-from netcosim.results.failure import guarded as run_main
 
 __all__ = [
     "CrashSite",
@@ -21,6 +21,7 @@ __all__ = [
     "adjust",
     "builtin_scenarios",
     "choose_scenario",
+    "interruption",
     "make_parser",
     "print_levels",
     "print_summary",

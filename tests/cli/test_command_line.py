@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -12,13 +13,16 @@ import pytest
 from rich.console import Console
 
 from netcosim.cli import (
+    CrashSite,
     Options,
     adjust,
     builtin_scenarios,
     choose_scenario,
+    interruption,
     make_parser,
     print_summary,
     read_options,
+    run_main,
 )
 from netcosim.errors import ScenarioError
 from netcosim.results.summary import NotRun, Summary
@@ -209,9 +213,24 @@ def test_a_good_end_is_quiet(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
-    done = command("import os, signal; os.kill(os.getpid(), signal.SIGINT)", cwd=tmp_path)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interruption_is_one_line(tmp_path: Path, name: str) -> None:
+    done = command(f"import os, signal; os.kill(os.getpid(), signal.{name})", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "emu.run: interrupted\n")
+
+
+def test_signals_are_as_they_were_afterwards() -> None:
+    def main(_: CrashSite) -> int:
+        with pytest.raises(KeyboardInterrupt, match="SIGTERM") as caught:
+            signal.raise_signal(signal.SIGTERM)
+        assert interruption(caught.value) == "SIGTERM"
+        signal.raise_signal(signal.SIGTERM)  # counts as the same
+        return 0
+
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    assert run_main(main, "emu.run") == 0
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+    assert interruption(KeyboardInterrupt()) == "Ctrl-C"
 
 
 def test_a_bug_keeps_its_traceback_in_the_results_folder(tmp_path: Path) -> None:
@@ -235,11 +254,12 @@ def test_a_bug_without_a_folder_keeps_its_traceback_elsewhere(tmp_path: Path) ->
     assert "Traceback" in kept.read_text()
 
 
-def test_nobody_reading_is_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("say", ["print", "Console().print"])
+def test_nobody_reading_is_quiet(tmp_path: Path, say: str) -> None:
     code = (
-        "import sys; from netcosim.cli import run_main\n"
+        "import sys; from netcosim.cli import run_main; from rich.console import Console\n"
         "def main(site):\n"
-        "    for _ in range(100_000): print('a line that nobody reads')\n"
+        f"    for _ in range(10_000): {say}('a line that nobody reads')\n"
         "    return 0\n"
         "sys.exit(run_main(main, 'emu.run'))\n"
     )

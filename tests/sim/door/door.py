@@ -18,6 +18,11 @@ ROOT = Path(__file__).resolve().parents[3]
 NO_POWERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 """In front of a command: root's files are its own, but permissions hold for it as for anyone."""
 
+FROM_SOURCE = (
+    *("env", f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1", "COLUMNS=200"),
+    *(sys.executable, "-m", "sim.run"),
+)
+
 COMPUTED = ("summary.json", "steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
 
 # For the fast path, and traced on the generic engine's kernel of FIFO.
@@ -65,11 +70,10 @@ def start(
     prefix: Sequence[str] = (),
 ) -> "subprocess.Popen[str]":
     """Begin ``python -m sim.run``; nothing is written beside the sources."""
-    surroundings = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
     return subprocess.Popen(
-        [*prefix, sys.executable, "-m", "sim.run", *arguments],
+        [*prefix, *FROM_SOURCE, *arguments],
         cwd=cwd,
-        env={**os.environ, **surroundings, **(environ or {})},
+        env={**os.environ, **(environ or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

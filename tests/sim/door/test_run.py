@@ -1,7 +1,9 @@
 """The door as a person uses it: what it says, what it leaves; Ctrl-C and kill -9."""
 
 import json
+import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
+from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder
-from tests.sim.door.door import COMPUTED, FAST, Done, Inside, run, start
+from tests.sim.door.door import COMPUTED, FAST, FROM_SOURCE, Done, Inside, run, start
 
 LONG = ("--workers", "1,2,60", "--steps", "4000", "--repetitions", "1", "--trace-steps", "0")
 FILES = {"scenario.toml", "run.json", "report.html", *COMPUTED}
@@ -107,13 +110,16 @@ def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_in_mid_run_keeps_what_was_finished(tmp_path: Path, job: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("number", "who"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+)
+def test_interrupted_in_mid_run_it_keeps_what_was_finished(
+    tmp_path: Path, job: tuple[str, ...], number: signal.Signals, who: str
+) -> None:
     with start(*job, *LONG, cwd=tmp_path) as process:
-        assert process.stderr is not None
-        while "2 workers" not in (line := process.stderr.readline()):
-            assert line, "it ended"
-        time.sleep(0.3)  # by then the sixty are at it
-        process.send_signal(signal.SIGINT)
+        wait_for_the_sixty(process)
+        process.send_signal(number)
+        process.send_signal(number)  # as from a terminal and from who passes it on
         begun = time.monotonic()
         out, err = process.communicate(timeout=60)
     assert time.monotonic() - begun < 30
@@ -121,13 +127,54 @@ def test_ctrl_c_in_mid_run_keeps_what_was_finished(tmp_path: Path, job: tuple[st
     assert "Traceback" not in out + err
     assert err.splitlines()[-1] == "sim.run: interrupted; what was finished is in out"
     assert "This run is incomplete" in out
-    assert_complete_files(tmp_path / "out")
-    with ResultsFolder.open(tmp_path / "out") as folder:
+    assert_what_was_finished_is_kept(tmp_path / "out", who)
+
+
+def test_a_terminal_that_closes_is_an_interruption(tmp_path: Path, job: tuple[str, ...]) -> None:
+    """Nobody sees the end of it, but the results are there."""
+    ours, theirs = os.openpty()
+    command = (*FROM_SOURCE, *job, *LONG)
+    with subprocess.Popen(
+        ("setsid", "--ctty", *command), cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while b"60 workers" not in said:
+            said += os.read(ours, 65536)
+            assert b"Traceback" not in said
+            time.sleep(0.01)
+        os.close(ours)
+        assert process.wait(timeout=60) == 130
+    assert_what_was_finished_is_kept(tmp_path / "out", "SIGHUP")
+
+
+def test_nohup_is_heeded(tmp_path: Path, job: tuple[str, ...]) -> None:
+    with start(*job, cwd=tmp_path, prefix=("nohup",)) as process:
+        assert process.stderr is not None
+        while "preparing" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def wait_for_the_sixty(process: "subprocess.Popen[str]") -> None:
+    assert process.stderr is not None
+    while "2 workers" not in (line := process.stderr.readline()):
+        assert line, "it ended"
+    time.sleep(0.3)  # by then the sixty are at it
+
+
+def assert_what_was_finished_is_kept(out: Path, who: str) -> None:
+    assert_complete_files(out)
+    assert {path.name for path in out.iterdir() if path.is_file()} == FILES
+    with ResultsFolder.open(out) as folder:
         summary = folder.read_training_summary()
     assert summary is not None
     assert (summary.complete, summary.trusted) == (False, False)
+    assert summary.reasons == (f"ended early: interrupted by {who}",)
     assert [point.workers for point in summary.series[0].points] == [1, 2]
-    assert "interrupted by Ctrl-C" in (tmp_path / "out/report.html").read_text()
+    assert f"interrupted by {who}" in (out / "report.html").read_text()
 
 
 def test_ctrl_c_while_libraries_load_is_one_line(tmp_path: Path, job: tuple[str, ...]) -> None:
@@ -157,7 +204,7 @@ def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line
             assert said, "it ended"
         if line == "tracing":  # until the first results are there, and others are being written
             for _ in range(2000):
-                if (tmp_path / "out/summary.json").exists():
+                if (tmp_path / "out/steps.parquet").exists():
                     break
                 time.sleep(0.005)
         process.kill()
@@ -166,13 +213,20 @@ def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line
     with ResultsFolder.open(tmp_path / "out") as folder:
         assert folder.world() == "sim"
         assert folder.read_scenario().name == "fast"
+        summary = folder.read_training_summary()
     assert not (tmp_path / "out/report.html").exists()
+    assert summary is not None
+    assert (summary.complete, summary.trusted, summary.series) == (False, False, ())
+    assert summary.reasons == ("has not ended: it is under way, or was killed",)
+    write_report(tmp_path / "out")
+    assert summary.reasons[0] in (tmp_path / "out/report.html").read_text()
 
 
-def test_nobody_reading_is_quiet(tmp_path: Path) -> None:
-    with start("--list", cwd=tmp_path) as process:
+@pytest.mark.parametrize("option", ["--list", "--plan"])
+def test_nobody_reading_is_quiet(tmp_path: Path, option: str) -> None:
+    with start(option, cwd=tmp_path) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
-    assert process.returncode != 0
+    assert process.returncode == 141

@@ -1,0 +1,80 @@
+"""How doors end: SIGTERM and SIGHUP as Ctrl-C does, quietly where nobody reads any more."""
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+from netcosim.results.failure import CrashSite, guarded
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_CTRL_C: Final = {signal.SIGINT: "Ctrl-C"}
+# Who ends a program may send several at once: a terminal that closes, a service manager.
+_SAME_INTERRUPTION_S: Final = 0.5
+
+
+def run_main(main: Callable[[CrashSite], int], prog: str) -> int:
+    """Run a door; return its exit code, whatever happens in it.
+
+    While it runs, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does; see `interruption`.
+    Several within half a second count as one. A signal that the program was started to ignore
+    stays ignored (nohup). Rich ends a program with exit code 1 when nobody reads its output; here
+    that is as with any other output. For the main thread.
+    """
+
+    def told(site: CrashSite) -> int:
+        try:
+            return main(site)
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):
+                raise end.__context__ from None
+            raise
+
+    with _interruptible():
+        return guarded(told, prog)
+
+
+def interruption(problem: KeyboardInterrupt) -> str:
+    """What interrupted, for a person: ``Ctrl-C``, ``SIGTERM`` or ``SIGHUP``."""
+    return str(problem) or _CTRL_C[signal.SIGINT]
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    last = float("-inf")
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        if number == signal.SIGHUP:
+            _leave_dead_streams()
+        before, last = last, time.monotonic()
+        if last - before >= _SAME_INTERRUPTION_S:
+            name = signal.Signals(number)
+            raise KeyboardInterrupt(_CTRL_C.get(name, name.name))
+
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    taken = [number for number, handler in handlers.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, handlers[number])
+
+
+def _leave_dead_streams() -> None:
+    """Let output go nowhere if its terminal is gone, so that what is left to do is done."""
+    for stream in (1, 2):
+        poll = select.poll()
+        poll.register(stream, 0)
+        if any(seen & (select.POLLHUP | select.POLLERR) for _, seen in poll.poll(0)):
+            with contextlib.suppress(OSError):
+                nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)
