@@ -1,5 +1,7 @@
 """Recorded steps as the simulator repeats them: varied around medians, scaled to another batch."""
 
+from statistics import NormalDist
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,15 +17,15 @@ def recorded_steps(
     """Durations of recorded steps, in ns: a row a step, a column a computation.
 
     Measured steps are the rows as they are. Medians become `count` rows, each duration times a
-    factor of the profile's jitter. With another batch, a duration d becomes
+    factor of the profile's jitter (`spread_factors`). With another batch, a duration d becomes
     ``d * (1 - share + share * batch / profile.batch)`` by its operation's `batch_share`.
 
     Parameters
     ----------
     profile : one that the linter finds no error in
-    rng : draws the factors; not used for measured steps
+    rng : draws which row gets which factor; not used for measured steps
     batch : examples of a step; None: as recorded
-    count : rows that are drawn around medians
+    count : rows that are made of medians
 
     Raises
     ------
@@ -35,29 +37,48 @@ def recorded_steps(
             raise ScenarioError.at(field, value, "must be >= 1")
     steps = np.array(profile.duration_ns, dtype=np.float64)
     if profile.samples == "medians":
-        steps = steps[0] * draw_factors(profile.jitter, (count, steps.shape[1]), rng)
+        steps = steps[0] * spread_factors(profile.jitter, (count, steps.shape[1]), rng)
     if batch is not None and batch != profile.batch:
         share = np.array([op.batch_share for op in profile.step.computes])
         steps *= 1 - share + share * (batch / profile.batch)
     return steps
 
 
-def draw_factors(jitter: Jitter | None, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """Factors for (steps, computations); those of scope "step" are the same along a row."""
+def spread_factors(
+    jitter: Jitter | None, shape: tuple[int, int], rng: np.random.Generator
+) -> Floats:
+    """Factors for (steps, computations): a computation's are spread evenly over its distribution.
+
+    They are the quantiles at (i + 0.5) / steps, and only their order is drawn: for each computation
+    apart, or with scope "step" once for all. So few rows have the same mean and spread whatever the
+    seed is, where independent factors would make a faster machine of one run than of the next.
+    Nothing lies beyond the outermost quantiles: with few rows a heavy tail is cut short.
+    """
     if jitter is None:
         return np.ones(shape)
-    drawn = shape if jitter.scope == "operation" else (shape[0], 1)
-    return np.broadcast_to(_draw(jitter, drawn, rng), shape).copy()
+    steps, computes = shape
+    column = _quantiles(jitter, (np.arange(steps) + 0.5) / steps)
+    drawn = np.tile(column[:, None], (1, 1 if jitter.scope == "step" else computes))
+    return np.broadcast_to(rng.permuted(drawn, axis=0), shape).copy()
 
 
-def _draw(jitter: Jitter, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+def draw_factors(jitter: Jitter, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Factors of this shape, each drawn independently, whatever the scope."""
+    if jitter.model == "lognormal":  # the generator's own are drawn many times faster
+        return rng.lognormal(0.0, jitter.spread, shape)
+    return _quantiles(jitter, rng.random(shape))
+
+
+def _quantiles(jitter: Jitter, share: Floats) -> Floats:
+    """The factors below which these shares of all factors are; shares are in [0, 1)."""
     match jitter.model:
         case "deterministic":
-            return np.ones(shape)
+            return np.ones(share.shape)
         case "lognormal":
-            return rng.lognormal(0.0, jitter.spread, shape)
+            return np.exp(jitter.spread * np.array([NormalDist().inv_cdf(at) for at in share]))
         case "pareto":
-            # U ** -(1/shape) is Pareto with minimum 1 and median 2 ** (1/shape).
-            return (2 * (1 - rng.random(shape))) ** -jitter.spread
+            # (1 - U) ** -(1/shape) is Pareto with minimum 1 and median 2 ** (1/shape).
+            return (2 * (1 - share)) ** -jitter.spread
         case "empirical":
-            return rng.choice(np.array(jitter.factors), shape)
+            factors = np.sort(jitter.factors)
+            return factors[(share * len(factors)).astype(np.int64)]

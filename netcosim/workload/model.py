@@ -122,7 +122,8 @@ class Jitter(_Record):
     deterministic
         No variation.
 
-    `scope` says whether each operation has a factor of its own, or a step one for all of them.
+    `scope` says whether each operation has a factor of its own, or a step one for all of them,
+    updates at a server included.
     """
 
     model: Literal["deterministic", "lognormal", "pareto", "empirical"]

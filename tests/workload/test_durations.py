@@ -8,7 +8,7 @@ import pytest
 from netcosim.errors import ScenarioError
 from netcosim.workload import Jitter, Profile
 from netcosim.workload.catalogue import load_profile
-from netcosim.workload.durations import draw_factors, recorded_steps
+from netcosim.workload.durations import draw_factors, recorded_steps, spread_factors
 from tests.workload.profiles import plain, profile
 
 DRAWN = 40_000
@@ -23,9 +23,15 @@ def medians(**jitter: object) -> Profile:
     return profile(plain(samples="medians", duration_ns=[[1000, 2000, 30]], jitter=jitter))
 
 
-def factors(**jitter: object) -> np.ndarray:
-    """All factors that were drawn, by operation."""
-    return recorded_steps(medians(**jitter), rng=rng(), count=DRAWN) / [1000, 2000, 30]
+def drawn(**jitter: object) -> np.ndarray:
+    """Independent factors."""
+    return draw_factors(Jitter.model_validate(jitter), (DRAWN,), rng())
+
+
+def factors(count: int = DRAWN, seed: int = 7, **jitter: object) -> np.ndarray:
+    """Factors of recorded steps: a row a step, a column an operation."""
+    rng = np.random.default_rng(seed)
+    return recorded_steps(medians(**jitter), rng=rng, count=count) / [1000, 2000, 30]
 
 
 def assert_share(below: np.ndarray, expected: float) -> None:
@@ -61,9 +67,9 @@ def test_without_variation_steps_are_the_medians():
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.6])
-def test_lognormal_factors(spread):
+def test_independent_lognormal_factors(spread):
     """The logarithm is normal, of mean 0 and the spread as its deviation."""
-    logs = np.log(factors(model="lognormal", spread=spread))
+    logs = np.log(drawn(model="lognormal", spread=spread))
     count = logs.size
     assert abs(logs.mean()) < SIGMAS * spread / np.sqrt(count)
     assert abs(logs.std() - spread) < SIGMAS * spread / np.sqrt(2 * count)
@@ -72,9 +78,9 @@ def test_lognormal_factors(spread):
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.7])
-def test_pareto_factors(spread):
+def test_independent_pareto_factors(spread):
     """P(X > x) = (least / x) ** (1 / spread), and the median is 1."""
-    found = factors(model="pareto", spread=spread)
+    found = drawn(model="pareto", spread=spread)
     least = 2.0**-spread
     assert found.min() >= least * (1 - 1e-12)
     assert found.min() < least * (1 + 0.01)
@@ -82,11 +88,53 @@ def test_pareto_factors(spread):
         assert_share(found > x, (least / x) ** (1 / spread))
 
 
-def test_measured_factors_are_equally_likely():
-    found = factors(model="empirical", factors=[0.5, 1.0, 1.0, 4.0])
+def test_independent_factors_of_those_measured_are_equally_likely():
+    found = drawn(model="empirical", factors=[0.5, 4.0, 1.0, 1.0])
     assert_share(np.isclose(found, 0.5), 0.25)
     assert_share(np.isclose(found, 1.0), 0.5)
     assert_share(np.isclose(found, 4.0), 0.25)
+
+
+# The median and the quantiles at 5, 15, ... 95 %: what ten rows are to have. Standard normal ones
+# from a table; Pareto's by 1 - (least / x) ** (1 / spread) = share.
+NORMAL = [0.1256613, 0.3853205, 0.6744898, 1.0364334, 1.6448536]
+TEN = {
+    "lognormal": np.exp(0.5 * np.array([*(-z for z in reversed(NORMAL)), *NORMAL])),
+    "pareto": 2**-0.5 * (1 - (np.arange(10) + 0.5) / 10) ** -0.5,
+    "empirical": np.repeat([0.5, 1.0, 1.5, 2.0, 9.0], 2),
+}
+
+
+@pytest.mark.parametrize("scope", ["operation", "step"])
+@pytest.mark.parametrize("model", sorted(TEN))
+def test_rows_are_spread_evenly_over_the_distribution_whatever_the_seed(model, scope):
+    kind = {"model": model, "spread": 0.5, "scope": scope}
+    if model == "empirical":
+        kind["factors"] = [1.5, 9, 0.5, 1, 2]
+    one, other = (factors(10, seed, **kind) for seed in (1, 2))
+    for found in (one, other):
+        assert np.allclose(np.sort(found, axis=0), TEN[model][:, None], rtol=1e-6)
+    assert not np.array_equal(one, other)
+
+
+def test_a_single_row_is_the_median():
+    for model in ("lognormal", "pareto"):
+        assert np.allclose(factors(1, model=model, spread=0.5), 1)
+
+
+def test_chance_gives_every_row_each_factor_as_often():
+    kind = medians(model="empirical", factors=[1, 2, 3, 4], scope="step")
+    generator = rng()
+    first = [recorded_steps(kind, rng=generator, count=4)[0, 0] / 1000 for _ in range(4000)]
+    for factor in (1, 2, 3, 4):
+        assert_share(np.isclose(first, factor), 0.25)
+
+
+def test_a_hundred_rows_have_the_mean_and_the_spread_of_the_distribution():
+    """exp(spread ** 2 / 2), and the spread but for tails of half a per cent at each end."""
+    found = factors(100, model="lognormal", spread=0.1, scope="step")[:, 0]
+    assert found.mean() == pytest.approx(np.exp(0.005), rel=1e-4)
+    assert np.log(found).std() == pytest.approx(0.1, rel=0.01)
 
 
 @pytest.mark.parametrize("model", ["lognormal", "pareto", "empirical"])
@@ -111,7 +159,7 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_factors_can_be_changed_in_place():
-    found = draw_factors(Jitter(model="lognormal", spread=0.1, scope="step"), (2, 3), rng())
+    found = spread_factors(Jitter(model="lognormal", spread=0.1, scope="step"), (2, 3), rng())
     found[0, 0] = 9
     assert found[0, 1] != 9
 
