@@ -1,7 +1,8 @@
 """Profiles that come with the project, by name: one file each under `data`.
 
 They are layer profiles measured on one CPU thread with PyTorch, for this project. A name without a
-batch is the one with the largest batch that was measured.
+batch is the one with the largest batch that was measured. The files have minima beside the medians:
+what the assumed jitter rests on (docs/reference/profile.md).
 """
 
 from importlib import resources

@@ -55,8 +55,8 @@ def test_a_built_in_profile_is_sound_and_says_what_is_assumed(name):
     assert profile.jitter is not None
     assert (profile.jitter.model, profile.jitter.spread, profile.jitter.scope) == (
         "lognormal",
-        0.05,
-        "operation",
+        0.1,
+        "step",
     )
     assert parse_profile(dump_profile(profile)) == profile
 
