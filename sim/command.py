@@ -15,6 +15,7 @@ from h2model import disciplines
 from netcosim.cli import CrashSite, builtin_scenarios, choose_scenario, print_training, run_main
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.policies import order_names, placement_names, synchronisation_names
+from netcosim.results.failure import one_line
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
 from netcosim.results.training import TrainingSummary
@@ -29,7 +30,7 @@ from sim.options import changed, shared_options, sim_parser, traced
 from sim.prepare.build import tensors_of
 from sim.progress import Progress
 from sim.session import Session, worker_counts
-from sim.settings import network_of, share_names
+from sim.settings import network_of, sender_text, share_names, windows_text
 from sim.stragglers import check_stragglers, conditions, kind_names, named_stragglers
 from topo.catalogue import topologies
 
@@ -64,7 +65,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     if options.plan:
-        Console(highlight=False).print("\n".join(describe(scenario, cells)), markup=False)
+        text = "\n".join(describe(scenario, cells))
+        Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     return _run(scenario, cells, kept, found, site, arguments)
 
@@ -144,7 +146,7 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
     """What would be simulated, line by line."""
     training, counts = scenario.training, worker_counts(scenario)
     lines = [
-        f"scenario    {scenario.name}: {scenario.description}".rstrip(": "),
+        f"scenario    {scenario.name}: {one_line(scenario.description)}".rstrip(": "),
         f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
         f" {format_rate(scenario.cluster.link.rate)}, links shared {training.share}",
         f"workers     {', '.join(map(str, counts))}",
@@ -153,14 +155,16 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
     ]
     policy = scenario.policy
     lines += [f"policies    order {policy.order}, placement {policy.placement}"]
-    lines += [f"straggler   {straggler_text(spec)}" for spec in scenario.straggler]
+    lines += [f"straggler   {one_line(straggler_text(spec))}" for spec in scenario.straggler]
     for cell in cells:
         engine = cell.plans(0).why_generic
         lines += [
             f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
             f" {len(cell.profile.step.operations)} operations,"
-            f" {format_size(sum(tensors_of(cell.profile).values()))}; {cell.sending.discipline};"
-            f" {'generic engine: ' + engine if engine else 'fast path'}"
+            f" {format_size(sum(tensors_of(cell.profile).values()))}",
+            f"  sender    {sender_text(cell.sending)}",
+            f"  windows   {windows_text(cell.sending)}",
+            f"  engine    {'generic, as ' + engine if engine else 'fast path'}",
         ]
     runs = len(cells) * len(counts) * scenario.repetitions
     steps = len(cells) * sum(counts) * scenario.repetitions * training.steps

@@ -1,6 +1,7 @@
 """The options of ``sim.run``: those of every door, and what they change in a scenario."""
 
 import argparse
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -23,7 +24,7 @@ def sim_parser(prog: str) -> Parser:
     add("--workload", metavar="NAME_OR_FILE", help="a built-in profile, or a profile's file")
     add("--workers", metavar="LIST", help="such as 8, 1-16, 1-4,8,16")
     add("--servers", metavar="N", type=int, help="parameter servers")
-    add("--rate", metavar="RATE", help="of every link, such as 1gbit")
+    add("--rate", metavar="RATE", help="of every link without a rate of its own, such as 1gbit")
     add("--batch", metavar="N", type=int, help="examples of a step")
     add("--steps", metavar="N", type=int, help="of each worker, warm-up included")
     add("--warmup", metavar="N", type=int, help="the first steps, which no figure counts")
@@ -59,39 +60,79 @@ def shared_options(found: argparse.Namespace) -> Options:
 def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
     """The scenario with what the command line says, validated like a file.
 
+    Its description then ends with the options that made it another one.
+
     Raises
     ------
     ScenarioError
         A value that no scenario may have.
     """
     data: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)
-    _set(data["cluster"], servers=found.servers)
-    _set(data["cluster"]["link"], rate=found.rate)
-    _set(data["policy"], order=found.order, placement=found.placement)
-    training = data["training"]
-    _set(training, batch=found.batch, steps=found.steps, warmup=_warmup(found, training))
-    _set(training, synchronisation=found.synchronisation, gap=found.gap, share=found.share)
-    _set(training, trace_steps=found.trace_steps)
-    if found.workers is not None:
-        training["workers"] = counts("--workers", found.workers)
-    if found.workload is not None:
-        name = re.sub(r"[^A-Za-z0-9_.+-]", "-", found.workload.rsplit("/", 1)[-1])
-        named_so = name.lstrip("_.+-")[:60] or "workload"
-        data["workload"] = [{"name": named_so, "profile": found.workload}]
+    for option, (*tables, key) in _PLACES.items():
+        value = _asked(found, option, scenario)
+        if value is not None:
+            functools.reduce(dict.__getitem__, tables, data)[key] = value
     more = [spec.model_dump(mode="json", exclude_none=True) for spec in named(found.straggler)]
     data["straggler"] = [*data.get("straggler", []), *more]
-    return build_scenario(data, "command line")
+    return _described(build_scenario(data, "command line"), scenario, found)
 
 
-def _warmup(found: argparse.Namespace, training: dict[str, Any]) -> int | None:
+_PLACES: Final = {
+    "workload": ("workload",),
+    "workers": ("training", "workers"),
+    "servers": ("cluster", "servers"),
+    "rate": ("cluster", "link", "rate"),
+    "batch": ("training", "batch"),
+    "steps": ("training", "steps"),
+    "warmup": ("training", "warmup"),
+    "synchronisation": ("training", "synchronisation"),
+    "gap": ("training", "gap"),
+    "order": ("policy", "order"),
+    "placement": ("policy", "placement"),
+    "share": ("training", "share"),
+    "trace_steps": ("training", "trace_steps"),
+}
+"""Where in a scenario an option's value goes."""
+
+
+def _asked(found: argparse.Namespace, option: str, scenario: Scenario) -> object:
+    """The value that an option gives its place in the scenario; None: it stays as it is."""
+    given = getattr(found, option)
+    if option == "warmup":
+        return _warmup(found, scenario.training.warmup)
+    if given is None:
+        return None
+    if option == "workers":
+        return counts("--workers", given)
+    return _workload(given) if option == "workload" else given
+
+
+def _workload(profile: str) -> list[dict[str, str]]:
+    """One that trains on a profile, and is named like it."""
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", profile.rsplit("/", 1)[-1])
+    return [{"name": name.lstrip("_.+-")[:60] or "workload", "profile": profile}]
+
+
+def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Scenario:
+    """What is said of the scenario no longer holds where an option changed it."""
+    changes = [
+        f"--{option.replace('_', '-')} {getattr(found, option)}"
+        for option, place in _PLACES.items()
+        if getattr(found, option) is not None
+        and functools.reduce(getattr, place, now) != functools.reduce(getattr, place, before)
+    ]
+    changes += [f"--straggler {name}" for name in found.straggler]
+    if not changes or not before.description:
+        return now
+    said = f"{before.description.rstrip('.')}; changed by options: {' '.join(changes)}"
+    return now.model_copy(update={"description": said})
+
+
+def _warmup(found: argparse.Namespace, before: int) -> int | None:
     """As asked; else as in the scenario, but at most half of the steps asked for."""
     if found.warmup is not None or found.steps is None:
         return int(found.warmup) if found.warmup is not None else None
-    return int(min(training["warmup"], found.steps // 2))
-
-
-def _set(table: dict[str, Any], **values: object) -> None:
-    table.update({key: value for key, value in values.items() if value is not None})
+    return int(min(before, found.steps // 2))
 
 
 def counts(option: str, text: str) -> list[int]:

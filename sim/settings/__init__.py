@@ -2,5 +2,14 @@
 
 from sim.settings.network import MOST_LAID_OUT, network_of, share_names
 from sim.settings.sending import CHUNK_BYTES, sending_of
+from sim.settings.words import sender_text, windows_text
 
-__all__ = ["CHUNK_BYTES", "MOST_LAID_OUT", "network_of", "sending_of", "share_names"]
+__all__ = [
+    "CHUNK_BYTES",
+    "MOST_LAID_OUT",
+    "network_of",
+    "sender_text",
+    "sending_of",
+    "share_names",
+    "windows_text",
+]

@@ -24,6 +24,7 @@ from netcosim.results.findings import findings
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.operations import OperationColumns
 from netcosim.results.training import Series
+from netcosim.scenario import TransportSpec, dump_scenario
 from tests.report.test_report import HOSTILE, PNG, Page, report
 from tests.results.synthetic import run_record
 from tests.results.synthetic_training import (
@@ -80,6 +81,18 @@ def test_the_page_says_what_was_found(tmp_path: Path) -> None:
     ]
     assert all(p.read_bytes().startswith(PNG) for p in (tmp_path / "run" / "pictures").iterdir())
     assert "operations.parquet" in text and "captures" not in text
+
+
+def test_the_page_says_which_sender_finishes_messages_first(tmp_path: Path) -> None:
+    write_training_folder(tmp_path / "run", (OTHER,))
+    assert "finishing messages first" not in report(tmp_path / "run").text
+    whole = TransportSpec(
+        name="grpc-on", sender="grpc", receiver="grpc", flow_control=False, whole_messages=True
+    )
+    changed = training_scenario().model_copy(update={"transport": (whole,)})
+    (tmp_path / "run/scenario.toml").write_text(dump_scenario(changed))
+    text = " ".join(report(tmp_path / "run").text.split())
+    assert f"connections: {series(OTHER).discipline}, finishing messages first, flow" in text
 
 
 def test_the_tables_have_every_point(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The page of a simulation: what the template is filled with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from netcosim.report.frame import banners, environment, machine
@@ -36,10 +36,11 @@ def render_training(
     """The whole page as HTML; `overviews` holds (workload, PNG) of those with several cells."""
     filled = environment()
     filled.filters["typeset"] = _typeset
+    whole = {one.name for one in data.scenario.transport if one.whole_messages}
     return filled.get_template("training.html.j2").render(
         data=data,
         banners=banners(data.summary),
-        cells=[_cell(number, cell) for number, cell in enumerate(data.cells)],
+        cells=[_cell(number, cell, whole) for number, cell in enumerate(data.cells)],
         compared=() if data.summary is None else comparisons(data.summary),
         engine=None if data.summary is None else data.summary.engine,
         overviews=overviews,
@@ -49,28 +50,30 @@ def render_training(
     )
 
 
-def _cell(number: int, cell: CellTraining) -> dict[str, Any]:
+def _cell(number: int, cell: CellTraining, whole: Container[str]) -> dict[str, Any]:
+    """`whole` are the transports whose senders finish messages first."""
     series = cell.series
     return {
         "name": cell.name,
         "anchor": f"cell-{number}",
         "findings": () if series is None else findings(series),
-        "facts": [] if series is None else _facts(series),
+        "facts": [] if series is None else _facts(series, whole),
         "tables": [] if series is None or not series.points else _tables(series),
     }
 
 
-def _facts(series: Series) -> list[str]:
+def _facts(series: Series, whole: Container[str]) -> list[str]:
     """The settings in a few words each."""
     servers = "1 server" if series.servers == 1 else f"{series.servers} servers"
     window = series.window_bytes
     control = "off" if window is None else f"on, window {format_size(window)}"
+    finishing = ", finishing messages first" if series.transport in whole else ""
     lead = "" if series.lead is None else f", at most {series.lead} steps ahead"
     return [
         f"profile {series.profile}, {series.batch} examples a step",
         f"{servers}, {format_rate(series.rate_bps)} each way",
         f"{series.synchronisation}{lead if series.lead else ''}",
-        f"connections: {series.discipline}, flow control {control}",
+        f"connections: {series.discipline}{finishing}, flow control {control}",
         f"order {series.order}, placement {series.placement}",
         f"share of links: {series.share}",
         *(f"straggler: {text}" for text in series.stragglers),

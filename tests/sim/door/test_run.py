@@ -78,6 +78,7 @@ def test_the_files_hold_what_was_asked_for(whole: tuple[Done, Path]) -> None:
     assert record is not None
     assert (summary.complete, summary.trusted, summary.reasons) == (True, True, ())
     assert scenario.cluster.link.rate == 2_000_000_000
+    assert scenario.description == ""
     [series] = summary.series
     assert series.rate_bps == 2_000_000_000
     assert [(p.workers, p.runs, p.engine) for p in series.points] == [
@@ -100,6 +101,49 @@ def test_help_list_and_plan_touch_nothing(
     for words in ("alexnet/whole", "fast path", "workers     1, 2", "4 runs, 120 worker-steps"):
         assert words in planned.out
     assert [path.name for path in tmp_path.iterdir()] == ["job.toml"]
+
+
+def test_the_plan_tells_apart_what_cells_do(inside: Inside) -> None:
+    lines = inside.run("--plan").out.splitlines()
+    [grpc, whole] = [i for i, line in enumerate(lines) if line.startswith("cell")]
+    assert lines[grpc + 1 : grpc + 4] == [
+        "  sender    write_cycle (frame 4194304, head_first 87, head 12, tail 25)",
+        "  windows   stream 4MiB, connection 4MiB",
+        "  engine    generic, as discipline is write_cycle",
+    ]
+    assert lines[whole + 1 : whole + 3] == [
+        "  sender    write_cycle (finishes messages first, head_first 87, head 12, tail 25)",
+        "  windows   none: flow control is off",
+    ]
+
+
+DESCRIBED = 'description = "Two at one Gbit/s."\n' + FAST
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", "Two at one Gbit/s."),
+        ("--seed 3 --rate 1000mbit --workers 1-2 --steps 20", "Two at one Gbit/s."),
+        (
+            "--rate 2gbit --workers 1 --trace-steps 0 --straggler one-slow --order as_listed",
+            "Two at one Gbit/s; changed by options: --workers 1 --rate 2gbit --trace-steps 0"
+            " --straggler one-slow",
+        ),
+        (
+            "--workload resnet50 --batch 8 --servers 2 --steps 30 --warmup 4 --placement greedy"
+            " --synchronisation ssp --gap 2 --order random --share max_min",
+            "Two at one Gbit/s; changed by options: --workload resnet50 --servers 2 --batch 8"
+            " --steps 30 --warmup 4 --synchronisation ssp --gap 2 --order random --share max_min",
+        ),
+    ],
+)
+def test_a_description_says_what_options_changed(
+    inside: Inside, tmp_path: Path, options: str, said: str
+) -> None:
+    (tmp_path / "job.toml").write_text(DESCRIBED)
+    planned = inside.run("--scenario", str(tmp_path / "job.toml"), "--plan", *options.split())
+    assert planned.out.splitlines()[0] == f"scenario    fast: {said}"
 
 
 def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
