@@ -120,6 +120,7 @@ def test_rows_are_spread_evenly_over_the_distribution_whatever_the_seed(model, s
 def test_a_single_row_is_the_median():
     for model in ("lognormal", "pareto"):
         assert np.allclose(factors(1, model=model, spread=0.5), 1)
+    assert np.allclose(factors(1, model="empirical", factors=[3, 9, 0.5]), 3)
 
 
 def test_chance_gives_every_row_each_factor_as_often():
