@@ -4,6 +4,7 @@ A plan is a tree: bridges without a spanning tree protocol would turn a loop int
 in a tree there is one path between two hosts.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -92,18 +93,20 @@ class NetSpec:
 
 
 def _check_names(names: Sequence[str], field: str) -> None:
+    counts = Counter(names)
     for name in names:
         if not 0 < len(name) <= _LONGEST_NODE_NAME:
             raise ScenarioError.at(field, name, f"must have 1 to {_LONGEST_NODE_NAME} characters")
-        if names.count(name) > 1:
+        if counts[name] > 1:
             raise ScenarioError.at(field, name, "is there more than once; names must differ")
 
 
 def _check_ends(links: Iterable[NetLink], nodes: Sequence[str]) -> None:
+    known = frozenset(nodes)
     pairs: dict[frozenset[str], str] = {}
     for link in links:
         for end in (link.a, link.b):
-            if end not in nodes:
+            if end not in known:
                 raise ScenarioError.at(
                     f"links.{link.name}", end, f"unknown node; there are {', '.join(nodes)}"
                 )
@@ -117,20 +120,26 @@ def _check_ends(links: Iterable[NetLink], nodes: Sequence[str]) -> None:
         pairs[ends] = link.name
 
 
-def _check_host_links(hosts: Iterable[HostSpec], links: Sequence[NetLink]) -> None:
+def _check_host_links(hosts: Iterable[HostSpec], links: Iterable[NetLink]) -> None:
+    counts = Counter(end for link in links for end in (link.a, link.b))
     for host in hosts:
-        count = sum(host.name in (link.a, link.b) for link in links)
+        count = counts[host.name]
         if count != 1:
             raise ScenarioError.at(f"hosts.{host.name}", f"{count} links", "must have exactly 1")
 
 
 def _check_tree(nodes: Sequence[str], links: Sequence[NetLink]) -> None:
-    reached = {nodes[0]} if nodes else set()
-    grown = True
-    while grown:
-        fresh = {link.other(n) for link in links for n in (link.a, link.b) if n in reached}
-        grown = not fresh <= reached
-        reached |= fresh
+    neighbours: dict[str, list[str]] = {node: [] for node in nodes}
+    for link in links:
+        neighbours[link.a].append(link.b)
+        neighbours[link.b].append(link.a)
+    reached: set[str] = set()
+    ahead = list(nodes[:1])
+    while ahead:
+        node = ahead.pop()
+        if node not in reached:
+            reached.add(node)
+            ahead += neighbours[node]
     lost = [node for node in nodes if node not in reached]
     if lost:
         raise ScenarioError.at("nodes", lost[0], "is not connected to the rest")

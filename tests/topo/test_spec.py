@@ -1,5 +1,7 @@
 """A plan that can't be built is refused with a line that names what is wrong."""
 
+import time
+
 import pytest
 
 from netcosim.errors import ScenarioError
@@ -55,3 +57,19 @@ def test_what_is_wrong_is_named(hosts: str, switches: str, links: str, said: str
         spec(hosts, switches, links)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_large_networks_are_checked_in_time() -> None:
+    """A row of switches with a host each: time grows as their number, not as its square."""
+
+    def seconds(count: int) -> float:
+        switches = [f"b{i}" for i in range(count)]
+        row = [f"l{i}:b{i}-b{i + 1}" for i in range(count - 1)]
+        hosts = [f"w{i}" for i in range(count)]
+        links = [*row, *(f"w{i}:w{i}-b{i}" for i in range(count))]
+        begun = time.process_time()
+        spec(" ".join(hosts), " ".join(switches), " ".join(links))
+        return time.process_time() - begun
+
+    small = min(seconds(200) for _ in range(5))
+    assert min(seconds(4000) for _ in range(3)) < 20 * small * 5
