@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -19,7 +19,7 @@ from netcosim.results.failure import one_line
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
 from netcosim.results.training import TrainingSummary
-from netcosim.scenario import Scenario
+from netcosim.scenario import Scenario, StragglerSpec
 from netcosim.units import format_rate, format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
@@ -92,9 +92,32 @@ def check_conditions(scenario: Scenario, workers: int) -> None:
 
     At the rates that the scenario has, so that the message has them too.
     """
-    seed = np.random.SeedSequence(scenario.seed)
-    network = network_of(scenario, workers)
-    conditions(scenario.straggler, workers, 1, network, seed, horizon_ns=1.0)
+    network, seed = network_of(scenario, workers), np.random.SeedSequence(scenario.seed)
+
+    def combine(specs: Sequence[StragglerSpec]) -> None:
+        conditions(specs, workers, 1, network, seed, horizon_ns=1.0)
+
+    try:
+        combine(scenario.straggler)
+    except ScenarioError as problem:
+        raise _naming(problem, scenario.straggler, combine) from None
+
+
+def _naming(
+    problem: ScenarioError,
+    specs: Sequence[StragglerSpec],
+    combine: Callable[[Sequence[StragglerSpec]], None],
+) -> ScenarioError:
+    """The problem with the entry that brings it in, for those that only all together tell."""
+    for i, spec in enumerate(specs):
+        try:
+            combine(specs[: i + 1])
+        except ScenarioError as first:
+            where = f"straggler[{i}]"
+            if str(first).startswith(where):
+                return first
+            return ScenarioError(f"{where} ({straggler_text(spec)}): {first}")
+    return problem
 
 
 def _run(

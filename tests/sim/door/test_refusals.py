@@ -47,6 +47,11 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--trace 9", "--trace: 9: must be among the numbers of workers: 1, 2"),
         ("--trace-steps -1", "training.trace_steps: -1: must be >= 0"),
         ("--straggler nosuch", '--straggler: "nosuch": unknown; allowed: one-slow'),
+        (
+            "--straggler one-slow --straggler one-slow-link",
+            "job.toml: straggler[1] (worker 0: link part 0.25): training.share: "
+            "\"equal\": does not look at workers' links, and a straggler's, w0, has 250mbit; take",
+        ),
         ("--order nosuch", 'policy.order: "nosuch": unknown; allowed: as_listed'),
         ("--placement nosuch", 'policy.placement: "nosuch": unknown; allowed: given'),
         ("--share nosuch", 'training.share: "nosuch": unknown; allowed: equal'),
