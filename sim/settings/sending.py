@@ -9,13 +9,13 @@ from h2model.connection import UNLIMITED_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 from sim.plan import Sending
+from sim.settings.ends import check_ends
 from sim.settings.releases import check_releases
 
 CHUNK_BYTES: Final = 65536
 """A chunk of the disciplines that preempt: they can't while one is on the link."""
 
 _PREEMPTS: Final = ("priority",)
-_SENDERS: Final = ("grpc", "h2", "script")
 
 
 def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sending:
@@ -38,10 +38,7 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
         The sender's discipline is not known, or a setting does not go with it.
     """
     where = f"transport[{transport.name}]"
-    for end in ("sender", "receiver"):
-        if getattr(transport, end) not in _SENDERS:
-            allowed = f"must be one of {', '.join(_SENDERS)}"
-            raise ScenarioError.at(f"{where}.{end}", getattr(transport, end), allowed)
+    check_ends(transport)
     check_releases(transport)
     discipline = _discipline(transport, where)
     try:

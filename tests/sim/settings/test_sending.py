@@ -134,6 +134,27 @@ def test_both_worlds_refuse_the_same_settings(sends, receives):
     assert refused(sending_of, own) and refused(check_transport, own)
 
 
+SETTINGS: tuple[dict[str, Any], ...] = (
+    *({"connection_window": "1MiB"}, {"credit": "half"}, {"credit": "nosuch"}),
+    *({"frame_size": "32KiB"}, {"window": "64KiB"}, {"whole_messages": True}),
+    *({"sender_release": "1.85.1"}, {"receiver_release": "1.85.1"}),
+    *({"sender_script": "x.py"}, {"receiver_script": "x.py"}),
+)
+
+
+@pytest.mark.parametrize("receiver", ["grpc", "h2"])
+@pytest.mark.parametrize("sender", ["grpc", "h2"])
+def test_both_worlds_refuse_what_neither_end_has(sender, receiver):
+    given = {"discipline": "fifo"} if sender == "h2" else {}
+    for setting in ({}, *SETTINGS):
+        for off in ({}, {"flow_control": False}):
+            if off and "window" in setting:
+                continue  # no scenario can say so
+            spec = transport(sender, receiver, **given, **setting, **off)
+            wrong = refused(check_transport, spec)
+            assert refused(sending_of, spec) == wrong, (sender, receiver, setting, off)
+
+
 def test_without_a_release_it_is_the_newest_that_is_known():
     newest = parameters("grpc").release
     named = transport(sender_release=newest, receiver_release=newest)
@@ -157,6 +178,16 @@ class TestRefused:
                 h2("fifo", whole_messages=True),
                 "transport[t].whole_messages: True: an h2 sender has no such setting",
             ),
+            (
+                transport("grpc", "grpc", connection_window="1MiB"),
+                "transport[t].connection_window: 1048576: grpc sender and grpc receiver have no"
+                " such setting",
+            ),
+            (
+                h2("fifo", flow_control=False, credit="half"),
+                'transport[t].credit: "half": has no meaning with flow_control = false',
+            ),
+            (h2("fifo", credit="x"), 'transport[t].credit: "x": must be one of fixed, grpc_progr'),
         ],
     )
     def test_in_one_line(self, spec, line):
