@@ -6,12 +6,19 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario.model import WorkloadSpec
 from netcosim.workload import Profile
 from netcosim.workload.catalogue import load_profile
+from netcosim.workload.importers import UnknownBatchError
 from netcosim.workload.imports import import_profile
 from netcosim.workload.lint import check
 
 
-def load_workload(workload: WorkloadSpec) -> Profile:
+def load_workload(workload: WorkloadSpec, batch: int | None = None) -> Profile:
     """The profile of a workload, from the catalogue or from a file of any format that is known.
+
+    Parameters
+    ----------
+    workload : one with a profile
+    batch : examples of a step, for a file that does not tell; one that tells is read as it is, and
+        its durations can be scaled
 
     Raises
     ------
@@ -28,6 +35,12 @@ def load_workload(workload: WorkloadSpec) -> Profile:
             return load_profile(workload.profile)
         except ScenarioError as problem:
             raise ScenarioError(f"{where}.{problem}") from None
-    profile = import_profile(Path(workload.profile))
+    path = Path(workload.profile)
+    try:
+        profile = import_profile(path)
+    except UnknownBatchError:
+        if batch is None:
+            raise
+        profile = import_profile(path, batch=batch)
     check(profile, workload.profile)
     return profile

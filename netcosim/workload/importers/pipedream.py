@@ -13,6 +13,7 @@ from typing import Final
 
 from netcosim.errors import ScenarioError
 from netcosim.workload.checked import printable, shown
+from netcosim.workload.importers import UnknownBatchError
 from netcosim.workload.layers import (
     ASSUMED_JITTER,
     ASSUMED_JITTER_NOTE,
@@ -71,7 +72,7 @@ def read(text: str, source: str, batch: int | None) -> Profile:
     Raises
     ------
     ScenarioError
-        Not such a file, damaged, or of an unknown batch.
+        Not such a file, damaged, or of an unknown batch (`UnknownBatchError`).
     """
     if not matches(text):
         raise ScenarioError(f"{source}: is not {SUMMARY}")
@@ -161,7 +162,9 @@ def _batch(nodes: Iterable[_Node], source: str) -> int:
     told = {size for node in nodes for size in _batches(node)}
     if len(told) == 1 and (batch := told.pop()) == int(batch) and batch >= 1:
         return int(batch)
-    raise ScenarioError(f"{source}: batch: the sizes of activations do not tell it; must be given")
+    raise UnknownBatchError(
+        f"{source}: batch: the sizes of activations do not tell it; must be given"
+    )
 
 
 def _batches(node: _Node) -> list[Decimal]:
