@@ -10,7 +10,10 @@ from netcosim.results.verdict import percent
 
 _DIGITS: Final = 5
 _LEAST: Final = 0.005
-"""Smaller shares of time are not named."""
+"""Smaller shares of time are not named, nor smaller differences between transports."""
+
+EVERYBODY: Final = "all workers"
+"""What a straggler's words begin with if no worker differs from the others."""
 
 
 def findings(series: Series) -> tuple[str, ...]:
@@ -19,7 +22,7 @@ def findings(series: Series) -> tuple[str, ...]:
         return ("No run was finished.",)
     last = series.points[-1]
     said = (_speed(series, last), _limit(series, last), _time(last))
-    return (*said, *_unsettled(series))
+    return (*said, *_compared_with_worker_0(series), *_unsettled(series))
 
 
 def comparisons(summary: TrainingSummary) -> tuple[str, ...]:
@@ -38,6 +41,18 @@ def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
     for series in summary.series:
         groups.setdefault(series.workload, []).append(series)
     return groups
+
+
+def _compared_with_worker_0(series: Series) -> tuple[str, ...]:
+    """That the one worker may be a straggler itself, which makes many look better than they are."""
+    if not _has_stragglers(series) or len(series.points) < 2 or series.points[0].workers != 1:
+        return ()
+    return ("Speed-up and efficiency are over worker 0 alone, as slow as the scenario makes it.",)
+
+
+def _has_stragglers(series: Series) -> bool:
+    """Whether some workers differ from the others."""
+    return any(not text.startswith(EVERYBODY) for text in series.stragglers)
 
 
 def _unsettled(series: Series) -> tuple[str, ...]:
@@ -64,6 +79,8 @@ def _compared(workload: str, several: list[Series]) -> str | None:
     where = f"{workload}, {_workers(workers)}"
     if _overlapping(best, worst) or worst.mean <= 0:
         return f"{where}: no difference between the transports shows in these runs."
+    if best.mean / worst.mean - 1 < _LEAST:
+        return f"{where}: the transports are within {percent(_LEAST)} of each other."
     return (
         f"{where}: {first} is fastest with {interval(best)} examples/s,"
         f" {best.mean / worst.mean:.3g} times {last}{', the slowest' if len(several) > 2 else ''}."
@@ -83,7 +100,7 @@ def deviations(point: Point) -> dict[str, float]:
 
 
 def speed_up(point: Point, alone: float | None) -> float | None:
-    """Throughput over that of one worker; None if that was not simulated."""
+    """Throughput over that of one worker, worker 0 as it is; None if that was not simulated."""
     return point.steps_per_s.mean / alone if alone else None
 
 
@@ -117,7 +134,8 @@ def _speed(series: Series, last: Point) -> str:
     )
     gain = speed_up(last, one_worker_rate(series.points))
     if gain is not None and last.workers > 1:
-        text += f", {gain:.3g} times one worker ({percent(gain / last.workers)} of ideal)"
+        alone = "worker 0 alone" if _has_stragglers(series) else "one worker"
+        text += f", {gain:.3g} times {alone} ({percent(gain / last.workers)} of ideal)"
     return f"{text}."
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from netcosim.errors import ScenarioError
+from netcosim.results.findings import EVERYBODY
 from netcosim.results.measures import (
     estimate,
     overlap,
@@ -128,8 +129,11 @@ def make_series(cell: TrainingCell, points: Sequence[Point]) -> Series:
 
 def straggler_text(spec: StragglerSpec) -> str:
     """A straggler in a few words."""
-    who = "all workers" if spec.workers == "all" else "some workers"
     if isinstance(spec.workers, tuple):
         who = "worker " + ", ".join(map(str, spec.workers))
+    elif spec.count is not None:
+        who = "worker 0" if spec.count == 1 else f"the first {spec.count} workers"
+    else:
+        who = EVERYBODY if spec.share is None else f"a share {spec.share:g} of the workers"
     options = ", ".join(f"{key} {value}" for key, value in spec.options.items())
     return f"{who}: {spec.kind} {options}".rstrip()

@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -91,6 +92,22 @@ def test_the_words_of_a_job_that_still_scales() -> None:
     assert findings(made.model_copy(update={"points": ()})) == ("No run was finished.",)
 
 
+def test_the_one_worker_may_be_a_straggler() -> None:
+    said = "Speed-up and efficiency are over worker 0 alone, as slow as the scenario makes it."
+    for stragglers, told in (
+        ((), False),
+        (("all workers: jitter spread 0.1",), False),
+        (("all workers: jitter spread 0.1", "worker 0: slow factor 2.0"), True),
+    ):
+        made = series(replace(JOB, stragglers=stragglers))
+        found = findings(made)
+        assert (said in found) == told
+        assert (" times worker 0 alone (" in found[0]) == told
+        assert (" times one worker (" in found[0]) != told
+        without = made.model_copy(update={"points": made.points[1:]})
+        assert said not in findings(without)
+
+
 def test_waiting_is_named_where_there_is_some() -> None:
     made = series(OTHER)
     last = made.points[-1]
@@ -117,6 +134,25 @@ def test_transports_are_compared_at_the_most_workers_that_all_have() -> None:
     ].endswith(", the slowest.")
     empty = made.series[1].model_copy(update={"points": ()})
     assert comparisons(made.model_copy(update={"series": (made.series[0], empty)})) == ()
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(1.003, "the transports are within 0.50 % of each other."), (1.006, "times h2-on.")],
+)
+def test_a_difference_that_means_nothing_is_no_winner(factor: float, said: str) -> None:
+    """However narrow the intervals are."""
+
+    def faster(one: Series, by: float, name: str) -> Series:
+        mean = one.points[-1].examples_per_s.mean * by
+        rate = Estimate(mean=mean, half_width=1e-6, values=(mean,))
+        last = one.points[-1].model_copy(update={"examples_per_s": rate})
+        return one.model_copy(update={"points": (*one.points[:-1], last), "transport": name})
+
+    made = training_summary((JOB,))
+    both = (faster(made.series[0], 1.0, "h2-on"), faster(made.series[0], factor, "other"))
+    (text,) = comparisons(made.model_copy(update={"series": both}))
+    assert text.endswith(said)
 
 
 def test_formulas_without_an_answer_are_left_out() -> None:

@@ -120,7 +120,8 @@ def _figures(series: Series) -> Table:
         "engine",
     ]
     text = (
-        "Efficiency: speed-up over workers. Overlap: share of the communication during which the"
+        "Speed-up: over one worker, which is worker 0 as the scenario has it. Efficiency: speed-up"
+        " over workers. Overlap: share of the communication during which the"
         " worker computes. Straggling: the longest step less the median one of the same number."
     )
     if any(point.runs == 1 for point in series.points):

@@ -117,6 +117,23 @@ def test_the_plan_tells_apart_what_cells_do(inside: Inside) -> None:
     ]
 
 
+def test_the_plan_says_who_straggles(inside: Inside, tmp_path: Path) -> None:
+    who = {
+        "workers = [0, 1]": "worker 0, 1",
+        'workers = "all"': "all workers",
+        "count = 1": "worker 0",
+        "count = 2": "the first 2 workers",
+        "share = 0.5": "a share 0.5 of the workers",
+    }
+    entries = [
+        f'[[straggler]]\nkind = "slow"\n{given}\noptions = {{ factor = 2 }}' for given in who
+    ]
+    (tmp_path / "job.toml").write_text("\n".join([FAST, *entries]))
+    lines = inside.run("--scenario", str(tmp_path / "job.toml"), "--plan").out.splitlines()
+    found = [line for line in lines if line.startswith("straggler")]
+    assert found == [f"straggler   {each}: slow factor 2" for each in who.values()]
+
+
 DESCRIBED = 'description = "Two at one Gbit/s."\n' + FAST
 
 
