@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -27,11 +27,18 @@ from sim.compiled import kernels_are_kept
 from sim.experiment.job import TrainingCell, training_cells
 from sim.experiment.point import straggler_text
 from sim.options import changed, shared_options, sim_parser, traced
+from sim.plan import Network
 from sim.prepare.build import tensors_of
 from sim.progress import Progress
 from sim.session import Session, worker_counts
-from sim.settings import network_of, sender_text, share_names, windows_text
-from sim.stragglers import check_stragglers, conditions, kind_names, named_stragglers
+from sim.settings import network_of, sender_text, share_names, unseen_stalls, windows_text
+from sim.stragglers import (
+    Conditions,
+    check_stragglers,
+    conditions,
+    kind_names,
+    named_stragglers,
+)
 from topo.catalogue import topologies
 
 PROG: Final = "sim.run"
@@ -92,32 +99,43 @@ def check_conditions(scenario: Scenario, workers: int) -> None:
 
     At the rates that the scenario has, so that the message has them too.
     """
-    network, seed = network_of(scenario, workers), np.random.SeedSequence(scenario.seed)
-
-    def combine(specs: Sequence[StragglerSpec]) -> None:
-        conditions(specs, workers, 1, network, seed, horizon_ns=1.0)
-
+    network = network_of(scenario, workers)
     try:
-        combine(scenario.straggler)
+        _combined(scenario.straggler, network)
     except ScenarioError as problem:
-        raise _naming(problem, scenario.straggler, combine) from None
+        raise _naming(problem, scenario.straggler, network) from None
+
+
+def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
+    """What stragglers come to with all of the network's workers, whatever chance draws."""
+    seed = np.random.SeedSequence(0)
+    return conditions(specs, len(network.worker_bps), 1, network, seed, horizon_ns=1.0)
 
 
 def _naming(
-    problem: ScenarioError,
-    specs: Sequence[StragglerSpec],
-    combine: Callable[[Sequence[StragglerSpec]], None],
+    problem: ScenarioError, specs: Sequence[StragglerSpec], network: Network
 ) -> ScenarioError:
     """The problem with the entry that brings it in, for those that only all together tell."""
     for i, spec in enumerate(specs):
         try:
-            combine(specs[: i + 1])
+            _combined(specs[: i + 1], network)
         except ScenarioError as first:
             where = f"straggler[{i}]"
             if str(first).startswith(where):
                 return first
             return ScenarioError(f"{where} ({straggler_text(spec)}): {first}")
     return problem
+
+
+def notes(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
+    """What a person should know before the figures are believed, a line each."""
+    network = network_of(scenario, max(worker_counts(scenario)))
+    under = _combined(scenario.straggler, network)
+    found = [
+        (cell, unseen_stalls(cell.sending, network.server_bps, under.worker_bps, under.delay_ns))
+        for cell in cells
+    ]
+    return [f"{cell.name}: {text}" for cell, text in found if text]
 
 
 def _run(
@@ -134,6 +152,9 @@ def _run(
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
+    told = notes(scenario, cells)
+    for note in told:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
     with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
         site.folder = path
         folder.check_space(_FOLDER_BYTES)
@@ -145,6 +166,7 @@ def _run(
             progress=Progress(console),
             command=(PROG, *arguments),
             started=started,
+            problems=told,
         )
         summary = session.run()
     from netcosim.report.write import write_report  # only here: it takes a while to load
@@ -189,6 +211,7 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
             f"  windows   {windows_text(cell.sending)}",
             f"  engine    {'generic, as ' + engine if engine else 'fast path'}",
         ]
+    lines += [f"note        {note}" for note in notes(scenario, cells)]
     runs = len(cells) * len(counts) * scenario.repetitions
     steps = len(cells) * sum(counts) * scenario.repetitions * training.steps
     return [*lines, f"in all      {runs} runs, {steps:,} worker-steps"]

@@ -2,6 +2,7 @@
 
 from sim.settings.network import MOST_LAID_OUT, network_of, share_names
 from sim.settings.sending import CHUNK_BYTES, sending_of
+from sim.settings.stalls import unseen_stalls
 from sim.settings.words import sender_text, windows_text
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "sender_text",
     "sending_of",
     "share_names",
+    "unseen_stalls",
     "windows_text",
 ]

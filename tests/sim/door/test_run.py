@@ -134,6 +134,20 @@ def test_the_plan_says_who_straggles(inside: Inside, tmp_path: Path) -> None:
     assert found == [f"straggler   {each}: slow factor 2" for each in who.values()]
 
 
+def test_what_is_not_simulated_is_told_before_and_kept(inside: Inside, tmp_path: Path) -> None:
+    text = FAST.replace("flow_control = false", 'window = "64KiB"')
+    (tmp_path / "job.toml").write_text(text)
+    job = ("--scenario", str(tmp_path / "job.toml"), "--straggler", "one-far", "--workers", "1")
+    said = "alexnet/whole: a window of 64KiB is less than what the path of w0 holds (1250 kB: "
+    assert f"note        {said}" in inside.run(*job, "--plan").out
+    done = inside.run(*job, "--out", str(tmp_path / "out"), interpreted=True)
+    assert f"note: {said}" in done.err
+    with ResultsFolder.open(tmp_path / "out") as folder:
+        record = folder.read_run()
+    assert record is not None
+    assert record.problems[0].startswith(said)
+
+
 DESCRIBED = 'description = "Two at one Gbit/s."\n' + FAST
 
 

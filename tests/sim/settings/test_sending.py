@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from emu.endpoints.pairing import check_transport
@@ -11,7 +12,7 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 from sim.engine.engine import Engine
 from sim.plan import Sending
-from sim.settings import CHUNK_BYTES, sending_of
+from sim.settings import CHUNK_BYTES, sending_of, unseen_stalls
 from tests.sim.naive.plans import Op, down, make_network, make_plan, same_draws
 
 MIB = 2**20
@@ -226,3 +227,28 @@ def test_no_transport_gets_stuck_and_none_is_slower_than_the_link(name):
     )
     engine.run()
     assert engine.steps().end_ns.tolist() == pytest.approx([sum(sizes)])
+
+
+def stalls(rate_bps: int, delay_ms: tuple[int, ...], spec: TransportSpec) -> str:
+    workers = np.full(len(delay_ms), rate_bps, dtype=np.int64)
+    delay_ns = np.array(delay_ms, dtype=np.int64) * 1_000_000
+    return unseen_stalls(sending_of(spec), np.array([rate_bps, 10]), workers, delay_ns)
+
+
+def test_a_window_below_what_the_path_holds_is_told():
+    """50 Mbit/s for 20 ms are 125,000 bytes."""
+    assert stalls(50_000_000, (1, 10, 0), h2("fifo", window="64KiB")) == (
+        "a window of 64KiB is less than what the path of w1 holds (125 kB: 50mbit, 20ms there and"
+        " back); a real connection may stall there, a simulated one does not"
+    )
+    assert stalls(50_000_000, (10,), h2("fifo", window="124999B"))
+    assert not stalls(50_000_000, (10,), h2("fifo", window="125000B"))
+    assert stalls(50_000_000, (10,), h2("fifo", window="1MiB", connection_window="100kB"))
+    assert not stalls(50_000_000, (10_000,), h2("fifo", flow_control=False))
+    assert not stalls(50_000_000, (0,), h2("fifo", window="64KiB"))
+
+
+def test_the_slower_end_decides_what_a_path_holds():
+    one = (np.array([10_000_000]), np.array([50_000_000]), np.array([10_000_000]))
+    assert "25 kB: 10mbit" in unseen_stalls(sending_of(h2("fifo", window="20kB")), *one)
+    assert not unseen_stalls(sending_of(h2("fifo", window="26kB")), *one)
