@@ -67,6 +67,7 @@ class Session:
             with self.progress.runs(len(self.cells) * self._runs_a_cell()):
                 for cell in self.cells:
                     self._simulate(cell)
+                    self.folder.write_summary(self._summary(_KILLED))
         except (KeyboardInterrupt, NetcosimError) as problem:
             self.failure = problem
         with self._phase("results"):
@@ -74,7 +75,7 @@ class Session:
         self.folder.write_run(self._record())
         ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
         summary = self._summary(*ended)
-        self.folder.write_summary(summary)  # last: until then the folder says that it lacks much
+        self.folder.write_summary(summary)  # last: until then it says that something is missing
         return summary
 
     def _runs_a_cell(self) -> int:
