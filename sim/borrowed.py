@@ -8,15 +8,63 @@ What was borrowed must not outlive the function that borrowed it, and nothing co
 for functions compiled without them (`_nrt=False`), which allocate nothing.
 """
 
+import operator
 from typing import Any, TypeVar
 
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.imputils import lower_getattr_generic
+from numba.core.types.containers import BaseTuple, UniTuple
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import intrinsic, register_model
+from numba.extending import intrinsic, lower_builtin, register_model
+from numba.np import arrayobj
 
 Tuple = TypeVar("Tuple")
+
+
+class Lane(types.Array):
+    """The type of an array of a borrowed named tuple, and of rows of it."""
+
+    @classmethod
+    def of(cls, array: types.Array) -> "Lane":
+        """The array of this type as one without negative indices."""
+        return cls(array.dtype, array.ndim, array.layout, not array.mutable, aligned=array.aligned)
+
+    def copy(self, *arguments: Any, **changes: Any) -> "Lane":  # type: ignore[override]
+        """Another like this; numba asks for the type of a row so."""
+        return self.of(super().copy(*arguments, **changes))
+
+
+register_model(Lane)(models.ArrayModel)
+
+
+@lower_builtin(operator.getitem, Lane, types.Integer)  # type: ignore[untyped-decorator]
+def _get(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    return arrayobj.getitem_arraynd_intp(
+        context, builder, *_unsigned(context, builder, signature, values)
+    )
+
+
+@lower_builtin(operator.getitem, Lane, BaseTuple)  # type: ignore[untyped-decorator]
+def _get_of_many(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    return arrayobj.getitem_array_tuple(
+        context, builder, *_unsigned(context, builder, signature, values)
+    )
+
+
+@lower_builtin(operator.setitem, Lane, types.Any, types.Any)  # type: ignore[untyped-decorator]
+def _set(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    return arrayobj.setitem_array(context, builder, *_unsigned(context, builder, signature, values))
+
+
+def _unsigned(context: Any, builder: Any, signature: Any, values: Any) -> tuple[Any, Any]:
+    """An access with its index as unsigned numbers, which numba takes as they are."""
+    lane, index, *rest = signature.args
+    wanted: Any = types.uintp
+    if isinstance(index, BaseTuple):
+        wanted = UniTuple(types.uintp, len(index))
+    values = (values[0], context.cast(builder, values[1], index, wanted), *values[2:])
+    return signature.replace(args=(lane, wanted, *rest)), values
 
 
 class Borrowed(types.Type):
@@ -38,9 +86,10 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
     key = Borrowed
 
     def generic_resolve(self, kind: Borrowed, name: str) -> Any:
-        if name in kind.lent.fields:
-            return kind.lent.types[kind.lent.fields.index(name)]
-        return None
+        if name not in kind.lent.fields:
+            return None
+        found = kind.lent.types[kind.lent.fields.index(name)]
+        return Lane.of(found) if isinstance(found, types.Array) else found
 
 
 @lower_getattr_generic(Borrowed)  # type: ignore[untyped-decorator]

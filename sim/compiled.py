@@ -78,13 +78,14 @@ def compile_kernel(
     numba.config.CACHE_DIR = str(kernel_folder())
     source = cast("FunctionType", function)
 
+    # Without the error model numba asks before each division whether it is one by zero.
+    options: dict[str, Any] = {"_nrt": False, "nogil": True, "error_model": "numpy"}
+
     def compiled(copy: FunctionType) -> Callable[..., Any]:
         if copy.__name__ != source.__name__:
-            return cast(
-                "Callable[..., Any]", numba.njit(copy, _nrt=False, forceinline=True, nogil=True)
-            )
+            return cast("Callable[..., Any]", numba.njit(copy, forceinline=True, **options))
         copy.__qualname__ = f"{source.__qualname__}_{name}"
-        return cast("Callable[..., Any]", numba.njit(copy, cache=True, _nrt=False, nogil=True))
+        return cast("Callable[..., Any]", numba.njit(copy, cache=True, **options))
 
     return bind_copy(source, replaced, constants, {}, compiled)
 
