@@ -38,21 +38,25 @@ def compile_engine(discipline: str, share: str) -> Callable[..., int]:
     ValueError
         There is no such discipline.
     """
-    replaced, constants = _binding(discipline, share)
-    return compile_kernel(loop.advance, f"{discipline}_{share}", replaced, constants)
+    return compile_kernel(loop.advance, f"{discipline}_{share}", *binding(discipline, share))
 
 
 @functools.cache
-def interpret(function: Callable[..., Any], discipline: str, share: str) -> Callable[..., Any]:
-    """A function of the engine, bound as in `compile_engine`, as plain Python.
+def interpret(
+    function: Callable[..., Any], discipline: str, share: str, *, turns: bool = False
+) -> Callable[..., Any]:
+    """A function of an engine, bound as for compiling it, as plain Python.
 
-    For what happens so rarely that compiling it would take longer.
+    For what happens so rarely that compiling it would take longer, and for tests.
     """
-    replaced, constants = _binding(discipline, share)
+    replaced, constants = binding(discipline, share, turns=turns)
     return bind_copy(cast("FunctionType", function), replaced, constants, {}, lambda copy: copy)
 
 
-def _binding(discipline: str, share: str) -> tuple[dict[object, object], dict[str, int]]:
+def binding(
+    discipline: str, share: str, *, turns: bool = False
+) -> tuple[dict[object, object], dict[str, int]]:
+    """What stands in the place of the functions of `sim.engine.bound`, and of its constants."""
     rule = disciplines.load(discipline)
     strategy = import_module(f"sim.shares.{share}")
     replaced: dict[object, object] = {
@@ -60,7 +64,7 @@ def _binding(discipline: str, share: str) -> tuple[dict[object, object], dict[st
         for name in ("start", "enqueued", "credited", "select", "sent", "cancelled")
     }
     replaced[bound.rates] = strategy.rates
-    return replaced, {"CLOCKED": strategy.CLOCKED}
+    return replaced, {"CLOCKED": strategy.CLOCKED, "TURNS": int(turns)}
 
 
 def compile_kernel(

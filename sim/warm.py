@@ -19,14 +19,17 @@ FAST: Final = "fast"
 
 
 def usual() -> tuple[str, ...]:
-    """What set-up compiles: the fast path, every discipline on equal shares, one on max-min."""
-    return (FAST, *(f"{name}/equal" for name in disciplines.names()), "write_cycle/max_min")
+    """What set-up compiles: the fast path, alone and as gRPC sends; all on equal shares."""
+    engines = (f"{name}/equal" for name in disciplines.names())
+    return (f"{FAST}/write_cycle", f"{FAST}/two_visit", FAST, *engines, "write_cycle/max_min")
 
 
 def warm(what: str) -> float:
     """Compile one engine by running a tiny job; seconds that it took."""
     begun = time.monotonic()
-    discipline, _, share = ("fifo/equal" if what == FAST else what).partition("/")
+    first, _, second = what.partition("/")
+    fast = first == FAST
+    discipline, share = (second or "fifo", "equal") if fast else (first, second)
     network = Network(
         share=share,
         server_bps=np.array([10**9]),
@@ -36,7 +39,7 @@ def warm(what: str) -> float:
     options = tuple(disciplines.load(discipline).OPTIONS.values())
     sending = Sending(discipline=discipline, options=options, window_bytes=None)
     draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
-    kind = FastEngine if what == FAST else Engine
+    kind = FastEngine if fast else Engine
     kind(tiny_plan(), network, sending, draws).run()
     return time.monotonic() - begun
 
@@ -69,7 +72,9 @@ def tiny_plan() -> StepPlan:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile what is missing, two engines at a time; return the exit code."""
     parser = argparse.ArgumentParser(prog="sim.warm", description=__doc__)
-    parser.add_argument("engine", nargs="*", help=f"such as {FAST} or write_cycle/equal")
+    parser.add_argument(
+        "engine", nargs="*", help=f"such as {FAST}, {FAST}/write_cycle, write_cycle/equal"
+    )
     wanted = parser.parse_args(arguments).engine or list(usual())
     with get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
         for what, seconds in zip(wanted, pool.imap(warm, wanted), strict=True):

@@ -8,8 +8,9 @@ machine's order: integers, or floats where named so.
     (floats)    ns a byte of each link, downlinks first
     draws       W * N recorded steps
     (floats)    W * F factors
-    the fields of `sim.fast.layout.Shape` in its order, but for `sizes`; those that end in _ns or
-                _sum are floats
+    the fields of `sim.fast.layout.Shape` named in FIELDS; those that end in _ns or _sum are floats
+
+It knows neither branches nor disciplines that are asked for every chunk.
 """
 
 import shutil
@@ -21,11 +22,30 @@ import numpy as np
 from bench.peers.building import build_program, install_packages
 from bench.peers.job import PeerRun, run_peer
 from sim.engine.build import NOBODY_WAITS
-from sim.fast.layout import F, K, Q, Shape
+from sim.fast.graph import NotOfThisShapeError
+from sim.fast.layout import BY_TURNS, F, K, Q, Shape
 from sim.fast.shape import fast_shape
 from sim.plan import Draws, Floats, Ints, Network, Sending, StepPlan
 
 SOURCE = Path(__file__).parent / "fast_twin.cpp"
+FIELDS = (
+    "down_start",
+    "down",
+    "down_cum",
+    "need_start",
+    "need",
+    "forward_ns",
+    "forward_sum",
+    "backward_sum",
+    "up_start",
+    "up_size",
+    "up_cum",
+    "offset_ns",
+    "update",
+    "update_ns",
+    "replay",
+    "largest",
+)
 OPTIONS = ("-ffp-contract=off",)
 """What it adds up and multiplies is rounded in between, as in the engine."""
 
@@ -66,6 +86,8 @@ def write_dump(
         The fast path can't do it.
     """
     shape = shape or fast_shape(plan, network, sending)
+    if not shape.chain[0] or BY_TURNS in shape.replay:
+        raise NotOfThisShapeError("the C++ twin does not know this")
     with path.open("wb") as file:
         for array in _arrays(shape, network, draws, NOBODY_WAITS if lead is None else lead):
             file.write(np.int64(array.size).tobytes())
@@ -81,4 +103,4 @@ def _arrays(shape: Shape, network: Network, draws: Draws, lead: int) -> Iterator
     yield np.tile(8e9 / network.server_bps.astype(np.float64), 2)
     yield draws.step
     yield draws.factor
-    yield from shape[:-1]
+    yield from (getattr(shape, name) for name in FIELDS)

@@ -13,6 +13,9 @@ Fields = TypeVar("Fields")
 CLOCKED = 1
 """Whether the share is 1/n, so that a virtual clock per link does."""
 
+TURNS = 0
+"""Whether the fast path asks the discipline for every chunk, as the generic engine does."""
+
 
 def borrow(fields: Fields) -> Fields:
     """Hand a named tuple on by reference; see `sim.borrowed`."""

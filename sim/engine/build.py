@@ -182,7 +182,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         seed(flow_tree, link * wide, wide)
     clock = np.zeros(2)
     ints, floats = _zeros(np.int64), _zeros(np.float64)
-    plan_size = 2 * transfers + 8 if _gathers(sending) else 1
+    plan_size = gathered_streams(sending, transfers)
     return Run(
         clock=clock,
         scalar=_scalars(),
@@ -205,8 +205,8 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         port_left=floats(servers + workers),
         port_users=ints(servers + workers),
         decided=ints(flows),
-        connections=_connections(workers * transfers, net.option),
-        shared=_shared(flows, int(net.window[1])),
+        connections=make_streams(workers * transfers, net.option),
+        shared=make_shared(flows, int(net.window[1])),
         plan_slot=ints(flows, plan_size),
         plan_bytes=ints(flows, plan_size),
         unsent=ints(workers * transfers),
@@ -256,22 +256,27 @@ def _zeros(kind: type) -> Callable[..., NDArray[Any]]:
     return lambda *shape: np.zeros(shape, dtype=kind)
 
 
-def _gathers(sending: Sending) -> bool:
-    return getattr(disciplines.load(sending.discipline), "prepare", None) is not None
+def gathered_streams(sending: Sending, streams: int) -> int:
+    """How many entries a write can have of a connection with so many streams; 1 without writes."""
+    gathers = getattr(disciplines.load(sending.discipline), "prepare", None) is not None
+    return 2 * streams + 8 if gathers else 1
 
 
-def _connections(slots: int, option: Ints) -> State:
+def make_streams(slots: int, option: Ints, gathered: int = 1) -> State:
+    """The disciplines' tables; `shared` and entries of writes are a connection's own elsewhere."""
+
     def filled(value: int) -> Ints:
         return np.full(slots, value, dtype=np.int64)
 
-    one = np.zeros(1, dtype=np.int64)
     parts = {name: filled(0) for name in State._fields}
     parts |= {"before": filled(NONE), "after": filled(NONE), "option": option}
-    parts |= dict.fromkeys(("plan_slot", "plan_bytes", "shared"), one)
+    parts |= {name: np.zeros(gathered, dtype=np.int64) for name in ("plan_slot", "plan_bytes")}
+    parts["shared"] = np.zeros(1, dtype=np.int64)
     return State(**cast("dict[str, list[int]]", parts))
 
 
-def _shared(flows: int, connection_window: int) -> Ints:
+def make_shared(flows: int, connection_window: int) -> Ints:
+    """(flows, SHARED_SIZE) what each connection's discipline has alone."""
     shared = np.zeros((flows, SHARED_SIZE), dtype=np.int64)
     shared[:, [HEAD, TAIL, CURRENT]] = NONE
     shared[:, CONNECTION_CREDIT] = connection_window

@@ -46,19 +46,35 @@ def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     """A transfer is ready: its stream enters the connection's scheduler."""
     connection = worker * step.sizes[C] + step.place[op]
     slot = worker * step.sizes[T] + step.slot[op]
+    run.unsent[slot] = step.size_bytes[op]
     s = borrow(scheduler(net, run, connection))
-    s.left[slot] = run.unsent[slot] = step.size_bytes[op]
-    s.credit[slot] = net.window[0]
-    s.priority[slot] = step.priority[op]
+    offer(s, slot, run.unsent[slot], net.window[0], step.priority[op], round(run.clock[0]))
+    if run.chunk_slot[connection] == NONE:
+        wake(run, connection)
+
+
+def offer(s: State, slot: int, size_bytes: int, window_bytes: int, priority: int, now: int) -> None:
+    """A stream enters a scheduler with a whole window."""
+    s.left[slot] = size_bytes
+    s.credit[slot] = window_bytes
+    s.priority[slot] = priority
     s.visits[slot] = s.tag[slot] = 0
     s.place[slot] = OUT
     if s.shared[CURRENT] == slot:
         s.shared[CURRENT] = NONE
     s.arrival[slot] = s.shared[ARRIVALS]
     s.shared[ARRIVALS] += 1
-    enqueued(s, slot, round(run.clock[0]))
-    if run.chunk_slot[connection] == NONE:
-        wake(run, connection)
+    enqueued(s, slot, now)
+
+
+def taken(s: State, slot: int, size_bytes: int, unsent_bytes: int, now: int) -> None:
+    """A chunk has left, and its credit returns; so much of the stream has not left yet."""
+    sent(s, slot, size_bytes, now)
+    s.shared[CREDIT] += size_bytes
+    if unsent_bytes > 0:
+        s.credit[slot] += size_bytes
+        if s.place[slot] == STALLED and s.credit[slot] > 0:
+            credited(s, slot, now)
 
 
 def wake(run: Run, connection: int) -> None:
@@ -101,15 +117,9 @@ def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
     slot = run.chunk_slot[connection]
     size = run.chunk_bytes[connection]
     op = step.slot_op[slot - worker * step.sizes[T]]
-    s = borrow(scheduler(net, run, connection))
-    now = round(run.clock[0])
     run.unsent[slot] -= size
-    sent(s, slot, size, now)
-    s.shared[CREDIT] += size
-    if run.unsent[slot] > 0:
-        s.credit[slot] += size
-        if s.place[slot] == STALLED and s.credit[slot] > 0:
-            credited(s, slot, now)
+    s = borrow(scheduler(net, run, connection))
+    taken(s, slot, size, run.unsent[slot], round(run.clock[0]))
     if net.flag[KEEP_CHUNKS]:
         _note(run, worker, op, size, run.chunk_start[connection])
     run.chunk_slot[connection] = NONE

@@ -3,30 +3,42 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Final
 
 import numpy as np
 
-from sim.compiled import compile_kernel
+from h2model import disciplines
+from sim.compiled import binding, compile_kernel, interpret
 from sim.engine import layout as generic
 from sim.engine.answers import Answers
 from sim.engine.build import make_net
 from sim.engine.engine import Stop
 from sim.engine.layout import Floats, Ints
-from sim.engine.tree import seed, width
 from sim.fast import loop
-from sim.fast.layout import LOG_FULL, Q, Race, Shape
-from sim.fast.shape import fast_shape
+from sim.fast.build import make_race, with_longer_log
+from sim.fast.layout import LOG_FULL, Shape
+from sim.fast.replay import scheduler
+from sim.fast.shape import asks_discipline, fast_shape
 from sim.plan import Draws, Network, Sending, StepPlan
 
-_ROWS = 1 << 14
-_LOG = 1 << 10
+SHARE: Final = "equal"
+NOT_ASKED: Final = "fifo"
+"""Bound where no discipline is asked, so that the text is whole."""
 
 
 @functools.cache
-def compile_fast() -> Callable[..., int]:
-    """`sim.fast.loop.advance`, compiled."""
-    return compile_kernel(loop.advance, "fast", {}, {})
+def compile_fast(discipline: str | None = None) -> Callable[..., int]:
+    """`sim.fast.loop.advance`, compiled; with a discipline it asks that for every chunk."""
+    name = "fast" if discipline is None else f"fast_{discipline}"
+    asked = discipline is not None
+    bound = binding(discipline or NOT_ASKED, SHARE, turns=asked)
+    return compile_kernel(loop.advance, name, *bound)
+
+
+def interpret_fast(discipline: str | None = None) -> Callable[..., int]:
+    """The same as plain Python."""
+    asked = discipline is not None
+    return interpret(loop.advance, discipline or NOT_ASKED, SHARE, turns=asked)
 
 
 class FastEngine(Answers):
@@ -71,8 +83,12 @@ class FastEngine(Answers):
             stop_at_last=stop_at_last,
             count_from=count_from,
         )
-        self._run = make_race(self._shape, workers, steps)
-        self._advance = compile_fast() if compiled else loop.advance
+        self._run = make_race(self._shape, self._net, sending, steps)
+        asked = sending.discipline if asks_discipline(sending) else None
+        self._advance = compile_fast(asked) if compiled else interpret_fast(asked)
+        rule = disciplines.load(sending.discipline)
+        for link, worker in np.ndindex(self._run.shared.shape[:2]):
+            rule.start(scheduler(self._net, self._run, link, worker))
         self._steps: list[tuple[Ints, Floats]] = []
         self._run.presence[:] = generic.PRESENT
         self._run.scalar[generic.AT_SLOWEST] = workers
@@ -91,65 +107,3 @@ class FastEngine(Answers):
                 self._run = with_longer_log(self._run)
             elif why != generic.FULL:
                 return Stop(why)
-
-
-def make_race(shape: Shape, workers: int, limit: int) -> Race:
-    """The state before anything has happened."""
-    servers, processors = len(shape.up_start) - 1, int(shape.sizes[Q])
-    links = 2 * servers
-    top, wide = width(links + workers * (servers + 1)), width(workers)
-    tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
-    seed(tree, 0, top)
-    for link in range(links):
-        seed(flow_tree, link * wide, wide)
-
-    def ints(*size: int) -> Ints:
-        return np.zeros(size, dtype=np.int64)
-
-    def floats(*size: int) -> Floats:
-        return np.zeros(size)
-
-    sized: dict[str, Any] = {
-        "base_v": floats(links, workers),
-        "joined": ints(links, workers),
-        "log_t": floats(links, _LOG),
-        "log_v": floats(links, _LOG),
-        "log_n": floats(links, _LOG),
-        "next_up": ints(workers, servers),
-        "busy_from": ints(workers, servers),
-        "free_at": floats(workers, processors),
-        "spent": floats(workers, generic.MODES),
-        "arrival": floats(workers, shape.down.shape[1]),
-        "ring": ints(2 * len(shape.up_size) + 1),
-        "step_row": ints(_ROWS, 2),
-        "step_time": floats(_ROWS, 2),
-        "limit": np.full(workers, limit, dtype=np.int64),
-        "clock": floats(2),
-        "scalar": ints(generic.SCALARS),
-        "key": np.full(top, np.inf),
-        "tree": tree,
-        "flow_key": np.full(wide * links, np.inf),
-        "flow_tree": flow_tree,
-    }
-    per_link = {name: ints(links) for name in ("active", "logged", "oldest")}
-    per_link_floats = {name: floats(links) for name in ("clock_v", "clock_t")}
-    rest = set(Race._fields) - set(sized) - set(per_link) - set(per_link_floats)
-    whole = {
-        name: ints(workers) if Race.__annotations__[name] == Ints else floats(workers)
-        for name in rest
-    }
-    return Race(**{**sized, **per_link, **per_link_floats, **whole})
-
-
-def with_longer_log(race: Race) -> Race:
-    """The same state with room for twice as many entries in every log."""
-    entries = race.log_t.shape[1]
-    longer = {}
-    for name in ("log_t", "log_v", "log_n"):
-        old = getattr(race, name)
-        new = np.zeros((len(old), 2 * entries))
-        for link, last in enumerate(race.logged):
-            kept = np.arange(max(0, last - entries), last)
-            new[link, kept & (2 * entries - 1)] = old[link, kept & (entries - 1)]
-        longer[name] = new
-    return race._replace(**longer)

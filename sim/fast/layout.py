@@ -1,13 +1,15 @@
 """The flat arrays of the fast path.
 
 W workers, K servers, L = 2 * K links (downlinks first), R recorded steps, D downs, F forward
-operations (up to the last that waits for a pull), S ups, Q processors at servers.
+operations (the last one is the turn: all pulls are before it), S ups, Q processors at servers.
 """
 
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from h2model.state import State
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -21,6 +23,8 @@ UNWATCHED: Final = 0
 IN_ORDER: Final = 1
 BY_VISITS: Final = 2
 """Some push is larger than a first visit."""
+BY_TURNS: Final = 3
+"""The discipline is asked for every chunk."""
 
 SECOND: Final = 1 << 40
 """Added to a push's number in a queue: its second visit."""
@@ -37,13 +41,20 @@ class Shape(NamedTuple):
     Attributes
     ----------
     down_start : (K + 1,) where each server's downs begin among all
-    down : (R or 1, D) downs of each server in the order in which they end
-    down_cum : (R or 1, D) bytes of the connection when they have
+    down : (R or 1, D) downs of each server in the order in which they end; BY_TURNS, in which they
+        are handed over
+    down_cum : (R or 1, D) bytes of the connection up to each of those
+    down_size, down_priority : (D,)
+    chain : (1,) 1 if each forward operation waits for the one before it
     need_start, need : (F + 1,), the downs that each forward operation waits for
+    first : forward operations that wait for nothing, in the order of hand-over
+    waits : (F,) how many downs and forward operations each one waits for
+    held_start, held : (D + 1,), the forward operations that wait for each down
+    next_start, next_op : (F + 1,), the forward operations that wait for each of them
     forward_ns : (R, F)
     forward_sum, backward_sum : (R,)
     up_start : (K + 1,) where each server's ups begin among all
-    up_size : (S,) in the order in which they are handed over, by server
+    up_size, up_priority : (S,) in the order in which they are handed over, by server
     up_cum : (S + K,) bytes before each of a server's ups, with one more entry for each server
     offset_ns : (R, S) from the end of the last forward operation to the hand-over
     update : (S,) the processor that an up's update runs on, NONE if it has none
@@ -56,13 +67,23 @@ class Shape(NamedTuple):
     down_start: Ints
     down: Ints
     down_cum: Ints
+    down_size: Ints
+    down_priority: Ints
+    chain: Ints
     need_start: Ints
     need: Ints
+    first: Ints
+    waits: Ints
+    held_start: Ints
+    held: Ints
+    next_start: Ints
+    next_op: Ints
     forward_ns: Floats
     forward_sum: Floats
     backward_sum: Floats
     up_start: Ints
     up_size: Ints
+    up_priority: Ints
     up_cum: Ints
     offset_ns: Floats
     update: Ints
@@ -89,8 +110,13 @@ class Race(NamedTuple):
     sending, sending_since, sent_computing, sent_only : (W,) uplinks in use, since when, and the
         time in use while the worker computed, and while it did not
     ended_at : (W,) when the worker's last step ended
-    arrival : (W, D) ends of pulls
-    ring : (2 * S + 1,) room for a connection's queue
+    arrival, order : (W, D) ends of pulls; pulls by their ends, for each server
+    ring : room for a queue of pushes or of forward operations
+    unmet : (F,) how many things each operation of a forward pass still waits for
+    taken : (K,) of each server's pulls or pushes, those before have been taken in
+    streams, unsent : the discipline's state, and bytes that have not left, of the busy period that
+        is worked out; slots count its streams
+    shared : (L * W, ...) the part of that state that each connection keeps, links first
     """
 
     clock: Floats
@@ -131,6 +157,12 @@ class Race(NamedTuple):
     spent: Floats
     wish: Ints
     arrival: Floats
+    order: Ints
     ring: Ints
+    unmet: Ints
+    taken: Ints
+    streams: State
+    unsent: Ints
+    shared: Ints
     step_row: Ints
     step_time: Floats

@@ -28,8 +28,10 @@ from sim.engine.layout import (
 )
 from sim.engine.steps import find_slowest, may_begin
 from sim.engine.tree import put
-from sim.fast.clock import aim, entry_at, has_room, join, leave, time_at, width
-from sim.fast.layout import LOG_FULL, F, K, Q, Race, Shape, W
+from sim.fast.clock import aim, has_room, join, leave, width
+from sim.fast.forward import last_forward
+from sim.fast.layout import LOG_FULL, K, Q, Race, Shape, W
+from sim.fast.replay import end_of_each_pull
 from sim.fast.uplink import await_next, begin_busy, end_busy, extend
 
 
@@ -112,12 +114,7 @@ def step_leaf(shape: Shape, worker: int) -> int:
 
 def end_pulls(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:
     """A worker has everything from a server; with the last one, its forward pass is worked out."""
-    recorded = race.rec[worker] if len(shape.down) > 1 else 0
-    entry = race.joined[link, worker]
-    for i in range(shape.down_start[link], shape.down_start[link + 1]):
-        target = race.base_v[link, worker] + shape.down_cum[recorded, i] * net.ns_per_byte[link]
-        entry = entry_at(race, link, entry, target)
-        race.arrival[worker, shape.down[recorded, i]] = time_at(race, link, entry, target)
+    end_of_each_pull(shape, net, race, link, worker)
     leave(shape, race, link, worker)
     race.downs_left[worker] -= 1
     if race.downs_left[worker] == 0:
@@ -130,11 +127,7 @@ def forward(shape: Shape, net: Net, race: Race, worker: int) -> None:
     recorded = race.rec[worker]
     varied = net.factor.shape[1] > 1
     factor = net.factor[worker, race.done[worker] if varied else 0]
-    time = race.started[worker]
-    for i in range(shape.sizes[F]):
-        for j in range(shape.need_start[i], shape.need_start[i + 1]):
-            time = max(time, race.arrival[worker, shape.need[j]])
-        time += shape.forward_ns[recorded, i] * factor
+    time = last_forward(shape, race, worker, factor)
     race.turn[worker] = time
     race.back_end[worker] = time + shape.backward_sum[recorded] * factor
     for server in range(shape.sizes[K]):

@@ -1,13 +1,7 @@
-"""Whether a plan has the fast path's shape, and the plan sorted for it.
-
-The shape: all that waits for nothing are pulls (and the first computation); the worker's
-computations form one chain on one processor; every pull holds up one of them; pushes follow
-computations from the last one on that a pull holds up; behind a push there is at most an update, on
-a processor of capacity 1, and behind that nothing.
-"""
+"""Whether the fast path can do a job, and the job's plan sorted for it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,23 +9,20 @@ from h2model.machine import Machine
 from sim.engine.build import UNBOUNDED
 from sim.engine.layout import NONE
 from sim.fast import layout
+from sim.fast.graph import NotOfThisShapeError, Parts, after, parts_of, predecessors
 from sim.fast.layout import Shape
-from sim.plan import DOWN, WORKER, Floats, Ints, Network, Sending, StepPlan
-from sim.prepare.collapse import order_of
+from sim.plan import Floats, Ints, Network, Sending, StepPlan
 
-
-class NotOfThisShapeError(Exception):
-    """Why a job needs the generic engine."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
-    """The operations of a plan by their part; all are numbers of operations."""
-
-    pulls: list[list[int]]
-    pushes: list[list[int]]
-    chain: list[int]
-    updates: list[int]
+CONSERVING: Final = (
+    "fifo",
+    "priority",
+    "processor_sharing",
+    "round_robin",
+    "two_visit",
+    "write_cycle",
+)
+"""Disciplines that send whenever a stream has bytes and credit: how long a connection is busy does
+not depend on them."""
 
 
 def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
@@ -43,152 +34,105 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
         The job has another shape; the message says in what.
     """
     _check_settings(network, sending)
-    parts = _parts(plan)
-    before = _predecessors(plan)
-    forward = _check_chain(plan, parts, before)
-    released = _releases(plan, parts, before, forward)
-    order, total = _downs(plan, parts, sending)
+    parts = parts_of(plan)
+    turns = asks_discipline(sending)
     pulls = [op for server in parts.pulls for op in server]
+    pushes = [op for server in parts.pushes for op in server]
     number = {op: i for i, op in enumerate(pulls)}
-    need = [[number[b] for b in before[op] if b in number] for op in parts.chain[:forward]]
-    pushes = [sorted(server, key=released.__getitem__) for server in parts.pushes]
-    flat = [op for server in pushes for op in server]
-    chain_ns = plan.duration_ns[:, parts.chain]
-    behind = np.cumsum(chain_ns[:, forward:], axis=1)
+    order, total = _downs(plan, parts, sending)
+    forward_ns = plan.duration_ns[:, parts.forward]
+    behind = np.cumsum(plan.duration_ns[:, parts.behind], axis=1)
     behind = np.concatenate([np.zeros((plan.steps, 1)), behind], axis=1)
-    update_of, update_ns, processors = _updates(plan, parts, flat)
+    update_of, update_ns, processors = _updates(plan, parts, pushes)
     return Shape(
         down_start=_starts(parts.pulls),
         down=np.array([[number[op] for op in row] for row in order], dtype=np.int64),
         down_cum=np.array(total, dtype=np.int64),
-        need_start=np.cumsum([0, *map(len, need)], dtype=np.int64),
-        need=np.array([d for needed in need for d in needed], dtype=np.int64),
-        forward_ns=np.ascontiguousarray(chain_ns[:, :forward]),
-        forward_sum=chain_ns[:, :forward].sum(axis=1),
+        down_size=plan.size_bytes[pulls],
+        down_priority=plan.priority[pulls],
+        **_forward(plan, parts, number),
+        forward_ns=np.ascontiguousarray(forward_ns),
+        forward_sum=forward_ns.sum(axis=1),
         backward_sum=behind[:, -1].copy(),
-        up_start=_starts(pushes),
-        up_size=plan.size_bytes[flat],
-        up_cum=_cumulated(plan, pushes),
-        offset_ns=np.ascontiguousarray(behind[:, [released[op][0] for op in flat]]),
+        up_start=_starts(parts.pushes),
+        up_size=plan.size_bytes[pushes],
+        up_priority=plan.priority[pushes],
+        up_cum=_cumulated(plan, parts.pushes),
+        offset_ns=np.ascontiguousarray(behind[:, [parts.released[op] for op in pushes]]),
         update=update_of,
         update_ns=update_ns,
-        replay=_replays(plan, pushes, update_of, sending),
+        replay=_replays(plan, parts, update_of, sending, turns=turns),
         largest=np.array([_first_visit(sending)], dtype=np.int64),
-        sizes=np.array([0, plan.servers, forward, processors], dtype=np.int64),
+        sizes=np.array([0, plan.servers, len(parts.forward), processors], dtype=np.int64),
     )
 
 
 def _check_settings(network: Network, sending: Sending) -> None:
-    write = sending.discipline == "two_visit" and sending.options[1] > 0
     for wrong, what in (
         (network.share != "equal", f"share is {network.share}"),
         (network.both_busy != 1.0, "a port's rate depends on its other direction"),
         (bool(network.delay_ns.any()), "there are delays"),
-        (sending.discipline not in ("fifo", "two_visit"), f"discipline is {sending.discipline}"),
-        (write, "two_visit gathers writes"),
-        (sending.connection_window_bytes is not None, "there is a connection window"),
-        (sending.chunk_bytes < 2**31 - 1, "chunks are bounded"),
+        (sending.discipline not in CONSERVING, f"discipline is {sending.discipline}"),
     ):
         if wrong:
             raise NotOfThisShapeError(what)
 
 
-def _parts(plan: StepPlan) -> _Parts:
-    parts = _Parts(
-        pulls=[[] for _ in range(plan.servers)],
-        pushes=[[] for _ in range(plan.servers)],
-        chain=[],
-        updates=[],
+def asks_discipline(sending: Sending) -> bool:
+    """Whether chunks are worked out by the discipline itself, as no shorter way is known."""
+    simple = sending.discipline == "fifo" or (
+        sending.discipline == "two_visit" and sending.options[1] == 0
     )
-    links = [(c.server, c.direction) for c in plan.channels]
-    if len(set(links)) < len(links):
-        raise NotOfThisShapeError("a server has several connections in one direction")
-    workers = set()
-    for op in order_of(plan):
-        place = int(plan.place[op])
-        if place < len(links):
-            server, direction = links[place]
-            (parts.pulls if direction == DOWN else parts.pushes)[server].append(op)
-            continue
-        processor = plan.processors[place - len(links)]
-        if processor.node == WORKER:
-            parts.chain.append(op)
-            workers.add(place)
-        elif processor.capacity > 1:
-            raise NotOfThisShapeError(f"{processor.resource} has several places")
-        else:
-            parts.updates.append(op)
-    if len(workers) != 1 or not any(parts.pulls):
-        raise NotOfThisShapeError("nothing is pulled, or computed, or that on several processors")
-    return parts
+    bounded = sending.connection_window_bytes is not None or sending.chunk_bytes < 2**31 - 1
+    return bounded or not simple
 
 
-def _check_chain(plan: StepPlan, parts: _Parts, before: Sequence[list[int]]) -> int:
-    """Whether computations and pulls are as they must be; how many computations are forward."""
-    place = {op: i for i, op in enumerate(parts.chain)}
-    pulls = {op for server in parts.pulls for op in server}
-    held_up: set[int] = set()
-    forward = 0
-    for i, op in enumerate(parts.chain):
-        waits_for = set(before[op])
-        earlier = {b for b in waits_for if b in place}
-        if i > 0 and parts.chain[i - 1] not in earlier:
-            raise NotOfThisShapeError(f"{plan.names[op]} is not in one chain with the others")
-        if waits_for - earlier - pulls:
-            raise NotOfThisShapeError(f"{plan.names[op]} waits for a push or an update")
-        if waits_for & pulls:
-            forward = i + 1
-            held_up |= waits_for & pulls
-    for op in pulls:
-        if before[op]:
-            raise NotOfThisShapeError(f"{plan.names[op]}, a pull, waits for something")
-        if op not in held_up:
-            raise NotOfThisShapeError(f"{plan.names[op]}, a pull, holds no computation up")
-    return forward
+def _forward(plan: StepPlan, parts: Parts, number: dict[int, int]) -> dict[str, Any]:
+    """How forward operations wait for each other and for pulls."""
+    place = {op: i for i, op in enumerate(parts.forward)}
+    before = predecessors(plan)
+    needs = [[number[b] for b in before[op] if b in number] for op in parts.forward]
+    held = [[place[d] for d in after(plan, op) if d in place] for op in number]
+    following = [[place[d] for d in after(plan, op) if d in place] for op in parts.forward]
+    chain = all(i - 1 in [place.get(b) for b in before[op]] for op, i in place.items() if i)
+    return {
+        "chain": np.array([int(chain)]),
+        "need_start": _starts(needs),
+        "need": _joined(needs),
+        "first": _first(plan, place, chain=chain),
+        "waits": np.array([len(before[op]) for op in parts.forward], dtype=np.int64),
+        "held_start": _starts(held),
+        "held": _joined(held),
+        "next_start": _starts(following),
+        "next_op": _joined(following),
+    }
 
 
-def _releases(
-    plan: StepPlan, parts: _Parts, before: Sequence[list[int]], forward: int
-) -> dict[int, tuple[int, int]]:
-    """By push: the backward operations before its hand-over, and its turn among those then."""
-    place = {op: i for i, op in enumerate(parts.chain)}
-    found = {}
-    for op in (op for server in parts.pushes for op in server):
-        last = max((place.get(b, -1) for b in before[op]), default=-1)
-        if last < forward - 1 or not all(b in place for b in before[op]):
-            raise NotOfThisShapeError(
-                f"{plan.names[op]}, a push, does not follow computations only"
-            )
-        released = list(_after(plan, parts.chain[last]))
-        found[op] = (last - forward + 1, released.index(op))
-    return found
+def _first(plan: StepPlan, place: dict[int, int], *, chain: bool) -> Ints:
+    """Forward operations that wait for nothing, in the order of hand-over."""
+    rows = {tuple(place[int(op)] for op in row if int(op) in place) for row in plan.sources}
+    if len(rows) > 1 and not chain:
+        raise NotOfThisShapeError("first computations have another order in each recorded step")
+    return np.array(rows.pop(), dtype=np.int64)
 
 
-def _updates(plan: StepPlan, parts: _Parts, pushes: Sequence[int]) -> tuple[Ints, Floats, int]:
+def _updates(plan: StepPlan, parts: Parts, pushes: Sequence[int]) -> tuple[Ints, Floats, int]:
     """The processor of each push's update, its durations, and the number of processors."""
-    places = sorted({int(plan.place[op]) for op in parts.updates})
+    places = sorted({int(plan.place[op]) for op in parts.updates.values()})
     update = np.full(len(pushes), NONE, dtype=np.int64)
     update_ns = np.zeros((plan.steps, len(pushes)))
     for i, push in enumerate(pushes):
-        dependents = _after(plan, push)
-        if len(dependents) > 1 or any(int(op) not in parts.updates for op in dependents):
-            raise NotOfThisShapeError(
-                f"{plan.names[push]}, a push, has more behind it than an update"
-            )
-        for op in dependents:
-            if plan.waits[op] != 1 or len(_after(plan, int(op))):
-                raise NotOfThisShapeError(f"{plan.names[op]} is not an update of one push")
+        if push in parts.updates:
+            op = parts.updates[push]
             update[i] = places.index(int(plan.place[op]))
             update_ns[:, i] = plan.duration_ns[:, op]
-    if np.count_nonzero(update != NONE) != len(parts.updates):
-        raise NotOfThisShapeError("an update follows no push")
     return update, update_ns, len(places)
 
 
 def _downs(
-    plan: StepPlan, parts: _Parts, sending: Sending
+    plan: StepPlan, parts: Parts, sending: Sending
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """For every recorded step, or for all: pulls by the order of their ends, and bytes by then."""
+    """For every recorded step, or for all: pulls in an order, and bytes up to each of them."""
     rows = np.unique(plan.sources, axis=0)
     steps = plan.sources if len(rows) > 1 else rows
     orders, totals = [], []
@@ -196,17 +140,20 @@ def _downs(
         order: list[int] = []
         total: list[int] = []
         for server in parts.pulls:
-            pulls = [int(op) for op in sources if int(op) in server]
-            ended, bytes_by_then = _served(plan, pulls, sending)
-            order += ended
-            total += bytes_by_then
+            handed = [int(op) for op in sources if int(op) in server]
+            if asks_discipline(sending):
+                up_to_each = [int(size) for size in np.cumsum(plan.size_bytes[handed])]
+            else:
+                handed, up_to_each = _served(plan, handed, sending)
+            order += handed
+            total += up_to_each
         orders.append(order)
         totals.append(total)
     return orders, totals
 
 
 def _served(plan: StepPlan, pulls: list[int], sending: Sending) -> tuple[list[int], list[int]]:
-    """What the discipline does with pulls that are there from the start."""
+    """What the discipline does with pulls that are there from the start: their ends."""
     window = UNBOUNDED if sending.window_bytes is None else sending.window_bytes
     machine = Machine(
         sending.discipline,
@@ -236,10 +183,13 @@ def _first_visit(sending: Sending) -> int:
     return sending.window_bytes if two and sending.window_bytes else layout.SECOND
 
 
-def _replays(plan: StepPlan, pushes: Sequence[list[int]], update: Ints, sending: Sending) -> Ints:
-    start = _starts(pushes)
+def _replays(plan: StepPlan, parts: Parts, update: Ints, sending: Sending, *, turns: bool) -> Ints:
+    """How each server's pushes are worked out; see `sim.fast.layout`."""
+    if turns:
+        return np.full(plan.servers, layout.BY_TURNS, dtype=np.int64)
+    start = _starts(parts.pushes)
     kinds = []
-    for k, server in enumerate(pushes):
+    for k, server in enumerate(parts.pushes):
         watched = bool((update[start[k] : start[k + 1]] != NONE).any())
         large = any(plan.size_bytes[op] > _first_visit(sending) for op in server)
         kind = layout.BY_VISITS if large else layout.IN_ORDER
@@ -252,17 +202,9 @@ def _cumulated(plan: StepPlan, pushes: Sequence[list[int]]) -> Ints:
     return np.concatenate(parts).astype(np.int64)
 
 
-def _starts(lists: Sequence[list[int]]) -> Ints:
+def _starts(lists: Sequence[Sequence[int]]) -> Ints:
     return np.cumsum([0, *map(len, lists)], dtype=np.int64)
 
 
-def _predecessors(plan: StepPlan) -> list[list[int]]:
-    before: list[list[int]] = [[] for _ in range(plan.operations)]
-    for op in range(plan.operations):
-        for dependent in _after(plan, op):
-            before[int(dependent)].append(op)
-    return before
-
-
-def _after(plan: StepPlan, op: int) -> Ints:
-    return plan.after[plan.after_start[op] : plan.after_start[op + 1]]
+def _joined(lists: Sequence[Sequence[int]]) -> Ints:
+    return np.array([i for one in lists for i in one], dtype=np.int64)

@@ -1,23 +1,19 @@
-"""A worker's pushes over one link: when it is busy, and when each of them has ended."""
+"""A worker's pushes over one link: when the connection is busy."""
 
 import math
 
-from sim.engine.layout import EVENTS, NONE, Net
+from sim.engine.bound import TURNS
+from sim.engine.layout import EVENTS, Net
 from sim.engine.tree import put
-from sim.fast.clock import aim, entry_at, join, leave, time_at
-from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
+from sim.fast.clock import aim, join, leave
+from sim.fast.layout import UNWATCHED, K, Race, Shape
+from sim.fast.pushes import handed_over, update
+from sim.fast.replay import end_of_each_push
 
 
 def arrival_leaf(shape: Shape, worker: int, server: int) -> int:
     """Where a worker's next hand-over to a server stands among the sources of events."""
     return shape.sizes[K] + worker * shape.sizes[K] + server
-
-
-def handed_over(shape: Shape, net: Net, race: Race, worker: int, up: int) -> float:
-    """When an up of the worker's present step is handed over."""
-    varied = net.factor.shape[1] > 1
-    factor = net.factor[worker, race.done[worker] if varied else 0]
-    return race.turn[worker] + shape.offset_ns[race.rec[worker], up] * factor
 
 
 def await_next(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
@@ -37,7 +33,7 @@ def begin_busy(
     leaf = arrival_leaf(shape, worker, server)
     put(race.key, race.tree, 0, len(race.key), leaf, math.inf)
     link = shape.sizes[K] + server
-    if race.active[link] == 0:
+    if race.active[link] == 0 and not TURNS:
         send_alone(shape, net, race, worker, server, until_ns)
         if race.next_up[worker, server] == shape.up_start[server + 1]:
             return False
@@ -75,7 +71,7 @@ def send_alone(
         race.clock[0] = end
         race.clock_v[link] += end - begin
         race.clock_t[link] = end
-        if shape.replay[server]:
+        if shape.replay[server] != UNWATCHED:
             update(shape, race, worker, up, end)
         race.last[worker] = max(race.last[worker], end)
         if race.sending[worker] == 0:
@@ -106,8 +102,8 @@ def extend(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool
 def end_busy(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
     """Nothing is left to send; whether more will come in this step."""
     link = shape.sizes[K] + server
-    if shape.replay[server]:
-        replay(shape, net, race, worker, server)
+    if shape.replay[server] != UNWATCHED:
+        end_of_each_push(shape, net, race, worker, server)
     leave(shape, race, link, worker)
     now = race.clock[0]
     race.last[worker] = max(race.last[worker], now)
@@ -123,63 +119,3 @@ def _book(race: Race, worker: int, now: float) -> None:
     computing = max(0.0, min(now, race.back_end[worker]) - since)
     race.sent_computing[worker] += computing
     race.sent_only[worker] += now - since - computing
-
-
-def replay(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """Find the end of every push of the busy period that ends now, and carry out the updates."""
-    if shape.replay[server] == BY_VISITS:
-        replay_visits(shape, net, race, worker, server)
-        return
-    link = shape.sizes[K] + server
-    entry = race.joined[link, worker]
-    sent = 0
-    for up in range(race.busy_from[worker, server], race.next_up[worker, server]):
-        sent += shape.up_size[up]
-        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
-        entry = entry_at(race, link, entry, target)
-        update(shape, race, worker, up, time_at(race, link, entry, target))
-
-
-def replay_visits(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """`replay` where some push needs two visits: the rest waits behind what has come by then."""
-    link = shape.sizes[K] + server
-    up = race.busy_from[worker, server]
-    until = race.next_up[worker, server]
-    entry = race.joined[link, worker]
-    time = race.log_t[link, entry & (race.log_t.shape[1] - 1)]
-    sent = head = tail = 0
-    while up < until or head < tail:
-        if head == tail:
-            race.ring[tail] = up
-            tail += 1
-            up += 1
-        chosen = race.ring[head]
-        head += 1
-        size = shape.up_size[chosen % SECOND]
-        if chosen >= SECOND:
-            size -= shape.largest[0]
-        elif size > shape.largest[0]:
-            while up < until and handed_over(shape, net, race, worker, up) <= time:
-                race.ring[tail] = up
-                tail += 1
-                up += 1
-            race.ring[tail] = chosen + SECOND
-            tail += 1
-            size = shape.largest[0]
-            chosen = NONE
-        sent += size
-        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
-        entry = entry_at(race, link, entry, target)
-        time = time_at(race, link, entry, target)
-        if chosen != NONE:
-            update(shape, race, worker, chosen % SECOND, time)
-
-
-def update(shape: Shape, race: Race, worker: int, up: int, time: float) -> None:
-    """A push has ended: its update runs when the server's processor has done those before."""
-    q = shape.update[up]
-    if q == NONE:
-        return
-    begin = max(race.free_at[worker, q], time)
-    race.free_at[worker, q] = begin + shape.update_ns[race.rec[worker], up]
-    race.last[worker] = max(race.last[worker], race.free_at[worker, q])

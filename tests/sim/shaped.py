@@ -50,3 +50,65 @@ def shaped_operations(rng: np.random.Generator, tensors: int, servers: int) -> l
             )
             chain.append(update)
     return ops + chain
+
+
+def branching_plan(
+    rng: np.random.Generator, *, tensors: int = 7, servers: int = 1, ties: bool = False
+) -> StepPlan:
+    """Pulls, branches that they hold up, a loss that waits for all, branches behind it, pushes.
+
+    With ties, many pulls and computations end at one time.
+    """
+
+    def duration() -> list[float]:
+        if ties:
+            return [1000.0 * n for n in rng.integers(0, 3, 3)]
+        return list(rng.exponential(20_000, 3))
+
+    at = [t % servers if t < servers else int(rng.integers(servers)) for t in range(tensors)]
+    size = [1000 if ties else 1 + int(rng.exponential(40_000)) for _ in at]
+    ops = [
+        Op(
+            name=f"pull{t}",
+            at=down(at[t]),
+            size_bytes=size[t],
+            priority=int(rng.integers(0, 3)),
+        )
+        for t in rng.permutation(tensors)
+    ]
+    forward: list[Op] = []
+    for i in range(tensors + int(rng.integers(0, 4))):
+        some = _some(rng, [op.name for op in forward], 2)
+        pulls = (f"pull{i}",) if i < tensors else ()
+        forward.append(
+            Op(name=f"f{i}", at=at_worker(), duration_ns=duration(), after=(*some, *pulls))
+        )
+    waited_for = {name for op in forward for name in op.after}
+    ends = tuple(op.name for op in forward if op.name not in waited_for)
+    loss = Op(name="loss", at=at_worker(), duration_ns=duration(), after=ends)
+    behind = [loss]
+    for i in range(tensors):
+        some = _some(rng, [op.name for op in behind], 2) or ("loss",)
+        behind.append(Op(name=f"b{i}", at=at_worker(), duration_ns=duration(), after=some))
+    rest = []
+    for t in rng.permutation(tensors):
+        some = _some(rng, [op.name for op in behind], 2) or ("loss",)
+        push = Op(
+            name=f"push{t}",
+            at=up(at[t]),
+            size_bytes=size[t],
+            after=some,
+            priority=int(rng.integers(0, 3)),
+        )
+        rest.append(push)
+        if rng.random() < 0.8:
+            update = Op(
+                name=f"update{t}", at=at_server(at[t]), duration_ns=duration(), after=(push.name,)
+            )
+            rest.append(update)
+    return make_plan([*ops, *forward, *behind, *rest], servers=servers, recorded=3)
+
+
+def _some(rng: np.random.Generator, names: list[str], most: int) -> tuple[str, ...]:
+    count = min(len(names), int(rng.integers(0, most + 1)))
+    return tuple(names[i] for i in rng.permutation(len(names))[:count])

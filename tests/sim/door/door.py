@@ -12,7 +12,7 @@ import pytest
 from sim import command
 from sim.compiled import interpret
 from sim.engine.loop import advance
-from sim.fast import loop as fast_loop
+from sim.fast.fast import interpret_fast
 
 ROOT = Path(__file__).resolve().parents[3]
 NO_POWERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
@@ -109,7 +109,7 @@ class Inside:
             if interpreted:
                 bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
                 patch.setattr("sim.engine.engine.compile_engine", bound)
-                patch.setattr("sim.fast.fast.compile_fast", lambda: fast_loop.advance)
+                patch.setattr("sim.fast.fast.compile_fast", interpret_fast)
             self.capsys.readouterr()
             code = command.run(arguments)
         said = self.capsys.readouterr()

@@ -1,0 +1,195 @@
+"""A plan's operations sorted by their part in a step, where the step is of the fast path's shape.
+
+The shape: all that waits for nothing are pulls and computations; a worker computes on one
+processor; there is a computation, the *turn*, that waits for all pulls, and that every other
+computation is before or behind; every push waits for the turn, or for computations behind it;
+behind a push there is at most an update, on a processor of capacity 1, and behind that nothing.
+
+What is behind the turn then runs in an order that no duration changes: one processor, which nothing
+from outside reaches any more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sim.engine.layout import NONE
+from sim.plan import DOWN, WORKER, StepPlan
+from sim.prepare.collapse import order_of
+
+
+class NotOfThisShapeError(Exception):
+    """Why a job needs the generic engine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The operations of a plan by their part; all are numbers of operations.
+
+    Attributes
+    ----------
+    pulls, pushes : by server; pushes in the order of their hand-over
+    forward : computations up to the turn, which is the last; each behind those that it waits for
+    behind : computations behind the turn, in the order in which they run
+    released : by push, how many of `behind` end before its hand-over
+    updates : by push
+    """
+
+    pulls: list[list[int]]
+    pushes: list[list[int]]
+    forward: list[int]
+    behind: list[int]
+    released: dict[int, int]
+    updates: dict[int, int]
+
+
+def parts_of(plan: StepPlan) -> Parts:
+    """Sort a plan's operations.
+
+    Raises
+    ------
+    NotOfThisShapeError
+        The step has another shape; the message says in what.
+    """
+    pulls, pushes, computes, updates = _by_kind(plan)
+    before = predecessors(plan)
+    pulled = [op for server in pulls for op in server]
+    _check_pulls(plan, pulled, before)
+    _check_computes(plan, pulled, computes, before)
+    forward = _up_to_turn(plan, pulled, computes, before)
+    behind = _behind(plan, forward, computes, before)
+    turns = {op: i for i, op in enumerate([forward[-1], *behind])}
+    released = {op: _released(plan, op, turns, before) for server in pushes for op in server}
+    return Parts(
+        pulls=pulls,
+        pushes=[sorted(server, key=released.__getitem__) for server in pushes],
+        forward=forward,
+        behind=behind,
+        released={op: turn for op, (turn, _) in released.items()},
+        updates=_updates(plan, pushes, updates),
+    )
+
+
+def _by_kind(plan: StepPlan) -> tuple[list[list[int]], list[list[int]], list[int], list[int]]:
+    """Pulls and pushes by server, computations at the worker, updates; in an order of the plan."""
+    pulls: list[list[int]] = [[] for _ in range(plan.servers)]
+    pushes: list[list[int]] = [[] for _ in range(plan.servers)]
+    computes, updates = [], []
+    links = [(c.server, c.direction) for c in plan.channels]
+    if len(set(links)) < len(links):
+        raise NotOfThisShapeError("a server has several connections in one direction")
+    workers = set()
+    for op in order_of(plan):
+        place = int(plan.place[op])
+        if place < len(links):
+            server, direction = links[place]
+            (pulls if direction == DOWN else pushes)[server].append(op)
+            continue
+        processor = plan.processors[place - len(links)]
+        if processor.capacity > 1:
+            raise NotOfThisShapeError(f"{processor.resource} has several places")
+        if processor.node == WORKER:
+            computes.append(op)
+            workers.add(place)
+        else:
+            updates.append(op)
+    if len(workers) != 1 or not any(pulls):
+        raise NotOfThisShapeError("nothing is pulled, or computed, or that on several processors")
+    return pulls, pushes, computes, updates
+
+
+def _check_pulls(plan: StepPlan, pulls: Sequence[int], before: Sequence[list[int]]) -> None:
+    for op in pulls:
+        if before[op]:
+            raise NotOfThisShapeError(f"{plan.names[op]}, a pull, waits for something")
+
+
+def _check_computes(
+    plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
+) -> None:
+    allowed = {*computes, *pulls}
+    for op in computes:
+        if not allowed.issuperset(before[op]):
+            raise NotOfThisShapeError(f"{plan.names[op]} waits for a push or an update")
+
+
+def _up_to_turn(
+    plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
+) -> list[int]:
+    """The turn, behind all that is before it: the first computation that can be it."""
+    ancestors = [0] * plan.operations  # a bit for each operation
+    for op in computes:
+        for b in before[op]:
+            ancestors[op] |= ancestors[b] | 1 << b
+    descendants = dict.fromkeys(computes, 0)
+    for op in reversed(computes):
+        for dependent in after(plan, op):
+            if dependent in descendants:
+                descendants[op] |= descendants[dependent] | 1 << dependent
+    everything = sum(1 << op for op in computes)
+    pulled = sum(1 << op for op in pulls)
+    for op in computes:
+        comparable = ancestors[op] | descendants[op] | 1 << op
+        if ancestors[op] & pulled == pulled and comparable & everything == everything:
+            return [c for c in computes if ancestors[op] >> c & 1] + [op]
+    raise NotOfThisShapeError(
+        "there is no computation that all pulls are before, and all others before or behind"
+    )
+
+
+def _behind(
+    plan: StepPlan, forward: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
+) -> list[int]:
+    """Computations behind the turn as they run: first in, first out."""
+    ended = set(forward[:-1])
+    unended = set(computes) - ended
+    left = {op: sum(b in unended for b in before[op]) for op in unended}
+    queue = [forward[-1]]
+    for op in queue:
+        for dependent in after(plan, op):
+            if dependent in left:
+                left[dependent] -= 1
+                if left[dependent] == 0:
+                    queue.append(dependent)
+    return queue[1:]
+
+
+def _released(
+    plan: StepPlan, op: int, turns: dict[int, int], before: Sequence[list[int]]
+) -> tuple[int, int]:
+    """How many computations behind the turn a push waits for, and its place among those then."""
+    last = max(before[op], key=lambda b: turns.get(b, NONE), default=NONE)
+    if last not in turns:
+        raise NotOfThisShapeError(f"{plan.names[op]}, a push, does not wait for the turn")
+    return turns[last], after(plan, last).index(op)
+
+
+def _updates(plan: StepPlan, pushes: Sequence[list[int]], updates: Sequence[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    allowed = set(updates)
+    for push in (op for server in pushes for op in server):
+        dependents = after(plan, push)
+        if len(dependents) > 1 or not allowed.issuperset(dependents):
+            raise NotOfThisShapeError(
+                f"{plan.names[push]}, a push, has more behind it than an update"
+            )
+        for op in dependents:
+            if plan.waits[op] != 1 or after(plan, op):
+                raise NotOfThisShapeError(f"{plan.names[op]} is not an update of one push")
+            found[push] = op
+    if len(found) != len(updates):
+        raise NotOfThisShapeError("an update follows no push")
+    return found
+
+
+def predecessors(plan: StepPlan) -> list[list[int]]:
+    """What each operation waits for."""
+    before: list[list[int]] = [[] for _ in range(plan.operations)]
+    for op in range(plan.operations):
+        for dependent in after(plan, op):
+            before[dependent].append(op)
+    return before
+
+
+def after(plan: StepPlan, op: int) -> list[int]:
+    """What waits for an operation, in the order of hand-over."""
+    return [int(d) for d in plan.after[plan.after_start[op] : plan.after_start[op + 1]]]

@@ -1,0 +1,21 @@
+"""One push: when it is handed over, and what follows its end."""
+
+from sim.engine.layout import NONE, Net
+from sim.fast.layout import Race, Shape
+
+
+def handed_over(shape: Shape, net: Net, race: Race, worker: int, up: int) -> float:
+    """When an up of the worker's present step is handed over."""
+    varied = net.factor.shape[1] > 1
+    factor = net.factor[worker, race.done[worker] if varied else 0]
+    return race.turn[worker] + shape.offset_ns[race.rec[worker], up] * factor
+
+
+def update(shape: Shape, race: Race, worker: int, up: int, time: float) -> None:
+    """A push has ended: its update runs when the server's processor has done those before."""
+    q = shape.update[up]
+    if q == NONE:
+        return
+    begin = max(race.free_at[worker, q], time)
+    race.free_at[worker, q] = begin + shape.update_ns[race.rec[worker], up]
+    race.last[worker] = max(race.last[worker], race.free_at[worker, q])

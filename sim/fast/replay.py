@@ -1,0 +1,185 @@
+"""What happened within a busy period of a connection, worked out when it is over.
+
+How long it lasts depends on its bytes alone, as no discipline rests while it has bytes and credit.
+Which bytes went when, the discipline says, asked anew with the link's history at hand.
+"""
+
+from h2model.state import State
+from sim.engine.bound import TURNS, borrow, select
+from sim.engine.connections import offer, taken
+from sim.engine.layout import NONE, Net
+from sim.fast.clock import entry_at, time_at
+from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
+from sim.fast.pushes import handed_over, update
+
+
+def end_of_each_pull(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:
+    """Find the ends of the pulls from a server, whose last one ends now."""
+    recorded = race.rec[worker] if len(shape.down) > 1 else 0
+    if TURNS:
+        pulls_by_turns(shape, net, race, link, worker, recorded)
+        return
+    entry = race.joined[link, worker]
+    for i in range(shape.down_start[link], shape.down_start[link + 1]):
+        pull = shape.down[recorded, i]
+        target = race.base_v[link, worker] + shape.down_cum[recorded, i] * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        race.arrival[worker, pull] = time_at(race, link, entry, target)
+        if shape.chain[0] == 0:
+            race.order[worker, i] = pull
+
+
+def pulls_by_turns(
+    shape: Shape, net: Net, race: Race, link: int, worker: int, recorded: int
+) -> None:
+    """`end_of_each_pull`, asking the discipline; a pull's slot is its number at the server."""
+    s = borrow(scheduler(net, race, link, worker))
+    first = shape.down_start[link]
+    entry = race.joined[link, worker]
+    time = began(race, link, worker)
+    for i in range(first, shape.down_start[link + 1]):
+        pull = shape.down[recorded, i]
+        size = shape.down_size[pull]
+        race.unsent[pull - first] = size
+        offer(s, pull - first, size, net.window[0], shape.down_priority[pull], round(time))
+    sent = 0
+    ended = first
+    while ended < shape.down_start[link + 1]:
+        slot, size = select(s, net.budget[0], round(time))
+        sent += size
+        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        time = time_at(race, link, entry, target)
+        race.unsent[slot] -= size
+        taken(s, slot, size, race.unsent[slot], round(time))
+        if race.unsent[slot] == 0:
+            race.arrival[worker, first + slot] = time
+            race.order[worker, ended] = first + slot
+            ended += 1
+
+
+def end_of_each_push(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """Find the end of every push of the busy period that ends now, and carry out the updates."""
+    if TURNS:
+        pushes_by_turns(shape, net, race, worker, server)
+    elif shape.replay[server] == BY_VISITS:
+        pushes_by_visits(shape, net, race, worker, server)
+    else:
+        pushes_in_order(shape, net, race, worker, server)
+
+
+def pushes_in_order(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """Each push is sent whole."""
+    link = shape.sizes[K] + server
+    entry = race.joined[link, worker]
+    sent = 0
+    for up in range(race.busy_from[worker, server], race.next_up[worker, server]):
+        sent += shape.up_size[up]
+        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        update(shape, race, worker, up, time_at(race, link, entry, target))
+
+
+def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """Some push needs two visits: its rest waits behind what has come by then."""
+    link = shape.sizes[K] + server
+    up = race.busy_from[worker, server]
+    until = race.next_up[worker, server]
+    entry = race.joined[link, worker]
+    time = began(race, link, worker)
+    sent = head = tail = 0
+    while up < until or head < tail:
+        if head == tail:
+            race.ring[tail] = up
+            tail += 1
+            up += 1
+        chosen = race.ring[head]
+        head += 1
+        size = shape.up_size[chosen % SECOND]
+        if chosen >= SECOND:
+            size -= shape.largest[0]
+        elif size > shape.largest[0]:
+            while up < until and handed_over(shape, net, race, worker, up) <= time:
+                race.ring[tail] = up
+                tail += 1
+                up += 1
+            race.ring[tail] = chosen + SECOND
+            tail += 1
+            size = shape.largest[0]
+            chosen = NONE
+        sent += size
+        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        time = time_at(race, link, entry, target)
+        if chosen != NONE:
+            update(shape, race, worker, chosen % SECOND, time)
+
+
+def pushes_by_turns(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """The discipline is asked; a push's slot is its number at the server."""
+    link = shape.sizes[K] + server
+    s = borrow(scheduler(net, race, link, worker))
+    first = shape.up_start[server]
+    race.taken[server] = race.busy_from[worker, server]
+    left = race.next_up[worker, server] - race.busy_from[worker, server]
+    entry = race.joined[link, worker]
+    time = began(race, link, worker)
+    sent = waiting = 0
+    while left > 0:
+        if waiting == 0:  # at the start
+            soonest = handed_over(shape, net, race, worker, race.taken[server])
+            waiting = offer_pushes(s, shape, net, race, worker, server, max(time, soonest))
+        slot, size = select(s, net.budget[0], round(time))
+        sent += size
+        target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
+        entry = entry_at(race, link, entry, target)
+        time = time_at(race, link, entry, target)
+        waiting += offer_pushes(s, shape, net, race, worker, server, time)
+        race.unsent[slot] -= size
+        taken(s, slot, size, race.unsent[slot], round(time))
+        if race.unsent[slot] == 0:
+            left -= 1
+            waiting -= 1
+            update(shape, race, worker, first + slot, time)
+
+
+def offer_pushes(
+    s: State, shape: Shape, net: Net, race: Race, worker: int, server: int, time: float
+) -> int:
+    """Offer the discipline what was handed over by then: how many pushes."""
+    first = up = race.taken[server]
+    while up < race.next_up[worker, server]:
+        ready = handed_over(shape, net, race, worker, up)
+        if ready > time:
+            break
+        slot = up - shape.up_start[server]
+        race.unsent[slot] = shape.up_size[up]
+        offer(s, slot, shape.up_size[up], net.window[0], shape.up_priority[up], round(ready))
+        up += 1
+    race.taken[server] = up
+    return up - first
+
+
+def began(race: Race, link: int, worker: int) -> float:
+    """When the busy period did."""
+    return race.log_t[link, race.joined[link, worker] & (race.log_t.shape[1] - 1)]
+
+
+def scheduler(net: Net, race: Race, link: int, worker: int) -> State:
+    """A connection's discipline: what it keeps beyond a busy period is its own."""
+    s = race.streams
+    return State(
+        s.left,
+        s.credit,
+        s.priority,
+        s.arrival,
+        s.visits,
+        s.tag,
+        s.place,
+        s.before,
+        s.after,
+        s.plan_slot,
+        s.plan_bytes,
+        race.shared[link, worker],
+        net.option,  # type: ignore[arg-type]
+    )
