@@ -71,7 +71,7 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
 def _discipline(shape: Shape, net: Net, sending: Sending, workers: int) -> dict[str, Any]:
     """What the discipline keeps, where it is asked."""
     asked = bool((shape.replay == BY_TURNS).all())
-    streams = int(max(*np.diff(shape.down_start), *np.diff(shape.up_start))) if asked else 1
+    streams = max(len(shape.down_size), len(shape.up_size)) if asked else 1
     connections = (len(net.ns_per_byte), workers) if asked else (1, 1)
     shared = make_shared(math.prod(connections), int(net.window[1]))
     return {

@@ -8,7 +8,7 @@ def last_forward(shape: Shape, race: Race, worker: int, factor: float) -> float:
     """When the worker's last forward operation ends; all of its pulls have ended."""
     if shape.chain[0]:
         return along_chain(shape, race, worker, factor)
-    return in_order_of_readiness(shape, race, worker, factor)
+    return pull_by_pull(shape, race, worker, factor)
 
 
 def along_chain(shape: Shape, race: Race, worker: int, factor: float) -> float:
@@ -22,40 +22,31 @@ def along_chain(shape: Shape, race: Race, worker: int, factor: float) -> float:
     return time
 
 
-def in_order_of_readiness(shape: Shape, race: Race, worker: int, factor: float) -> float:
-    """Operations wait for the processor first in, first out; at one time pulls go first."""
-    recorded = race.rec[worker]
-    head = 0
-    tail = begin(shape, race)
+def pull_by_pull(shape: Shape, race: Race, worker: int, factor: float) -> float:
+    """After each pull, all that can run before the next one.
+
+    The generic engine may begin some of that behind the next pull, and in another order; but one
+    processor that rests only when nothing can run has done all of it at the same time.
+    """
     time = race.started[worker]
-    while True:
-        if head == tail:
-            server = next_to_end(shape, race, worker)
-            time = max(time, end_of_next(race, worker, server))
-            tail = end_next(shape, race, worker, server, tail)
-            continue
-        op = race.ring[head]
-        head += 1
-        time += shape.forward_ns[recorded, op] * factor
-        server = next_to_end(shape, race, worker)
-        while server != NONE and end_of_next(race, worker, server) <= time:
-            tail = end_next(shape, race, worker, server, tail)
-            server = next_to_end(shape, race, worker)
-        if op == shape.sizes[F] - 1:
-            return time
-        for e in range(shape.next_start[op], shape.next_start[op + 1]):
-            tail = one_less(race, shape.next_op[e], tail)
-
-
-def begin(shape: Shape, race: Race) -> int:
-    """Before the pass: what waits for nothing is queued; how many those are."""
     for i in range(shape.sizes[F]):
         race.unmet[i] = shape.waits[i]
     for server in range(shape.sizes[K]):
         race.taken[server] = shape.down_start[server]
     for i in range(len(shape.first)):
         race.ring[i] = shape.first[i]
-    return len(shape.first)
+    time = run_all(shape, race, worker, len(shape.first), time, factor)
+    server = next_to_end(shape, race, worker)
+    while server != NONE:
+        pull = race.order[worker, race.taken[server]]
+        race.taken[server] += 1
+        tail = 0
+        for e in range(shape.held_start[pull], shape.held_start[pull + 1]):
+            tail = one_less(race, shape.held[e], tail)
+        time = max(time, race.arrival[worker, pull])
+        time = run_all(shape, race, worker, tail, time, factor)
+        server = next_to_end(shape, race, worker)
+    return time
 
 
 def next_to_end(shape: Shape, race: Race, worker: int) -> int:
@@ -74,13 +65,17 @@ def end_of_next(race: Race, worker: int, server: int) -> float:
     return race.arrival[worker, race.order[worker, race.taken[server]]]
 
 
-def end_next(shape: Shape, race: Race, worker: int, server: int, tail: int) -> int:
-    """The server's next pull has ended: the queue's new tail."""
-    pull = race.order[worker, race.taken[server]]
-    race.taken[server] += 1
-    for e in range(shape.held_start[pull], shape.held_start[pull + 1]):
-        tail = one_less(race, shape.held[e], tail)
-    return tail
+def run_all(shape: Shape, race: Race, worker: int, tail: int, time: float, factor: float) -> float:
+    """Run what is queued and all that becomes ready meanwhile: when that is done."""
+    recorded = race.rec[worker]
+    head = 0
+    while head < tail:
+        op = race.ring[head]
+        head += 1
+        time += shape.forward_ns[recorded, op] * factor
+        for e in range(shape.next_start[op], shape.next_start[op + 1]):
+            tail = one_less(race, shape.next_op[e], tail)
+    return time
 
 
 def one_less(race: Race, op: int, tail: int) -> int:

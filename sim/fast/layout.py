@@ -56,6 +56,8 @@ class Shape(NamedTuple):
     up_start : (K + 1,) where each server's ups begin among all
     up_size, up_priority : (S,) in the order in which they are handed over, by server
     up_cum : (S + K,) bytes before each of a server's ups, with one more entry for each server
+    up_turn : (S,) how many computations behind the turn end before the hand-over; pushes of one
+        turn are handed over at once, those of others are not, even if at the same time
     offset_ns : (R, S) from the end of the last forward operation to the hand-over
     update : (S,) the processor that an up's update runs on, NONE if it has none
     update_ns : (R, S)
@@ -85,6 +87,7 @@ class Shape(NamedTuple):
     up_size: Ints
     up_priority: Ints
     up_cum: Ints
+    up_turn: Ints
     offset_ns: Floats
     update: Ints
     update_ns: Floats
@@ -113,9 +116,9 @@ class Race(NamedTuple):
     arrival, order : (W, D) ends of pulls; pulls by their ends, for each server
     ring : room for a queue of pushes or of forward operations
     unmet : (F,) how many things each operation of a forward pass still waits for
-    taken : (K,) of each server's pulls or pushes, those before have been taken in
+    taken : (K,) the next pull of each server that a forward pass takes in
     streams, unsent : the discipline's state, and bytes that have not left, of the busy period that
-        is worked out; slots count its streams
+        is worked out; slots are numbers of pulls or of pushes
     shared : (L * W, ...) the part of that state that each connection keeps, links first
     """
 

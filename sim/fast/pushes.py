@@ -11,6 +11,14 @@ def handed_over(shape: Shape, net: Net, race: Race, worker: int, up: int) -> flo
     return race.turn[worker] + shape.offset_ns[race.rec[worker], up] * factor
 
 
+def together(shape: Shape, up: int, until: int) -> int:
+    """The first push before `until` that is not handed over at once with this one."""
+    first = up
+    while up < until and shape.up_turn[up] == shape.up_turn[first]:
+        up += 1
+    return up
+
+
 def update(shape: Shape, race: Race, worker: int, up: int, time: float) -> None:
     """A push has ended: its update runs when the server's processor has done those before."""
     q = shape.update[up]

@@ -10,7 +10,7 @@ from sim.engine.connections import offer, taken
 from sim.engine.layout import NONE, Net
 from sim.fast.clock import entry_at, time_at
 from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
-from sim.fast.pushes import handed_over, update
+from sim.fast.pushes import handed_over, together, update
 
 
 def end_of_each_pull(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:
@@ -32,18 +32,16 @@ def end_of_each_pull(shape: Shape, net: Net, race: Race, link: int, worker: int)
 def pulls_by_turns(
     shape: Shape, net: Net, race: Race, link: int, worker: int, recorded: int
 ) -> None:
-    """`end_of_each_pull`, asking the discipline; a pull's slot is its number at the server."""
+    """`end_of_each_pull`, asking the discipline; a pull's slot is its number."""
     s = borrow(scheduler(net, race, link, worker))
-    first = shape.down_start[link]
     entry = race.joined[link, worker]
     time = began(race, link, worker)
-    for i in range(first, shape.down_start[link + 1]):
+    for i in range(shape.down_start[link], shape.down_start[link + 1]):
         pull = shape.down[recorded, i]
-        size = shape.down_size[pull]
-        race.unsent[pull - first] = size
-        offer(s, pull - first, size, net.window[0], shape.down_priority[pull], round(time))
+        race.unsent[pull] = size = shape.down_size[pull]
+        offer(s, pull, size, net.window[0], shape.down_priority[pull], round(time))
     sent = 0
-    ended = first
+    ended = shape.down_start[link]
     while ended < shape.down_start[link + 1]:
         slot, size = select(s, net.budget[0], round(time))
         sent += size
@@ -53,8 +51,8 @@ def pulls_by_turns(
         race.unsent[slot] -= size
         taken(s, slot, size, race.unsent[slot], round(time))
         if race.unsent[slot] == 0:
-            race.arrival[worker, first + slot] = time
-            race.order[worker, ended] = first + slot
+            race.arrival[worker, slot] = time
+            race.order[worker, ended] = slot
             ended += 1
 
 
@@ -83,7 +81,7 @@ def pushes_in_order(shape: Shape, net: Net, race: Race, worker: int, server: int
 def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
     """Some push needs two visits: its rest waits behind what has come by then."""
     link = shape.sizes[K] + server
-    up = race.busy_from[worker, server]
+    first = up = race.busy_from[worker, server]
     until = race.next_up[worker, server]
     entry = race.joined[link, worker]
     time = began(race, link, worker)
@@ -99,7 +97,8 @@ def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: in
         if chosen >= SECOND:
             size -= shape.largest[0]
         elif size > shape.largest[0]:
-            while up < until and handed_over(shape, net, race, worker, up) <= time:
+            present = until if sent > 0 else together(shape, first, until)
+            while up < present and handed_over(shape, net, race, worker, up) <= time:
                 race.ring[tail] = up
                 tail += 1
                 up += 1
@@ -116,48 +115,54 @@ def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: in
 
 
 def pushes_by_turns(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """The discipline is asked; a push's slot is its number at the server."""
+    """The discipline is asked; a push's slot is its number."""
     link = shape.sizes[K] + server
     s = borrow(scheduler(net, race, link, worker))
-    first = shape.up_start[server]
-    race.taken[server] = race.busy_from[worker, server]
-    left = race.next_up[worker, server] - race.busy_from[worker, server]
+    begun = race.busy_from[worker, server]
+    until = race.next_up[worker, server]
+    up = together(shape, begun, until)
+    offer_pushes(s, shape, net, race, worker, begun, up)
+    waiting = up - begun
     entry = race.joined[link, worker]
     time = began(race, link, worker)
-    sent = waiting = 0
-    while left > 0:
-        if waiting == 0:  # at the start
-            soonest = handed_over(shape, net, race, worker, race.taken[server])
-            waiting = offer_pushes(s, shape, net, race, worker, server, max(time, soonest))
+    sent = 0
+    while waiting > 0:
         slot, size = select(s, net.budget[0], round(time))
         sent += size
         target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
         entry = entry_at(race, link, entry, target)
         time = time_at(race, link, entry, target)
-        waiting += offer_pushes(s, shape, net, race, worker, server, time)
         race.unsent[slot] -= size
+        if race.unsent[slot] == 0:
+            waiting -= 1
+        come = handed_over_by(shape, net, race, worker, up, until, time)
+        if waiting == 0 and come == up and up < until:
+            come += 1  # the period goes on: rounding hides that it is here
+        offer_pushes(s, shape, net, race, worker, up, come)
+        waiting += come - up
+        up = come
         taken(s, slot, size, race.unsent[slot], round(time))
         if race.unsent[slot] == 0:
-            left -= 1
-            waiting -= 1
-            update(shape, race, worker, first + slot, time)
+            update(shape, race, worker, slot, time)
+
+
+def handed_over_by(
+    shape: Shape, net: Net, race: Race, worker: int, up: int, until: int, time: float
+) -> int:
+    """The first push from this one on, and before `until`, that was handed over later."""
+    while up < until and handed_over(shape, net, race, worker, up) <= time:
+        up += 1
+    return up
 
 
 def offer_pushes(
-    s: State, shape: Shape, net: Net, race: Race, worker: int, server: int, time: float
-) -> int:
-    """Offer the discipline what was handed over by then: how many pushes."""
-    first = up = race.taken[server]
-    while up < race.next_up[worker, server]:
-        ready = handed_over(shape, net, race, worker, up)
-        if ready > time:
-            break
-        slot = up - shape.up_start[server]
-        race.unsent[slot] = shape.up_size[up]
-        offer(s, slot, shape.up_size[up], net.window[0], shape.up_priority[up], round(ready))
-        up += 1
-    race.taken[server] = up
-    return up - first
+    s: State, shape: Shape, net: Net, race: Race, worker: int, up: int, until: int
+) -> None:
+    """Offer pushes to the discipline as they were handed over."""
+    for i in range(up, until):
+        race.unsent[i] = shape.up_size[i]
+        ready = round(handed_over(shape, net, race, worker, i))
+        offer(s, i, shape.up_size[i], net.window[0], shape.up_priority[i], ready)
 
 
 def began(race: Race, link: int, worker: int) -> float:

@@ -43,6 +43,7 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
     forward_ns = plan.duration_ns[:, parts.forward]
     behind = np.cumsum(plan.duration_ns[:, parts.behind], axis=1)
     behind = np.concatenate([np.zeros((plan.steps, 1)), behind], axis=1)
+    turn = [parts.released[op] for op in pushes]
     update_of, update_ns, processors = _updates(plan, parts, pushes)
     return Shape(
         down_start=_starts(parts.pulls),
@@ -58,7 +59,8 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
         up_size=plan.size_bytes[pushes],
         up_priority=plan.priority[pushes],
         up_cum=_cumulated(plan, parts.pushes),
-        offset_ns=np.ascontiguousarray(behind[:, [parts.released[op] for op in pushes]]),
+        up_turn=np.array(turn, dtype=np.int64),
+        offset_ns=np.ascontiguousarray(behind[:, turn]),
         update=update_of,
         update_ns=update_ns,
         replay=_replays(plan, parts, update_of, sending, turns=turns),

@@ -106,7 +106,10 @@ def branching_plan(
                 name=f"update{t}", at=at_server(at[t]), duration_ns=duration(), after=(push.name,)
             )
             rest.append(update)
-    return make_plan([*ops, *forward, *behind, *rest], servers=servers, recorded=3)
+    plan = make_plan([*ops, *forward, *behind, *rest], servers=servers, recorded=3)
+    for op in range(plan.operations):  # the order of hand-over is nobody else's
+        rng.shuffle(plan.after[plan.after_start[op] : plan.after_start[op + 1]])
+    return plan
 
 
 def _some(rng: np.random.Generator, names: list[str], most: int) -> tuple[str, ...]:

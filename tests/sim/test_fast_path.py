@@ -41,6 +41,7 @@ def sendings() -> list[Sending]:
         make_sending("fifo", window_bytes=9000),
         make_sending("two_visit", window_bytes=30_000),
         make_sending("two_visit", window_bytes=3000, requeue_at_completion=1),
+        make_sending("two_visit", window_bytes=400),
         make_sending("two_visit"),
     ]
 
@@ -107,6 +108,33 @@ def test_what_happens_at_one_time_happens_in_the_generic_engines_order(sending: 
         plan = branching_plan(rng, tensors=8, ties=True)
         draws = random_draws(rng, plan, workers=2, steps=4, ties=True)
         assert_same(plan, make_network(workers=2), sending, draws, seed)
+
+
+def test_what_a_connection_learns_from_lone_pushes_counts_later() -> None:
+    """A write's target grows with each fast write, and says how the last pushes take turns."""
+    chain = [Op(name="c0", at=at_worker(), duration_ns=1000.0, after=("pull",))]
+    rest = []
+    for i in range(1, 8):
+        before, pushes = (f"c{i - 1}",), ("a", "b", "c") if i == 7 else ("a",)
+        chain.append(Op(name=f"c{i}", at=at_worker(), duration_ns=50_000.0, after=before))
+        for name in pushes:
+            push = Op(name=f"push{i}{name}", at=up(), size_bytes=30_000, after=(f"c{i}",))
+            work = {"a": 9000.0, "b": 50_000.0, "c": 70_000.0}[name]
+            update = Op(
+                name=f"update{i}{name}", at=at_server(), duration_ns=work, after=(push.name,)
+            )
+            rest += [push, update]
+    plan = make_plan([Op(name="pull", at=down(), size_bytes=9), *chain, *rest])
+    draws = Draws(step=np.zeros((1, 2), dtype=np.int64), factor=np.ones((1, 2)))
+    sending = make_sending("write_cycle", target=9000, target_min=4000, fast_ns=60_000)
+    assert_same(plan, make_network(), sending, draws, 0)
+    still = make_sending("write_cycle", target=9000, target_max=9000, fast_ns=60_000)
+    ends = []
+    for one in (sending, still):
+        engine = FastEngine(plan, make_network(), one, draws, compiled=False)
+        engine.run()
+        ends.append(engine.now_ns)
+    assert ends[0] != ends[1]
 
 
 def test_each_recorded_step_may_have_its_own_order_of_pulls() -> None:

@@ -109,7 +109,7 @@ def test_the_plan_tells_apart_what_cells_do(inside: Inside) -> None:
     assert lines[grpc + 1 : grpc + 4] == [
         "  sender    write_cycle (frame 4194304, head_first 87, head 12, tail 25)",
         "  windows   stream 4MiB, connection 4MiB",
-        "  engine    generic, as discipline is write_cycle",
+        "  engine    fast path",
     ]
     assert lines[whole + 1 : whole + 3] == [
         "  sender    write_cycle (finishes messages first, head_first 87, head 12, tail 25)",
