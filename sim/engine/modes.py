@@ -19,6 +19,18 @@ def turn(run: Run, net: Net, worker: int, mode: int) -> None:
     run.mode_since[worker] = now
 
 
+def begin_anew(run: Run, net: Net, worker: int) -> None:
+    """A step begins: a connection that the last one ended on may still be in use."""
+    mode = 0
+    if run.downs[worker] > 0:
+        mode |= RECEIVING
+    if run.ups[worker] > 0:
+        mode |= SENDING
+    if run.computes[worker] > 0:
+        mode |= COMPUTING
+    turn(run, net, worker, mode)
+
+
 def flow_began(run: Run, worker: int, down: bool, net: Net) -> None:
     """One more connection of the worker has something on a link."""
     if down:

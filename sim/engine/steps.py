@@ -26,7 +26,7 @@ from sim.engine.layout import (
     Run,
     Step,
 )
-from sim.engine.modes import turn
+from sim.engine.modes import begin_anew, turn
 from sim.engine.processors import enter
 from sim.engine.tree import put
 
@@ -67,7 +67,7 @@ def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
 def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
     """A worker begins its next step: what waits for nothing is handed over."""
     recorded = net.draw[worker, run.done[worker]]
-    turn(run, net, worker, 0)
+    begin_anew(run, net, worker)
     run.presence[worker] = BUSY
     run.started[worker] = run.clock[0]
     run.rec[worker] = recorded
