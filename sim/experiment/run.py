@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sim.engine.answers import Steps
 from sim.engine.engine import Engine, Stop
 from sim.engine.layout import Floats, Ints
+from sim.experiment.counted import count_all, count_settled
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
-from sim.experiment.settled import settled
 from sim.fast.fast import FastEngine
 from sim.plan import Draws
 from sim.stragglers import Conditions, conditions
@@ -65,7 +65,7 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
         if engine.now_ns <= under.drawn_until_ns:
             training = cell.scenario.training
             changing = any(s.kind in _CHANGING for s in cell.scenario.straggler)
-            return figures(engine, training.steps, training.warmup, settles=not changing)
+            return figures(engine, training.warmup, settles=not changing)
         horizon_ns = 2.0 * engine.now_ns  # slow-downs were drawn for a shorter time
 
 
@@ -124,32 +124,17 @@ def play(engine: Engine | FastEngine, under: Conditions) -> None:
     engine.run()
 
 
-def figures(
-    engine: Engine | FastEngine, limit: int, warmup: int, *, settles: bool = True
-) -> RunFigures:
-    """What a run that has reached some worker's last step showed.
-
-    The time that counts begins when the first worker has ended its warm-up, or later, where it is
-    found that the run has not settled by then; it ends when the first has ended its last step, so
-    that all workers take part in all of it. Where conditions change in the course of the run, there
-    is nothing that it could settle to, and all behind the warm-up counts.
-    """
+def figures(engine: Engine | FastEngine, warmup: int, *, settles: bool = True) -> RunFigures:
+    """What a run that has reached some worker's last step showed."""
     steps = engine.steps()
-    workers = engine.spent_ns.shape[0]
-    begins = float(steps.end_ns[steps.step == warmup - 1].min()) if warmup else 0.0
-    ends = float(steps.end_ns[steps.step == limit - 1].min())
-    within = np.sort(steps.end_ns[(steps.end_ns > begins) & (steps.end_ns <= ends)])
-    rounds = np.diff(within[workers - 1 :: workers], prepend=begins)
-    first, steady = settled(rounds) if settles else (0, True)
-    if first:
-        begins = float(within[workers * first - 1])
-    counted = (steps.end_ns > begins) & (steps.end_ns <= ends)
+    workers = len(engine.spent_ns)
+    counted = count_settled(steps, workers, warmup) if settles else count_all(steps, warmup)
     return RunFigures(
         engine="fast" if isinstance(engine, FastEngine) else "generic",
-        steps_per_s=float(counted.sum() / (ends - begins) * 1e9),
-        left_out=float(first),
-        steady=steady,
+        steps_per_s=counted.steps_per_s,
+        left_out=float(counted.left_out),
+        steady=counted.steady,
         spent_ns=engine.spent_ns.copy(),
         steps=steps,
-        counted=counted,
+        counted=counted.steps,
     )

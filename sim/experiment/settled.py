@@ -13,6 +13,8 @@ from sim.plan import Floats
 
 BATCH: Final = 5
 DRIFT: Final = 0.01
+ROUNDING: Final = 1e-9
+"""Batches that differ by less, relatively, do not differ."""
 
 
 def settled(values: Floats) -> tuple[int, bool]:
@@ -21,12 +23,15 @@ def settled(values: Floats) -> tuple[int, bool]:
     The marginal standard error rule over batches of five (MSER-5; White, Simulation 69(6), 1997):
     of all places in the first half, the one from which on the standard error of the mean is
     smallest. If that is the last of them, there may be no steady state in sight: there is none if
-    the two halves of the rest then differ by more than `DRIFT`.
+    the two halves of the rest then differ by more than `DRIFT`. Nothing is left out where values
+    differ by rounding alone.
     """
     batches = len(values) // BATCH
     if batches < 4:
         return 0, True
     means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
+    if np.ptp(means) <= ROUNDING * abs(means.mean()):
+        return 0, True
     # Sums from each batch to the end; the first half of them may be where it begins.
     counts = np.arange(batches, 0, -1)
     total = np.cumsum(means[::-1])[::-1]

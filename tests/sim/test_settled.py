@@ -36,3 +36,8 @@ def test_the_error_is_the_standard_error_of_the_batches_that_are_left() -> None:
     means = values.reshape(20, 5).mean(axis=1)
     by_definition = [np.var(means[d:]) / (20 - d) for d in range(11)]
     assert settled(values)[0] == 5 * int(np.argmin(by_definition))
+
+
+def test_rounding_alone_leaves_nothing_out() -> None:
+    noise = np.random.default_rng(2).normal(0, 1e-13, 400)
+    assert settled(10 * (1 + noise)) == (0, True)
