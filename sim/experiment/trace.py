@@ -22,12 +22,7 @@ class TracedRun:
 def trace(cell: TrainingCell, workers: int, run: int, steps: int) -> TracedRun:
     """Simulate the first steps of a run again and keep everything."""
     plan = cell.plans(run).plan
-    drawn = draw_steps(cell, workers, run, plan.steps)[:, :steps].copy()
-    under = conditions_of(cell, workers, run, 4.0 * steps * float(plan.duration_ns.sum()))
-    engine = make_engine(cell, run, under, drawn, whole=True)
-    assert isinstance(engine, Engine)
-    play(engine, under)
-    ended = engine.operations()
+    ended, chunks = _first_steps(cell, workers, run, steps)
     return TracedRun(
         operations=OperationColumns.of_run(
             cell=cell.name,
@@ -43,8 +38,27 @@ def trace(cell: TrainingCell, workers: int, run: int, steps: int) -> TracedRun:
             start_ns=ended.start_ns,
             end_ns=ended.end_ns,
         ),
-        transfers=_transfers(cell, plan, ended, engine.chunks()),
+        transfers=_transfers(cell, plan, ended, chunks),
     )
+
+
+def _first_steps(
+    cell: TrainingCell, workers: int, run: int, steps: int
+) -> tuple[Operations, Chunks]:
+    """What the first steps come to, under the conditions of the whole run and what it drew."""
+    plan = cell.plans(run).plan
+    drawn = draw_steps(cell, workers, run, plan.steps)[:, :steps].copy()
+    horizon_ns = 2.0 * steps * float(plan.duration_ns.sum(axis=1).max())
+    while True:
+        under = conditions_of(cell, workers, run, horizon_ns)
+        engine = make_engine(cell, run, under.first(steps), drawn, whole=True)
+        assert isinstance(engine, Engine)
+        play(engine, under)
+        ended = engine.operations()
+        reached_ns = float(ended.end_ns.max(initial=0.0))
+        if reached_ns <= under.drawn_until_ns:
+            return ended, engine.chunks()
+        horizon_ns = 2.0 * reached_ns  # slow-downs were drawn for a shorter time
 
 
 def places(plan: StepPlan) -> list[str]:

@@ -6,7 +6,7 @@ a worker is away whenever one of them says so.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,10 @@ class Conditions:
     presence: tuple[Change, ...]
     use: tuple[Use | None, ...]
     drawn_until_ns: float
+
+    def first(self, steps: int) -> "Conditions":
+        """The same for the first steps of each worker alone."""
+        return replace(self, factor=self.factor[:, :steps].copy())
 
 
 def check_stragglers(specs: Sequence[StragglerSpec], workers: int) -> None:
