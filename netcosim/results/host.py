@@ -1,5 +1,7 @@
 """What machine and which versions a run happened on."""
 
+import functools
+import hashlib
 import os
 import platform
 from collections.abc import Sequence
@@ -26,8 +28,29 @@ def describe_host() -> dict[str, Any]:
 
 
 def versions(libraries: Sequence[str]) -> dict[str, str]:
-    """Versions of the project and of these libraries."""
-    return {name: metadata.version(name) for name in libraries}
+    """Versions of the project and of these libraries; `sources` is the hash of the project's."""
+    found = {name: metadata.version(name) for name in libraries}
+    return {**found, "sources": hash_sources()}
+
+
+@functools.cache
+def hash_sources() -> str:
+    """SHA-256 of every file of the project's packages, with its data.
+
+    The project's version says what it was before somebody changed it; this says whether.
+    """
+    packages = (metadata.distribution("netcosim").read_text("top_level.txt") or "").split()
+    return hash_files(Path(__file__).parents[2], packages)
+
+
+def hash_files(root: Path, folders: Sequence[str]) -> str:
+    """SHA-256 of names and contents of all files in these folders of `root`, but bytecode."""
+    digest = hashlib.sha256()
+    files = (file for folder in folders for file in (root / folder).rglob("*"))
+    for file in sorted(f for f in files if f.is_file() and f.suffix != ".pyc"):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
 
 
 def _first(path: Path, key: str) -> str:

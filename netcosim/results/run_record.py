@@ -42,7 +42,10 @@ class RunRecord(_Record):
     duration_s: float
     phases_s: dict[str, float] = Field(description="wall time of each phase")
     host: dict[str, Any] = Field(description="kernel, processors, memory, Python")
-    versions: dict[str, str] = Field(description="of the project and the libraries that matter")
+    versions: dict[str, str] = Field(
+        description="of the project and the libraries that matter; `sources` is the SHA-256 of the"
+        " project's files"
+    )
     network: dict[str, Any] = Field(description="what was set and read back of the network")
     links: list[dict[str, Any]] = Field(description="what each path delivered before the run")
     shares: list[dict[str, Any]] = Field(
