@@ -71,7 +71,7 @@ def make_plan(
     rng : draws the orders, where they are drawn
     """
     ops = _operations(profile, durations_ns, assignment)
-    ops = _with_parsing(ops, profile.parsing)
+    ops = _with_parsing(ops, profile)
     ranks = _ranks(profile, assignment, len(durations_ns), rng)
     return _plan(ops, assignment, ranks)
 
@@ -119,7 +119,11 @@ def _place(op: Operation, resources: Mapping[str, Resource], server: int) -> Cha
     if isinstance(op, Transfer):
         direction = DOWN if op.source == "server" else UP
         return Channel(server=server, direction=direction, connection=op.connection)
-    resource = resources[op.resource]
+    return _processor(resources[op.resource], server)
+
+
+def _processor(resource: Resource, server: int) -> Processor:
+    """The resource at the worker, or at this server."""
     at_worker = resource.node == "worker"
     return Processor(
         node=WORKER if at_worker else SERVER,
@@ -129,11 +133,12 @@ def _place(op: Operation, resources: Mapping[str, Resource], server: int) -> Cha
     )
 
 
-def _with_parsing(ops: list[_Op], rules: Sequence[Parsing]) -> list[_Op]:
+def _with_parsing(ops: list[_Op], profile: Profile) -> list[_Op]:
     """Each message's parsing, in the operation that depends on it, else in one of its own.
 
     Source: Li et al. (ICPE 2020), sections 3.2.1 and 3.4.
     """
+    resources = {r.name: r for r in profile.step.resources}
     dependents: dict[str, list[_Op]] = {}
     for op in ops:
         for name in op.after:
@@ -141,18 +146,20 @@ def _with_parsing(ops: list[_Op], rules: Sequence[Parsing]) -> list[_Op]:
     made = []
     for op in ops:
         made.append(op)
-        rule = _rule_for(op, rules)
+        rule = _rule_for(op, profile.parsing)
         if rule is None:
             continue
         cost_ns = rule.alpha_ns_per_byte * op.size_bytes + rule.beta_ns
+        place = _processor(resources[rule.resource], op.place.server)
         waiting = dependents.get(op.name, [])
-        reader = next((d for d in waiting if _runs_on(d, rule)), None)
+        reader = next((d for d in waiting if d.place == place), None)
         if reader is not None:
             reader.duration_ns = reader.duration_ns + cost_ns
-        elif (parser := _parser(op, rule, cost_ns, ops)) is not None:
-            made.append(parser)
-            for d in waiting:
-                d.after = [parser.name if name == op.name else name for name in d.after]
+            continue
+        parser = _parser(op, place, cost_ns)
+        made.append(parser)
+        for d in waiting:
+            d.after = [parser.name if name == op.name else name for name in d.after]
     return made
 
 
@@ -163,15 +170,8 @@ def _rule_for(op: _Op, rules: Sequence[Parsing]) -> Parsing | None:
     return next((rule for rule in rules if rule.destination == destination), None)
 
 
-def _runs_on(op: _Op, rule: Parsing) -> bool:
-    return isinstance(op.place, Processor) and op.place.resource == rule.resource
-
-
-def _parser(op: _Op, rule: Parsing, cost_ns: float, ops: Sequence[_Op]) -> _Op | None:
-    """An operation that only parses; None if nothing runs on its resource anyway."""
-    place = next((o.place for o in ops if _runs_on(o, rule) and _is_near(o, op)), None)
-    if place is None:
-        return None
+def _parser(op: _Op, place: Processor, cost_ns: float) -> _Op:
+    """An operation that only parses."""
     return _Op(
         name=f"{op.name}/parse",
         place=place,
@@ -180,14 +180,6 @@ def _parser(op: _Op, rule: Parsing, cost_ns: float, ops: Sequence[_Op]) -> _Op |
         duration_ns=np.full(len(op.duration_ns), cost_ns),
         after=[op.name],
         recorded=(),
-    )
-
-
-def _is_near(candidate: _Op, transfer: _Op) -> bool:
-    """Whether a computation is at the worker, or at the transfer's server."""
-    place = candidate.place
-    return isinstance(place, Processor) and (
-        place.node == WORKER or place.server == transfer.place.server
     )
 
 

@@ -89,14 +89,18 @@ def data_loading(profile: Profile) -> Iterator[Finding]:
 
 
 def parsing(profile: Profile) -> Iterator[Finding]:
-    """Parsing happens at its receiver, on a resource that is there."""
+    """Parsing happens at its receiver, on a resource that computes."""
     node = {r.name: r.node for r in profile.step.resources}
+    used = {op.resource for op in profile.step.computes}
     for i, entry in enumerate(profile.parsing):
         where = f"parsing[{i}].resource: {shown(entry.resource)}: "
         if entry.resource not in node:
             yield error(f"{where}unknown; {_allowed(list(node))}")
         elif node[entry.resource] != entry.destination:
             yield error(f"{where}must be at the {entry.destination}, which receives")
+        elif entry.resource not in used:
+            computing = [n for n in node if n in used and node[n] == entry.destination]
+            yield error(f"{where}no operation runs on it; {_allowed(computing)}")
     for role, count in Counter(entry.destination for entry in profile.parsing).items():
         if count > 1:
             yield error(f"parsing: {count} entries for messages to the {role}; must be one")

@@ -11,9 +11,10 @@ Sizes = dict[str, dict[Role, dict[int, int]]]
 
 
 def updates(profile: Profile) -> Iterator[Finding]:
-    """An update belongs to a tensor that is moved, and runs at the server that keeps it."""
+    """An update belongs to a tensor that is pushed, and runs at the server that keeps it."""
     node = {r.name: r.node for r in profile.step.resources}
     moved = {op.tensor for op in profile.step.transfers}
+    pushed = {op.tensor for op in profile.step.transfers if op.destination == "server"}
     for op in profile.step.computes:
         at = node.get(op.resource)
         if op.tensor is None:
@@ -23,6 +24,8 @@ def updates(profile: Profile) -> Iterator[Finding]:
             yield error(f"tensor: {shown(op.tensor)}: only for work at a server", op.name)
         elif op.tensor not in moved:
             yield error(f"tensor: {shown(op.tensor)}: no transfer moves a tensor of it", op.name)
+        elif op.tensor not in pushed:
+            yield warning(f"tensor: {shown(op.tensor)}: updated, but never pushed", op.name)
 
 
 def moved_tensors(profile: Profile) -> Iterator[Finding]:
