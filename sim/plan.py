@@ -5,6 +5,7 @@ whoever wants to simulate the same by other means.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,9 +123,9 @@ class Draws:
 
     Attributes
     ----------
-    step : (workers, steps) which recorded step each step of each worker repeats
+    step : (workers, steps) which recorded step each step of each worker repeats; int32 is enough
     factor : (workers, steps) by which all its computations at the worker are multiplied
     """
 
-    step: Ints
+    step: NDArray[np.integer[Any]]
     factor: Floats

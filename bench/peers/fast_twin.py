@@ -101,6 +101,6 @@ def _arrays(shape: Shape, network: Network, draws: Draws, lead: int) -> Iterator
     head += [*(int(shape.sizes[i]) for i in (K, F, Q)), own_order]
     yield np.array(head, dtype=np.int64)
     yield np.tile(8e9 / network.server_bps.astype(np.float64), 2)
-    yield draws.step
+    yield draws.step.astype(np.int64)
     yield draws.factor
     yield from (getattr(shape, name) for name in FIELDS)

@@ -243,6 +243,6 @@ def reference_draws(workers: int, steps: int, seed: int, recorded: int = 100) ->
     """Which of so many recorded steps each worker repeats; everybody is equally fast."""
     rng = np.random.default_rng(seed)
     return Draws(
-        step=rng.integers(0, recorded, (workers, steps), dtype=np.int64),
+        step=rng.integers(0, recorded, (workers, steps)).astype(np.int32),
         factor=np.ones((workers, 1)),
     )

@@ -61,12 +61,20 @@ class Answers:
     def steps(self) -> Steps:
         """The steps ended so far."""
         row, time = joined_parts(self._steps, 2, 2)
-        self._steps = [(row, time)]
         return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
 
 
 def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
-    """Rows and times of a table that was kept in parts."""
-    rows: list[Any] = [np.empty((0, ints), dtype=np.int32), *(row for row, _ in parts)]
-    times = [np.empty((0, floats)), *(time for _, time in parts)]
-    return np.concatenate(rows), np.concatenate(times)
+    """Rows and times of a table that was kept in parts, and is one part from then on.
+
+    Parts are given up one by one, as both together may not fit into memory.
+    """
+    length = sum(len(row) for row, _ in parts)
+    kind = parts[0][0].dtype if parts else np.int32
+    rows, times = np.empty((length, ints), dtype=kind), np.empty((length, floats))
+    while parts:
+        row, time = parts.pop()
+        rows[length - len(row) : length], times[length - len(row) : length] = row, time
+        length -= len(row)
+    parts.append((rows, times))
+    return rows, times

@@ -147,7 +147,7 @@ def make_net(
         window=np.array([window, UNBOUNDED if connection is None else connection]),
         budget=np.array([sending.chunk_bytes]),
         option=np.array(sending.options, dtype=np.int64),
-        draw=draws.step,
+        draw=draws.step.astype(np.int32, copy=False),
         factor=draws.factor,
         speed_start=start,
         speed_time=time,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sim.engine.answers import Steps
 from sim.engine.engine import Engine, Stop
-from sim.engine.layout import Floats, Ints
+from sim.engine.layout import Floats
 from sim.experiment.counted import count_all, count_settled
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
 from sim.fast.fast import FastEngine
@@ -43,11 +43,11 @@ _CHANGING: Final = ("leave", "join", "trace")
 """Stragglers that make the beginning of a run another than its end."""
 
 
-def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> Ints:
+def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDArray[np.int32]:
     """Which recorded steps the workers repeat: a worker's do not depend on who else there is."""
     steps = cell.scenario.training.steps
     streams = cell.stream(run, DRAWS).spawn(workers)
-    chosen = np.empty((workers, steps), dtype=np.int64)
+    chosen = np.empty((workers, steps), dtype=np.int32)
     for worker, stream in enumerate(streams):
         chosen[worker] = np.random.default_rng(stream).integers(0, recorded, steps)
     return chosen
@@ -82,7 +82,12 @@ def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float)
 
 
 def make_engine(
-    cell: TrainingCell, run: int, under: Conditions, drawn: Ints, *, whole: bool = False
+    cell: TrainingCell,
+    run: int,
+    under: Conditions,
+    drawn: NDArray[np.int32],
+    *,
+    whole: bool = False,
 ) -> Engine | FastEngine:
     """The fast path if it can do the job; `whole` asks for every operation and chunk, instead."""
     prepared = cell.plans(run)

@@ -20,6 +20,7 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
     """The state before anything has happened; nobody may do more steps than the limit."""
     workers, servers, forward, processors = (int(n) for n in shape.sizes)
     links = 2 * servers
+    ordered = shape.chain[0] == 0
     top, wide = width(links + workers * (servers + 1)), width(workers)
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
     seed(tree, 0, top)
@@ -43,7 +44,7 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
         "free_at": floats(workers, processors),
         "spent": floats(workers, generic.MODES),
         "arrival": floats(workers, shape.down.shape[1]),
-        "order": ints(workers, shape.down.shape[1]),
+        "order": ints(*((workers, shape.down.shape[1]) if ordered else (1, 1))),
         "ring": ints(max(2 * len(shape.up_size), forward) + 1),
         "unmet": ints(forward),
         "taken": ints(servers),

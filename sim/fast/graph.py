@@ -92,8 +92,11 @@ def _by_kind(plan: StepPlan) -> tuple[list[list[int]], list[list[int]], list[int
             workers.add(place)
         else:
             updates.append(op)
-    if len(workers) != 1 or not any(pulls):
-        raise NotOfThisShapeError("nothing is pulled, or computed, or that on several processors")
+    if not any(pulls):
+        raise NotOfThisShapeError("nothing is pulled")
+    if len(workers) != 1:
+        where = "on several processors" if workers else "nothing"
+        raise NotOfThisShapeError(f"a worker computes {where}")
     return pulls, pushes, computes, updates
 
 

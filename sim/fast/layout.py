@@ -113,7 +113,8 @@ class Race(NamedTuple):
     sending, sending_since, sent_computing, sent_only : (W,) uplinks in use, since when, and the
         time in use while the worker computed, and while it did not
     ended_at : (W,) when the worker's last step ended
-    arrival, order : (W, D) ends of pulls; pulls by their ends, for each server
+    arrival : (W, D) ends of pulls
+    order : (W, D) pulls of each server by their ends; (1, 1) in a chain, which needs none
     ring : room for a queue of pushes or of forward operations
     unmet : (F,) how many things each operation of a forward pass still waits for
     taken : (K,) the next pull of each server that a forward pass takes in

@@ -52,7 +52,8 @@ def pulls_by_turns(
         taken(s, slot, size, race.unsent[slot], round(time))
         if race.unsent[slot] == 0:
             race.arrival[worker, slot] = time
-            race.order[worker, ended] = slot
+            if shape.chain[0] == 0:
+                race.order[worker, ended] = slot
             ended += 1
 
 
