@@ -8,6 +8,7 @@ from typing import Final, Literal
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell
 from netcosim.scenario import WorkloadSpec
+from netcosim.units import format_duration
 from netcosim.workload import Compute, Operation, Profile, Resource, Step, Transfer
 
 APPLICATION: Final = "application"
@@ -33,9 +34,9 @@ def burst_profile(cell: Cell) -> Profile:
     """
     workload = cell.workload
     if workload.stagger:
-        raise ScenarioError.at(
-            f"workload[{workload.name}].stagger", workload.stagger, "must be 0 in a simulation"
-        )
+        where = f"workload[{workload.name}].stagger"
+        allowed = "must be 0 in a simulation"
+        raise ScenarioError.at(where, format_duration(workload.stagger), allowed)
     waits, durations = _waits(cell)
     operations: list[Operation] = [*waits.values(), *_transfers(workload, cell, waits)]
     resource = Resource(name=APPLICATION, node="worker")

@@ -117,7 +117,8 @@ def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
         What the scenario names does not exist, or can't be simulated.
     """
     cells = []
-    profiles = {w.name: load_workload(w) for w in scenario.workload if w.profile is not None}
+    batch = scenario.training.batch
+    profiles = {w.name: load_workload(w, batch) for w in scenario.workload if w.profile is not None}
     bursts = _bursts(scenario)
     for workload in scenario.workload:
         for transport in scenario.transport:

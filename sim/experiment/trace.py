@@ -74,6 +74,7 @@ def _transfers(
     cell: TrainingCell, plan: StepPlan, ended: Operations, chunks: Chunks
 ) -> tuple[StreamRow, ...]:
     """A row a transfer; a burst is a step number, and a worker's connections count up."""
+    tensor_of = {op.name: op.tensor for op in cell.profile.step.transfers}
     services: dict[tuple[int, int, int], list[Service]] = {}
     for i in range(len(chunks.worker)):
         key = (int(chunks.worker[i]), int(chunks.step[i]), int(chunks.operation[i]))
@@ -103,7 +104,7 @@ def _transfers(
                 destination=destination,
                 connection=worker * len(plan.channels) + int(plan.place[op]),
                 stream=2 * op + 1,
-                tensor=plan.names[op],
+                tensor=tensor_of[plan.names[op]],
                 size_bytes=int(plan.size_bytes[op]),
                 wire_bytes=int(plan.size_bytes[op]),
                 ready_ns=round(ended.ready_ns[i]),

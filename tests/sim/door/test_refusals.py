@@ -132,7 +132,7 @@ def test_a_broken_profile(inside: Inside, nowhere: Path, content: bytes, named: 
 NOT_SIMULATED = {
     "delay.toml": 'training.share: "equal": does not look at workers\' links',
     "own-endpoint.toml": "transport[to-grpc].discipline: is required",
-    "workers.toml": "workload[staggered].stagger: 150000000: must be 0 in a simulation",
+    "workers.toml": 'workload[staggered].stagger: "150ms": must be 0 in a simulation',
 }
 
 
