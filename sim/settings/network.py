@@ -18,6 +18,7 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import ClusterSpec, LinkSpec, Scenario
 from netcosim.units import format_duration, format_rate
 from sim.plan import Ints, Network
+from sim.settings.share import check_share
 from topo.catalogue import build_spec
 from topo.paths import paths_from
 from topo.spec import NetLink, NetSpec
@@ -68,7 +69,7 @@ def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) 
         delay_ns=np.array(ports.delay_ns, dtype=np.int64)[standing_for[:workers]],
         both_busy=training.both_busy,
     )
-    _check_share(network)
+    check_share(network)
     return network
 
 
@@ -197,21 +198,3 @@ _NO_SUCH: Final = "simulated links have rate and delay only; leave it out"
 
 def _scaled(rates_bps: Sequence[int], share: float) -> Ints:
     return np.array([round(rate * share) for rate in rates_bps], dtype=np.int64)
-
-
-def _check_share(network: Network) -> None:
-    """Refuse what a strategy would not look at."""
-    servers = len(network.server_bps)
-    if network.share == "two_servers" and servers > 2:
-        allowed = f"is for two servers, not {servers}; take equal or max_min"
-        raise ScenarioError.at("training.share", network.share, allowed)
-    slow = np.flatnonzero(network.worker_bps < network.server_bps.max())
-    if network.share != "max_min" and len(slow):
-        worker, server = int(slow[0]), int(network.server_bps.argmax())
-        rates = network.worker_bps[worker], network.server_bps[server]
-        slower, faster = (format_rate(int(rate)) for rate in rates)
-        allowed = (
-            f"does not look at workers' links, and w{worker} has {slower} where s{server} has"
-            f" {faster}; take max_min"
-        )
-        raise ScenarioError.at("training.share", network.share, allowed)

@@ -13,8 +13,8 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import StragglerSpec
-from netcosim.units import format_rate
 from sim.plan import Floats, Ints, Network
+from sim.settings.share import check_share
 from sim.speed import SpeedTrace
 from sim.stragglers.effect import Effect, Run, Use
 from sim.stragglers.registry import bind
@@ -118,7 +118,7 @@ def conditions(
                 raise ScenarioError(f"{where}.{problem}") from None
             found[worker].add(effect, int(network.worker_bps[worker]), f"{where}: w{worker}")
     worker_bps = np.minimum(network.worker_bps, _column([w.rate_bps for w in found]))
-    _check_share(network, worker_bps)
+    check_share(replace(network, worker_bps=worker_bps))
     drawn = [w.drawn_until_ns for w in found]
     return Conditions(
         factor=_factors([w.factor for w in found]),
@@ -193,16 +193,3 @@ def _changes(found: Sequence[_Worker]) -> Iterable[Change]:
                 yield Change(int(begin), worker, False)
             if end < math.inf:
                 yield Change(int(end), worker, True)
-
-
-def _check_share(network: Network, worker_bps: Ints) -> None:
-    """Refuse slow ports under a strategy that looks at servers' ports only."""
-    fastest = int(network.server_bps.max())
-    slowed = np.flatnonzero((worker_bps < network.worker_bps) & (worker_bps < fastest))
-    if network.share != "max_min" and len(slowed):
-        worker = int(slowed[0])
-        allowed = (
-            f"does not look at workers' links, and a straggler's, w{worker}, has"
-            f" {format_rate(int(worker_bps[worker]))}; take max_min"
-        )
-        raise ScenarioError.at("training.share", network.share, allowed)

@@ -314,8 +314,8 @@ class TestRefusedForARun:
         with pytest.raises(ScenarioError) as refused:
             found(entry("link", workers=[2], rate="10mbit"), share=share)
         assert str(refused.value) == (
-            f"training.share: \"{share}\": does not look at workers' links, and a straggler's, w2,"
-            " has 10mbit; take max_min"
+            f'training.share: "{share}": does not look at workers\' links, and w2 has 10mbit'
+            " where s0 has 100mbit; take max_min"
         )
         found(entry("link", workers=[2], rate="100mbit"), share=share)
 
