@@ -50,7 +50,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             "--straggler one-slow --straggler one-slow-link",
             "job.toml: straggler[1] (worker 0: link part 0.25): training.share: "
-            '"equal": does not look at workers\' links, and w0 has 250mbit where s0 has 1gbit; take',
+            '"equal": does not look at workers\' links, and w0 has 250mbit where s0 has 1gbit',
         ),
         ("--order nosuch", 'policy.order: "nosuch": unknown; allowed: as_listed'),
         ("--placement nosuch", 'policy.placement: "nosuch": unknown; allowed: given'),
