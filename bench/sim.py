@@ -13,6 +13,7 @@ from bench.peers import fast_twin
 from bench.peers.agree import BUILD, PEERS
 from bench.record import Figure, record
 from bench.speed.engines import PAPER_S, Rows, engine_figures, scaling_figures
+from bench.speed.everyday import everyday_figures
 from bench.speed.others import own_agreement, peer_figures, verdicts
 from bench.speed.processes import compile_figures, memory_figures, start_figures
 from bench.speed.rounds import QUICK, Effort
@@ -55,6 +56,7 @@ def _figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
     yield from (verdict.figure() for verdict in agreed)
     yield from engine_figures(effort, BUILD, rows)
     yield from scaling_figures(effort, rows)
+    yield from everyday_figures(effort, rows)
     yield from peer_figures(agreed, effort, BUILD, rows)
     yield from memory_figures(effort, rows)
     yield from start_figures(effort, rows)

@@ -17,6 +17,7 @@ class Effort:
     rounds : in each of which every competitor is measured once
     least_s : what a measurement takes at least
     workers, generic_workers : numbers of workers of the reference job, and of the generic engine's
+    everyday_workers : numbers of workers of the default scenario
     peer_steps : steps of each of 4 workers that other simulators are given
     scaling_steps : steps of each of 2 to 10 workers
     crowd, crowd_steps : workers and steps of each in the processes whose memory is looked at
@@ -27,6 +28,7 @@ class Effort:
     least_s: float = 0.5
     workers: tuple[int, ...] = (1, 4, 16, 64, 256)
     generic_workers: tuple[int, ...] = (1, 4, 16)
+    everyday_workers: tuple[int, ...] = (1, 4, 16, 64)
     peer_steps: int = 100
     scaling_steps: int = 1000
     crowd: int = 4096
@@ -39,6 +41,7 @@ QUICK = Effort(
     least_s=0.02,
     workers=(1, 4, 16),
     generic_workers=(4,),
+    everyday_workers=(2,),
     peer_steps=3,
     scaling_steps=20,
     crowd=64,

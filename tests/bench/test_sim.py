@@ -14,6 +14,7 @@ from bench.peers.agree import PEERS, Agreement
 from bench.record import Figure
 from bench.speed import others
 from bench.speed.engines import flatness
+from bench.speed.everyday import everyday_figures
 from bench.speed.jobs import Job, loop_s
 from bench.speed.others import fast_difference, judge_agreements, peer_figures
 from bench.speed.rounds import (
@@ -183,3 +184,11 @@ def test_an_unknown_option_is_refused_in_one_line() -> None:
     assert done.returncode == 2
     assert "--slow" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_everyday_jobs_are_done_by_both_engines() -> None:
+    figures = list(everyday_figures(replace(QUICK, rounds=1, least_s=1e-9), []))
+    about = [f"resnet50/{name}, 1 Gbit/s" for name in ("grpc", "whole-messages")]
+    about += [f"resnet50/grpc, 2 servers, share {share}" for share in ("max_min", "two_servers")]
+    assert all(any(figure.name.startswith(a) for figure in figures) for a in about)
+    assert all(figure.value > 0 for figure in figures)
