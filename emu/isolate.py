@@ -33,8 +33,8 @@ def ensure_isolated(command: Sequence[str]) -> None:
     """Return inside the run's own namespaces, re-executing `command` in them if need be.
 
     Call it early: the program starts again from its beginning. Inside, SIGTERM and SIGHUP
-    raise KeyboardInterrupt as Ctrl-C does. Standard streams and the terminal stay; the
-    exit code is passed on (128 + N for a death by signal N).
+    raise KeyboardInterrupt as Ctrl-C does; under `netcosim.cli.run_main` in its way. Standard
+    streams and the terminal stay; the exit code is passed on (128 + N for a death by signal N).
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def lasting_dir() -> Path:
 
 def _orderly_interruption() -> None:
     for number in namespace_init.RELAYED:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)  # no door has taken it (`netcosim.cli.run_main`)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, namespace_init.RELAYED)
 
 

@@ -203,6 +203,39 @@ def test_a_signal_to_the_outermost_process_is_passed_on(run: Run, number: signal
     assert run.wait_gone() == {}
 
 
+DOOR = """\
+import os, signal, sys, time
+from emu import isolate
+from netcosim.cli import interruption, run_main
+
+def main(site):
+    isolate.ensure_isolated([sys.executable, "-c", os.environ["DOOR"]])
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+    except KeyboardInterrupt as problem:
+        print(interruption(problem))
+    return 0
+
+sys.exit(run_main(main, "door"))
+"""
+
+
+def test_a_door_s_own_way_to_end_stays() -> None:
+    """It knows what interrupted, and what to do when a terminal has closed."""
+    environ = {**os.environ, "DOOR": DOOR}
+    done = subprocess.run(
+        [sys.executable, "-c", DOOR],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "SIGTERM\n"), done.stderr
+
+
 def test_a_run_whose_sudo_was_killed_before_it_could_look_does_not_start() -> None:
     environ = {**os.environ, "SUDO_COMMAND": "python -m emu.run"}
     done = subprocess.run(
