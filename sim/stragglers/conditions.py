@@ -18,7 +18,7 @@ from sim.settings.share import check_share
 from sim.speed import SpeedTrace
 from sim.stragglers.effect import Effect, Run, Use
 from sim.stragglers.registry import bind
-from sim.stragglers.speed import Speeds
+from sim.stragglers.speeds import Speeds
 
 
 class Change(NamedTuple):

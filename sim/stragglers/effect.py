@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.plan import Floats
-from sim.stragglers.speed import Speeds
+from sim.stragglers.speeds import Speeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

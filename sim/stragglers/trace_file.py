@@ -12,7 +12,7 @@ from netcosim.errors import ScenarioError
 from netcosim.workload.checked import parse_json, printable, read_text
 from sim.plan import Floats
 from sim.stragglers.effect import Use
-from sim.stragglers.speed import Speeds
+from sim.stragglers.speeds import Speeds
 
 _MOST_ROWS: Final = 1_000_000
 _LARGEST: Final = float(2**53)

@@ -16,7 +16,7 @@ from netcosim.scenario.fields import DurationNs, Fraction, Record
 from netcosim.units import format_duration
 from sim.plan import Floats
 from sim.stragglers.effect import Bound, Effect, Run
-from sim.stragglers.speed import Speeds
+from sim.stragglers.speeds import Speeds
 
 _MOST: Final = 1_000_000
 _BLOCK: Final = 256

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
 from sim.engine.engine import Engine
-from sim.stragglers.speed import Speeds
+from sim.stragglers.speeds import Speeds
 from sim.stragglers.trace_file import read_trace
 from tests.sim.naive.plans import (
     Op,
