@@ -20,17 +20,18 @@ from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
 from netcosim.results.training import TrainingSummary
 from netcosim.scenario import Scenario, StragglerSpec
-from netcosim.units import format_rate, format_size
+from netcosim.units import format_duration, format_rate, format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
 from sim.compiled import kernels_are_kept
 from sim.experiment.job import TrainingCell, training_cells
 from sim.experiment.point import straggler_text
+from sim.experiment.presence import all_gone_ns
 from sim.options import changed, shared_options, sim_parser, traced
 from sim.plan import Network
 from sim.prepare.build import tensors_of
 from sim.progress import Progress
-from sim.session import Session, worker_counts
+from sim.session import Session, simulated_counts, worker_counts
 from sim.settings import network_of, sender_text, share_names, unseen_stalls, windows_text
 from sim.stragglers import (
     Conditions,
@@ -101,9 +102,14 @@ def check_conditions(scenario: Scenario, workers: int) -> None:
     """
     network = network_of(scenario, workers)
     try:
-        _combined(scenario.straggler, network)
+        under = _combined(scenario.straggler, network)
     except ScenarioError as problem:
         raise _naming(problem, scenario.straggler, network) from None
+    gone_ns = all_gone_ns(under)
+    if gone_ns is not None:
+        who = "the one worker" if workers == 1 else f"all {workers} workers"
+        allowed = f"{who} would be gone for good; one must stay or come 'back'"
+        raise ScenarioError.at("straggler", f"leave, {format_duration(gone_ns)}", allowed)
 
 
 def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
@@ -212,8 +218,9 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
             f"  engine    {'generic, as ' + engine if engine else 'fast path'}",
         ]
     lines += [f"note        {note}" for note in notes(scenario, cells)]
-    runs = len(cells) * len(counts) * scenario.repetitions
-    steps = len(cells) * sum(counts) * scenario.repetitions * training.steps
+    each = simulated_counts(scenario)
+    runs = len(cells) * len(each) * scenario.repetitions
+    steps = len(cells) * sum(each) * scenario.repetitions * training.steps
     return [*lines, f"in all      {runs} runs, {steps:,} worker-steps"]
 
 

@@ -39,10 +39,15 @@ class Progress:
             finally:
                 self._bar = None
 
-    def run_done(self, what: str) -> None:
+    def runs_of(self, what: str) -> None:
+        """What the next runs are of."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=what)
+
+    def run_done(self) -> None:
         """One run is over."""
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], advance=1, description=what)
+            self._bar.update(self._bar.task_ids[0], advance=1)
 
     def point(self, cell: str, point: Point) -> None:
         """All runs of a number of workers are over."""

@@ -21,7 +21,13 @@ from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
 from sim.compiled import engine_hash
 from sim.experiment.job import TrainingCell
-from sim.experiment.point import make_point, make_series, one_worker
+from sim.experiment.point import (
+    Reference,
+    make_point,
+    make_reference,
+    make_series,
+    without_stragglers,
+)
 from sim.experiment.run import RunFigures, simulate
 from sim.experiment.trace import trace
 from sim.progress import Progress
@@ -35,6 +41,13 @@ _KILLED: Final = "has not ended: it is under way, or was killed"
 def worker_counts(scenario: Scenario) -> tuple[int, ...]:
     """The numbers of workers to run, rising."""
     return tuple(sorted(scenario.training.workers or (scenario.cluster.workers,)))
+
+
+def simulated_counts(scenario: Scenario) -> tuple[int, ...]:
+    """The same, and first the one worker that they are compared with, unless it is among them."""
+    counts = worker_counts(scenario)
+    among_them = 1 in counts and not scenario.straggler
+    return counts if among_them else (1, *counts)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +65,7 @@ class Session:
     command: tuple[str, ...]
     started: datetime
     failure: BaseException | None = None
+    references: dict[str, Reference] = field(default_factory=dict)
     points: dict[str, list[Point]] = field(default_factory=dict)
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
@@ -79,18 +93,21 @@ class Session:
         return summary
 
     def _runs_a_cell(self) -> int:
-        return len(worker_counts(self.scenario)) * self.scenario.repetitions
+        return len(simulated_counts(self.scenario)) * self.scenario.repetitions
 
     def _simulate(self, cell: TrainingCell) -> None:
         with self._phase("plans"):
             self.progress.say(f"{cell.name}: preparing")
             cell.plans(0)
         with self._phase("simulation"):
-            alone = self._alone(cell)
-            one = one_worker(cell, alone)
+            healthy = without_stragglers(cell)
+            alone = list(self._runs(healthy, 1))
+            reference = self.references[cell.name] = make_reference(healthy, alone)
             for workers in worker_counts(self.scenario):
-                runs = list(self._runs(cell, workers, alone))
-                point = make_point(cell, workers, runs, one)
+                same = workers == 1 and not self.scenario.straggler
+                runs = alone if same else list(self._runs(cell, workers))
+                self._keep_steps(cell, workers, runs[0])
+                point = make_point(cell, workers, runs, reference)
                 self.points.setdefault(cell.name, []).append(point)
                 self.progress.point(cell.name, point)
         if cell.plans(0).why_generic:
@@ -98,33 +115,19 @@ class Session:
         with self._phase("traces"):
             self._trace(cell)
 
-    def _alone(self, cell: TrainingCell) -> RunFigures | None:
-        """One worker's first run, which formulas want to know."""
-        return simulate(cell, 1, 0)
-
-    def _runs(
-        self, cell: TrainingCell, workers: int, alone: RunFigures | None
-    ) -> Iterator[RunFigures]:
+    def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """All runs of so many workers, in their order; compiled kernels run side by side."""
-        known = workers == 1 and alone is not None
+        self.progress.runs_of(f"{cell.name}, {workers} workers")
         pool = ThreadPoolExecutor(_processors())
         try:
-            made = [
-                pool.submit(simulate, cell, workers, run)
-                for run in range(1 if known else 0, self.scenario.repetitions)
-            ]
-            if known and alone is not None:
-                yield self._done(cell, workers, 0, alone)
-            for run, future in enumerate(made, start=1 if known else 0):
-                yield self._done(cell, workers, run, future.result())
+            repetitions = range(self.scenario.repetitions)
+            made = [pool.submit(simulate, cell, workers, run) for run in repetitions]
+            for future in made:
+                figures = future.result()
+                self.progress.run_done()
+                yield figures
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-    def _done(self, cell: TrainingCell, workers: int, run: int, figures: RunFigures) -> RunFigures:
-        if run == 0:
-            self._keep_steps(cell, workers, figures)
-        self.progress.run_done(f"{cell.name}, {workers} workers")
-        return figures
 
     def _keep_steps(self, cell: TrainingCell, workers: int, figures: RunFigures) -> None:
         steps = figures.steps
@@ -164,7 +167,7 @@ class Session:
             reasons=reasons,
             engine=engine_hash(),
             series=tuple(
-                make_series(cell, self.points[cell.name])
+                make_series(cell, self.points[cell.name], self.references[cell.name])
                 for cell in self.cells
                 if cell.name in self.points
             ),

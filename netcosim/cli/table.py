@@ -13,12 +13,12 @@ from netcosim.results.findings import (
     comparisons,
     deviations,
     findings,
+    formulas_note,
     interval,
     rate_text,
     signed,
     speed_up,
 )
-from netcosim.results.measures import one_worker_rate
 from netcosim.results.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.training import Series, TrainingSummary
 from netcosim.results.verdict import percent
@@ -77,17 +77,16 @@ def _scaling(series: Series) -> Table:
     for heading in ("workers", "examples/s", "steps/s", "speed-up", "efficiency"):
         table.add_column(heading, justify="right")
     table.add_column("what is short", overflow="fold")
-    alone = one_worker_rate(series.points)
     for point in series.points:
         full = series.saturation is not None and point.workers == series.saturation.workers
-        gain = speed_up(point, alone)
+        gain = speed_up(point, series.alone)
         short = bottleneck(point)
         table.add_row(
             f"{'*' if full else ''}{point.workers}",
             interval(point.examples_per_s),
             rate_text(point.steps_per_s.mean),
-            "-" if gain is None else f"{gain:.2f}",
-            "-" if gain is None else f"{100 * gain / point.workers:.0f} %",
+            f"{gain:.2f}",
+            f"{100 * gain / point.workers:.0f} %",
             "-" if short.name == "none" else f"{short.name} {100 * short.share:.0f} %",
             style="bold" if full else "",
         )
@@ -109,6 +108,9 @@ def _print_formulas(series: Series, console: Console) -> None:
         shown = (signed(off[name]) if name in off else "-" for name in names)
         table.add_row(str(point.workers), *shown)
     console.print(table)
+    note = formulas_note(series)
+    if note is not None:
+        console.print(_line(note))
 
 
 def _print_warnings(summary: Summary | TrainingSummary, console: Console) -> None:

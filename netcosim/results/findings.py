@@ -4,16 +4,12 @@ import math
 from typing import Final
 
 from netcosim.results.bottleneck import bottleneck
-from netcosim.results.measures import one_worker_rate
 from netcosim.results.training import Estimate, Point, Series, TrainingSummary
 from netcosim.results.verdict import percent
 
 _DIGITS: Final = 5
 _LEAST: Final = 0.005
 """Smaller shares of time are not named, nor smaller differences between transports."""
-
-EVERYBODY: Final = "all workers"
-"""What a straggler's words begin with if no worker differs from the others."""
 
 
 def findings(series: Series) -> tuple[str, ...]:
@@ -22,7 +18,19 @@ def findings(series: Series) -> tuple[str, ...]:
         return ("No run was finished.",)
     last = series.points[-1]
     said = (_speed(series, last), _limit(series, last), _time(last))
-    return (*said, *_compared_with_worker_0(series), *_unsettled(series))
+    return (*said, *_unsettled(series))
+
+
+def formulas_note(series: Series) -> str | None:
+    """What to know of the formulas beside these figures; None: nothing."""
+    if not series.stragglers:
+        return None
+    return "Formulas know nothing of stragglers: perfect_overlap is no bound here."
+
+
+def one_worker(series: Series) -> str:
+    """What speed-up and efficiency are over, in words."""
+    return "one worker without stragglers" if series.stragglers else "one worker"
 
 
 def comparisons(summary: TrainingSummary) -> tuple[str, ...]:
@@ -41,18 +49,6 @@ def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
     for series in summary.series:
         groups.setdefault(series.workload, []).append(series)
     return groups
-
-
-def _compared_with_worker_0(series: Series) -> tuple[str, ...]:
-    """That the one worker may be a straggler itself, which makes many look better than they are."""
-    if not _has_stragglers(series) or len(series.points) < 2 or series.points[0].workers != 1:
-        return ()
-    return ("Speed-up and efficiency are over worker 0 alone, as slow as the scenario makes it.",)
-
-
-def _has_stragglers(series: Series) -> bool:
-    """Whether some workers differ from the others."""
-    return any(not text.startswith(EVERYBODY) for text in series.stragglers)
 
 
 def _unsettled(series: Series) -> tuple[str, ...]:
@@ -99,9 +95,9 @@ def deviations(point: Point) -> dict[str, float]:
     }
 
 
-def speed_up(point: Point, alone: float | None) -> float | None:
-    """Throughput over that of one worker, worker 0 as it is; None if that was not simulated."""
-    return point.steps_per_s.mean / alone if alone else None
+def speed_up(point: Point, alone: Estimate) -> float:
+    """Throughput over that of one worker without stragglers."""
+    return point.steps_per_s.mean / alone.mean
 
 
 def interval(estimate: Estimate) -> str:
@@ -132,10 +128,9 @@ def _speed(series: Series, last: Point) -> str:
         f"{_workers(last.workers)}: {interval(last.examples_per_s)} examples/s"
         f" ({rate_text(last.steps_per_s.mean)} steps/s)"
     )
-    gain = speed_up(last, one_worker_rate(series.points))
-    if gain is not None and last.workers > 1:
-        alone = "worker 0 alone" if _has_stragglers(series) else "one worker"
-        text += f", {gain:.3g} times {alone} ({percent(gain / last.workers)} of ideal)"
+    if last.workers > 1 or series.stragglers:
+        gain = speed_up(last, series.alone)
+        text += f", {gain:.3g} times {one_worker(series)} ({percent(gain / last.workers)} of ideal)"
     return f"{text}."
 
 
@@ -162,7 +157,8 @@ def _time(last: Point) -> str:
         *([f"waits for other workers for {percent(time.waiting)}"] if _seen(time.waiting) else []),
         *([f"waits within its step for {percent(time.idle)}"] if _seen(time.idle) else []),
     ]
-    return f"There a worker {', '.join(parts)}."
+    who = "The worker" if last.workers == 1 else f"With {last.workers} workers each"
+    return f"{who} {', '.join(parts)}."
 
 
 def _seen(share: float) -> bool:

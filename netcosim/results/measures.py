@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,36 +106,36 @@ def worker_utilisation(time: TimeShares) -> float:
     return time.computing + time.receiving_computing + time.computing_sending + time.all_three
 
 
-def straggler_ns(step: NDArray[np.int64], duration_ns: ArrayLike) -> float:
-    """The longest less the median time of the workers' steps of one number, mean over the numbers.
+def straggler_ns(step: NDArray[np.integer[Any]], end_ns: ArrayLike, workers: int) -> float | None:
+    """How long the first worker of a round waits for the last, mean over the rounds.
+
+    For training in rounds: all workers end the step of one number before any begins the next. It is
+    the numerator of what Hashemi, Jyothi and Campbell (*TicTac*, MLSys 2019, section 6.3) call
+    straggler time: "the maximum time spent by any worker in waiting to the total iteration time".
+    Rounds that not every worker has ended, or that are not known whole, are left out; None if all
+    are.
 
     Parameters
     ----------
-    step, duration_ns
-        Number and time of each step, of all workers of one run, in any order.
+    step, end_ns
+        Number and end of each step, of all workers of one run, in any order.
     """
-    times = np.asarray(duration_ns, dtype=np.float64)
+    times = np.asarray(end_ns, dtype=np.float64)
     order = np.argsort(step, kind="stable")
     edges = np.flatnonzero(np.diff(step[order])) + 1
-    groups = np.split(times[order], edges)
-    return float(np.mean([group.max() - np.median(group) for group in groups]))
+    rounds = [ends for ends in np.split(times[order], edges) if len(ends) == workers]
+    return float(np.mean([np.ptp(ends) for ends in rounds])) if rounds else None
 
 
-def one_worker_rate(points: Sequence[Point]) -> float | None:
-    """Steps a second of one worker alone; None if that was not simulated."""
-    return next((p.steps_per_s.mean for p in points if p.workers == 1), None)
-
-
-def saturation(points: Sequence[Point]) -> Saturation | None:
+def saturation(points: Sequence[Point], alone: float) -> Saturation | None:
     """From where on one more worker adds less than `LITTLE` of what one alone does.
 
-    If one worker was not simulated, the smallest number's rate a worker stands for it. None if
-    the last added worker still adds more, or fewer than two numbers were simulated.
+    `alone` is that one's steps a second. None if the last added worker still adds more, or fewer
+    than two numbers were simulated.
     """
     ordered = sorted(points, key=lambda p: p.workers)
     if len(ordered) < 2:
         return None
-    alone = ordered[0].steps_per_s.mean / ordered[0].workers
     found = None
     for here, there in reversed(list(itertools.pairwise(ordered))):
         added = there.steps_per_s.mean - here.steps_per_s.mean

@@ -58,7 +58,11 @@ class LinkUse(_Record):
 
     server: int = Field(description="from 0")
     direction: Literal["down", "up"] = Field(description="down: from the server to the workers")
-    utilisation: float = Field(description="bytes moved over what its rate allows in the time")
+    utilisation: float = Field(
+        description="bytes moved over what its rate allows in the time, beside what the other"
+        " direction moved: where both at once are slower (both_busy), the share of time in which"
+        " it is busy if they overlap as far as they can, at most 1"
+    )
 
 
 class Point(_Record):
@@ -91,12 +95,14 @@ class Point(_Record):
     worker_utilisation: float = Field(
         description="share of time in which a worker computes, mean over the workers"
     )
-    straggler_ns: float = Field(
-        description="the longest of a step's times less their median, over the workers; mean"
-        " over the step numbers"
+    straggler_ns: float | None = Field(
+        description="where all workers wait for one another after each step: how long the first"
+        " that has ended it waits for the last, mean over the rounds in which all ended one; null"
+        " where workers do not go in rounds"
     )
     baselines: dict[str, float | None] = Field(
-        description="steps per second that formulas predict, by name; null where one has no answer"
+        description="steps per second that formulas predict of workers without stragglers, by"
+        " name; null where one has no answer"
     )
 
 
@@ -105,8 +111,8 @@ class Saturation(_Record):
 
     workers: int = Field(
         description="the smallest simulated number of workers from which on one more worker adds"
-        " less than 5 % of what one alone does; between two simulated numbers every worker counts"
-        " the same"
+        " less than 5 % of what one alone, no straggler, does; between two simulated numbers every"
+        " worker counts the same"
     )
     reason: str = Field(description="what is in short supply there, for a person")
 
@@ -131,6 +137,10 @@ class Series(_Record):
     placement: str = Field(description="of tensors on servers")
     share: str = Field(description="how connections share a link")
     stragglers: tuple[str, ...] = Field(description="each in a few words; empty: none")
+    alone: Estimate = Field(
+        description="steps per second of one worker alone, without the stragglers: what speed-up,"
+        " efficiency, saturation and formulas compare with"
+    )
     limits_steps_per_s: dict[str, float] = Field(
         description="by link (such as server 0 down): its rate over the bytes of a step, which"
         " all workers together can't exceed"

@@ -46,7 +46,6 @@ class OneWorker:
     server_ns : (servers,) all that each server computes for one worker's step
     rate_bps : (servers,) of each server's port, either direction
     batch : examples of a step
-    forward_ns, backward_ns : the two parts of `worker_ns`, where they are known
     busiest_ns : least time that a step's computations need, where they overlap all they can: of
         all processors the most that one has to do, divided by its capacity. None: every node
         does one thing at a time
@@ -60,8 +59,6 @@ class OneWorker:
     server_ns: tuple[float, ...]
     rate_bps: tuple[float, ...]
     batch: int
-    forward_ns: float | None = None
-    backward_ns: float | None = None
     busiest_ns: float | None = None
     one_worker_step_ns: float | None = None
     phases: Phases | None = None
@@ -77,21 +74,10 @@ class OneWorker:
         _times("worker_ns", (self.worker_ns,))
         if self.batch < 1:
             raise ScenarioError.at("batch", self.batch, "at least 1")
-        self._check_split()
         self._check_busiest()
         if self.one_worker_step_ns is not None:
             _positive("one_worker_step_ns", self.one_worker_step_ns)
         _positive("one step", self.serial_ns)
-
-    def _check_split(self) -> None:
-        parts = [p for p in (self.forward_ns, self.backward_ns) if p is not None]
-        if not parts:
-            return
-        _times("forward_ns, backward_ns", tuple(parts))
-        if len(parts) == 1 or not math.isclose(sum(parts), self.worker_ns, abs_tol=1.0):
-            shown = f"{self.forward_ns}, {self.backward_ns}"
-            allowed = f"both or none, together worker_ns ({self.worker_ns:g})"
-            raise ScenarioError.at("forward_ns, backward_ns", shown, allowed)
 
     def _check_busiest(self) -> None:
         most_ns = max((self.worker_ns, *self.server_ns))
@@ -144,8 +130,7 @@ def one_worker(
     network: Network,
     batch: int,
     one_worker_step_ns: float | None = None,
-    *,
-    mean_factor: float = 1.0,
+    phases: Phases | None = None,
 ) -> OneWorker:
     """Totals of a plan: bytes by server and direction, computing as the mean over recorded steps.
 
@@ -154,7 +139,7 @@ def one_worker(
     plan, network : as the engine gets them; of the network only the servers' ports count
     batch : examples of a step
     one_worker_step_ns : mean step of one worker, if it is known
-    mean_factor : mean of the factors by which computations at the worker are to be multiplied
+    phases : of that worker's mean step, if they are known
 
     Raises
     ------
@@ -164,7 +149,7 @@ def one_worker(
     if len(network.server_bps) != plan.servers:
         allowed = f"a rate for each of the plan's servers ({plan.servers})"
         raise ScenarioError.at("server_bps", len(network.server_bps), allowed)
-    load_ns = _load_ns(plan, mean_factor)
+    load_ns = _load_ns(plan)
     nodes = np.array([p.node for p in plan.processors], dtype=np.int64)
     servers = np.array([p.server for p in plan.processors], dtype=np.int64)
     at_server = [(nodes == SERVER) & (servers == s) for s in range(plan.servers)]
@@ -178,18 +163,16 @@ def one_worker(
         batch=batch,
         busiest_ns=float((load_ns / capacity).max(initial=0.0)),
         one_worker_step_ns=one_worker_step_ns,
+        phases=phases,
     )
 
 
-def _load_ns(plan: StepPlan, mean_factor: float) -> Floats:
+def _load_ns(plan: StepPlan) -> Floats:
     """(processors,) mean work of a step."""
     first = len(plan.channels)
     mean_ns = plan.duration_ns.mean(axis=0)
-    load_ns = np.zeros(len(plan.processors))
-    for p, processor in enumerate(plan.processors):
-        factor = mean_factor if processor.node == WORKER else 1.0
-        load_ns[p] = factor * mean_ns[plan.place == first + p].sum()
-    return load_ns
+    loads_ns = [mean_ns[plan.place == first + p].sum() for p in range(len(plan.processors))]
+    return np.array(loads_ns, dtype=np.float64)
 
 
 def _moved_bytes(plan: StepPlan, direction: int) -> tuple[float, ...]:

@@ -1,11 +1,11 @@
 """A number of workers as a point of the results: estimates over runs, formulas beside them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from netcosim.errors import ScenarioError
-from netcosim.results.findings import EVERYBODY
 from netcosim.results.measures import (
     estimate,
     overlap,
@@ -15,23 +15,51 @@ from netcosim.results.measures import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.training import LinkUse, Point, Series
+from netcosim.results.training import Estimate, LinkUse, Point, Series
 from netcosim.scenario import StragglerSpec
 from sim import analytic
 from sim.experiment.job import TrainingCell
+from sim.experiment.phases import phases
 from sim.experiment.run import RunFigures
 from sim.plan import DOWN, UP, Network, StepPlan
 
 _NAMES = {DOWN: "down", UP: "up"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """One worker without stragglers: what any number of workers is compared with.
+
+    Attributes
+    ----------
+    steps_per_s : of it
+    told : the same worker, as formulas are told of it
+    """
+
+    steps_per_s: Estimate
+    told: analytic.OneWorker
+
+
+def without_stragglers(cell: TrainingCell) -> TrainingCell:
+    """The same cell, plans and draws, with the network as it is, and no stragglers."""
+    return replace(cell, scenario=cell.scenario.model_copy(update={"straggler": ()}))
+
+
+def make_reference(cell: TrainingCell, runs: Sequence[RunFigures]) -> Reference:
+    """From the runs of one worker of a cell without stragglers."""
+    found = estimate([run.steps_per_s for run in runs])
+    told = analytic.one_worker(
+        cell.plans(0).plan, cell.network(1), cell.batch, 1e9 / found.mean, phases=phases(cell)
+    )
+    return Reference(steps_per_s=found, told=told)
+
+
 def make_point(
-    cell: TrainingCell, workers: int, runs: Sequence[RunFigures], one: analytic.OneWorker
+    cell: TrainingCell, workers: int, runs: Sequence[RunFigures], reference: Reference
 ) -> Point:
     """What the runs of so many workers come to."""
     rates = [run.steps_per_s for run in runs]
     durations = [(run.steps.end_ns - run.steps.start_ns)[run.counted] for run in runs]
-    numbers = [run.steps.step[run.counted] for run in runs]
     time = time_shares(np.sum([run.spent_ns.sum(axis=0) for run in runs], axis=0))
     training = cell.scenario.training
     return Point(
@@ -49,17 +77,21 @@ def make_point(
         overlap=overlap(time),
         link_utilisation=_links(cell, workers, float(np.mean(rates))),
         worker_utilisation=worker_utilisation(time),
-        straggler_ns=float(
-            np.mean([straggler_ns(n, d) for n, d in zip(numbers, durations, strict=True)])
-        ),
-        baselines=_baselines(one, workers),
+        straggler_ns=_straggler_ns(cell, workers, runs),
+        baselines=_baselines(reference.told, workers),
     )
 
 
-def one_worker(cell: TrainingCell, alone: RunFigures | None) -> analytic.OneWorker:
-    """What formulas are told: totals of the profile, and how long one worker's steps take."""
-    step_ns = None if alone is None else 1e9 / alone.steps_per_s
-    return analytic.one_worker(cell.plans(0).plan, cell.network(1), cell.batch, step_ns)
+def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> float | None:
+    """Where workers go in rounds, mean over the runs that have a whole one."""
+    if cell.lead != 0:
+        return None
+    found = [
+        straggler_ns(run.steps.step[run.counted], run.steps.end_ns[run.counted], workers)
+        for run in runs
+    ]
+    known = [time for time in found if time is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _baselines(one: analytic.OneWorker, workers: int) -> dict[str, float | None]:
@@ -90,14 +122,39 @@ def _limits(plan: StepPlan, network: Network) -> dict[tuple[int, int], float]:
 
 
 def _links(cell: TrainingCell, workers: int, rate: float) -> tuple[LinkUse, ...]:
-    limits = _limits(cell.plans(0).plan, cell.network(workers))
+    network = cell.network(workers)
+    limits = _limits(cell.plans(0).plan, network)
+    moved = {key: rate / limit for key, limit in limits.items()}
     return tuple(
-        LinkUse(server=server, direction=_NAMES[direction], utilisation=rate / limit)
-        for (direction, server), limit in limits.items()
+        LinkUse(
+            server=server,
+            direction=_NAMES[direction],
+            utilisation=utilisation(
+                share, moved.get((UP + DOWN - direction, server), 0.0), network.both_busy
+            ),
+        )
+        for (direction, server), share in moved.items()
     )
 
 
-def make_series(cell: TrainingCell, points: Sequence[Point]) -> Series:
+def utilisation(moved: float, opposite: float, both_busy: float) -> float:
+    """The share of time in which a port is busy in one direction.
+
+    Parameters
+    ----------
+    moved, opposite
+        Bytes moved in this and in the other direction, over what the port's rate allows.
+    both_busy
+        What is left of the rate while both directions are busy. They are taken to overlap as far
+        as they can: until the one with fewer bytes has none left.
+    """
+    if both_busy == 1:
+        return moved
+    # Below a half, who takes turns does better than who overlaps, and would be above 1.
+    return min(1.0, moved + min(moved, opposite) * (1 / both_busy - 1))
+
+
+def make_series(cell: TrainingCell, points: Sequence[Point], reference: Reference) -> Series:
     """A cell with the points simulated so far, by number of workers."""
     scenario, training = cell.scenario, cell.scenario.training
     ordered = sorted(points, key=lambda p: p.workers)
@@ -118,12 +175,13 @@ def make_series(cell: TrainingCell, points: Sequence[Point]) -> Series:
         placement=scenario.policy.placement,
         share=training.share,
         stragglers=tuple(straggler_text(s) for s in scenario.straggler),
+        alone=reference.steps_per_s,
         limits_steps_per_s={
             f"server {server} {_NAMES[direction]}": limit
             for (direction, server), limit in limits.items()
         },
         points=tuple(ordered),
-        saturation=saturation(ordered),
+        saturation=saturation(ordered, reference.steps_per_s.mean),
     )
 
 
@@ -134,6 +192,6 @@ def straggler_text(spec: StragglerSpec) -> str:
     elif spec.count is not None:
         who = "worker 0" if spec.count == 1 else f"the first {spec.count} workers"
     else:
-        who = EVERYBODY if spec.share is None else f"a share {spec.share:g} of the workers"
+        who = "all workers" if spec.share is None else f"a share {spec.share:g} of the workers"
     options = ", ".join(f"{key} {value}" for key, value in spec.options.items())
     return f"{who}: {spec.kind} {options}".rstrip()

@@ -5,7 +5,7 @@ Nothing here is a prediction of anything; it only has the shape of what a simula
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -234,7 +234,7 @@ def point(job: Job, workers: int) -> Point:
             for limit in [limits(job)[link_place(k, way)]]
         ),
         worker_utilisation=worker_utilisation(time),
-        straggler_ns=straggler_ns(first.step, first.end_ns - first.start_ns),
+        straggler_ns=straggler_ns(first.step, first.end_ns, workers) if job.lead == 0 else None,
         baselines=_baselines(job, workers),
     )
 
@@ -262,6 +262,7 @@ def _baselines(job: Job, workers: int) -> dict[str, float | None]:
 
 def series(job: Job) -> Series:
     points = tuple(point(job, workers) for workers in job.counts)
+    alone = point(replace(job, slow=1.0), 1).steps_per_s
     return Series(
         cell=job.cell,
         workload=job.workload,
@@ -278,9 +279,10 @@ def series(job: Job) -> Series:
         placement="round_robin",
         share="equal",
         stragglers=job.stragglers,
+        alone=alone,
         limits_steps_per_s=limits(job),
         points=points,
-        saturation=saturation(points),
+        saturation=saturation(points, alone.mean),
     )
 
 

@@ -14,6 +14,7 @@ from netcosim.results.findings import (
     comparisons,
     deviations,
     findings,
+    formulas_note,
     interval,
     rate_text,
     signed,
@@ -72,12 +73,13 @@ def test_the_words_of_a_job_whose_link_fills_up() -> None:
     speed, limit, time = findings(made)
     last = made.points[-1]
     assert speed.startswith(f"8 workers: {interval(last.examples_per_s)} examples/s (7.")
-    assert f"{last.steps_per_s.mean / made.points[0].steps_per_s.mean:.3g} times one" in speed
+    assert f"{last.steps_per_s.mean / made.alone.mean:.3g} times one worker (" in speed
     assert limit == (
         "From 6 workers on one more adds less than 5 % of what one alone does:"
         " the downlink of server 0 is full (96 %)."
     )
-    assert time.startswith(f"There a worker computes for {100 * last.worker_utilisation:.0f} %")
+    busy = f"{100 * last.worker_utilisation:.0f} %"
+    assert time.startswith(f"With 8 workers each computes for {busy} of its time, ")
     assert "other workers" not in time
 
 
@@ -89,23 +91,29 @@ def test_the_words_of_a_job_that_still_scales() -> None:
     assert findings(alone)[0].startswith("1 worker: ")
     assert "times one worker" not in findings(alone)[0]
     assert findings(alone)[1].startswith("Here the workers compute")
+    assert findings(alone)[2].startswith("The worker computes for ")
     assert findings(made.model_copy(update={"points": ()})) == ("No run was finished.",)
 
 
-def test_the_one_worker_may_be_a_straggler() -> None:
-    said = "Speed-up and efficiency are over worker 0 alone, as slow as the scenario makes it."
-    for stragglers, told in (
-        ((), False),
-        (("all workers: jitter spread 0.1",), False),
-        (("all workers: jitter spread 0.1", "worker 0: slow factor 2.0"), True),
-    ):
-        made = series(replace(JOB, stragglers=stragglers))
-        found = findings(made)
-        assert (said in found) == told
-        assert (" times worker 0 alone (" in found[0]) == told
-        assert (" times one worker (" in found[0]) != told
-        without = made.model_copy(update={"points": made.points[1:]})
-        assert said not in findings(without)
+def test_the_one_worker_is_no_straggler() -> None:
+    made = series(replace(JOB, slow=4.0, stragglers=("worker 0: slow factor 4.0",)))
+    assert made.alone == series(JOB).alone
+    text = printed(training_summary((replace(JOB, slow=4.0, stragglers=made.stragglers),)), 200)
+    gain = speed_up(made.points[0], made.alone)
+    assert gain < 0.5
+    assert f" {gain:.2f} " in next(line for line in text.splitlines() if line[:9].split() == ["1"])
+    assert " times one worker without stragglers (" in findings(made)[0]
+    only = made.model_copy(update={"points": made.points[:1]})
+    assert f", {gain:.3g} times one worker without stragglers (" in findings(only)[0]
+    assert "without stragglers" not in findings(series(JOB))[0]
+
+
+@pytest.mark.parametrize("stragglers", [(), ("all workers: jitter spread 0.1",)])
+def test_formulas_that_know_nothing_of_stragglers_are_called_so(stragglers: tuple[str]) -> None:
+    said = "Formulas know nothing of stragglers: perfect_overlap is no bound here."
+    made = replace(JOB, stragglers=stragglers)
+    assert (formulas_note(series(made)) == said) == bool(stragglers)
+    assert (said in printed(training_summary((made,)))) == bool(stragglers)
 
 
 def test_waiting_is_named_where_there_is_some() -> None:
@@ -163,8 +171,8 @@ def test_formulas_without_an_answer_are_left_out() -> None:
     assert one.steps_per_s.mean * (1 + value) == pytest.approx(one.baselines[name])
     nothing = one.steps_per_s.model_copy(update={"mean": 0.0})
     assert deviations(one.model_copy(update={"steps_per_s": nothing})) == {}
-    assert speed_up(one, None) is None
-    assert math.isclose(speed_up(one, 2.0) or 0.0, one.steps_per_s.mean / 2)
+    two = Estimate(mean=2.0, half_width=None, values=(2.0,))
+    assert math.isclose(speed_up(one, two), one.steps_per_s.mean / 2)
 
 
 def printed(made: TrainingSummary, width: int = 80) -> str:
@@ -203,10 +211,10 @@ def test_names_do_not_steer_the_terminal() -> None:
     assert "\x1b" not in text and r"a[bold]\x1b[2J/b" in text
 
 
-def test_without_one_worker_there_is_no_speed_up() -> None:
+def test_speed_up_needs_no_point_of_one_worker() -> None:
     made = training_summary((OTHER,))
     only: Series = made.series[0].model_copy(update={"points": made.series[0].points[1:]})
     text = printed(made.model_copy(update={"series": (only,)}))
     row = next(line.split() for line in text.splitlines() if line.split()[:1] == ["4"])
-    assert row[5:7] == ["-", "-"]
-    assert "times one worker" not in text
+    assert row[5] == f"{speed_up(only.points[0], only.alone):.2f}"
+    assert "times one worker (" in text

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from netcosim.results.bottleneck import bottleneck
 from netcosim.results.measures import (
     estimate,
-    one_worker_rate,
     overlap,
     saturation,
     step_times,
@@ -85,10 +84,17 @@ def test_shares_add_up_to_one(spent: list[float]) -> None:
     assert 0 <= worker_utilisation(shares) <= 1 + 1e-9
 
 
-def test_straggling_is_the_longest_less_the_median_of_each_number() -> None:
-    step = np.array([0, 1, 0, 1, 0])
-    times = np.array([10.0, 7, 12, 8, 30])
-    assert straggler_ns(step, times) == (30 - 12 + 8 - 7.5) / 2
+def test_straggling_is_how_long_the_first_of_a_round_waits_for_the_last() -> None:
+    step = np.array([0, 1, 0, 1, 0, 1, 2, 2])
+    ends = np.array([10.0, 57, 12, 58, 30, 51, 90, 99])
+    assert straggler_ns(step, ends, 3) == (30 - 10 + 58 - 51) / 2  # the third never ended step 2
+    assert straggler_ns(step[:1], ends[:1], 1) == 0
+    assert straggler_ns(step, ends, 4) is None
+    assert straggler_ns(step[:0], ends[:0], 1) is None
+
+
+def test_straggling_of_two_workers_is_all_that_they_differ_by() -> None:
+    assert straggler_ns(np.array([7, 7]), np.array([3.0, 5.0]), 2) == 2
 
 
 def point(workers: int, rate: float, **changes: object) -> Point:
@@ -110,7 +116,7 @@ def point(workers: int, rate: float, **changes: object) -> Point:
             LinkUse(server=k, direction=way, utilisation=u) for (k, way), u in links.items()
         ),
         worker_utilisation=worker_utilisation(time),  # type: ignore[arg-type]
-        straggler_ns=0.0,
+        straggler_ns=None,
         baselines={},
     )
 
@@ -124,19 +130,16 @@ def point(workers: int, rate: float, **changes: object) -> Point:
         ({1: 10, 2: 10.1, 3: 20, 4: 20.1}, 3),  # a dip is no end
         ({1: 10, 2: 20, 3: 30}, None),
         ({1: 10, 2: 9}, 1),
-        ({2: 20, 4: 40, 8: 40}, 4),  # without one worker, half of two stand for it
+        ({2: 20, 4: 40, 8: 40}, 4),
+        ({2: 20, 4: 21.2, 8: 22.4}, 4),  # of what one alone does, not of half of two: 0.6, 0.3
+        ({2: 8, 4: 8.9}, 2),
         ({1: 10}, None),
         ({}, None),
     ],
 )
 def test_saturation_by_hand(rates: dict[int, float], found: int | None) -> None:
-    made = saturation([point(w, rate) for w, rate in reversed(rates.items())])
+    made = saturation([point(w, rate) for w, rate in reversed(rates.items())], 10.0)
     assert (None if made is None else made.workers) == found
-
-
-def test_the_rate_of_one_worker_is_not_guessed() -> None:
-    assert one_worker_rate([point(1, 3.0), point(2, 5.0)]) == 3
-    assert one_worker_rate([point(2, 5.0)]) is None
 
 
 def test_what_is_short() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from netcosim.report import style
 from netcosim.report.timeline import plain
 from netcosim.report.training.axes import height_of, label_right, mark_size, workers_axis
-from netcosim.results.measures import one_worker_rate
 from netcosim.results.training import Series
 
 if TYPE_CHECKING:
@@ -115,13 +114,10 @@ def _cycle(count: int) -> list[str]:
 
 def _bounds(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
     """Ideal scaling, and the fullest link's limit where the picture reaches it."""
-    labels = []
-    alone = one_worker_rate(series.points)
-    if alone is not None:
-        x = _many(series.points[0].workers, series.points[-1].workers)
-        y = [alone * series.batch * count for count in x]
-        axes.plot(x, y, color="#9aa5ae", linewidth=1, linestyle=":", zorder=1)
-        labels.append((y[-1], "ideal scaling", "#7a858f"))
+    x = _many(series.points[0].workers, series.points[-1].workers)
+    y = [series.alone.mean * series.batch * count for count in x]
+    axes.plot(x, y, color="#9aa5ae", linewidth=1, linestyle=":", zorder=1)
+    labels = [(y[-1], "ideal scaling", "#7a858f")]
     if series.limits_steps_per_s:
         name, rate = min(series.limits_steps_per_s.items(), key=lambda item: item[1])
         limit = rate * series.batch

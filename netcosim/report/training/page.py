@@ -11,12 +11,13 @@ from netcosim.results.findings import (
     comparisons,
     deviations,
     findings,
+    formulas_note,
     interval,
+    one_worker,
     rate_text,
     signed,
     speed_up,
 )
-from netcosim.results.measures import one_worker_rate
 from netcosim.results.training import Point, Series
 from netcosim.results.verdict import percent
 from netcosim.units import format_rate, format_size
@@ -100,7 +101,7 @@ Table = tuple[str, list[str], list[list[str]]]
 
 
 def _figures(series: Series) -> Table:
-    alone = one_worker_rate(series.points)
+    rounds = any(point.straggler_ns is not None for point in series.points)
     unit, factor = time_unit(max(p.step_ns.median for p in series.points))
     headings = [
         "workers",
@@ -115,38 +116,40 @@ def _figures(series: Series) -> Table:
         f"step, {unit}\nmedian",
         "\np95",
         "\np99",
-        f"straggling\n{unit}",
+        *([f"straggling\n{unit}"] if rounds else []),
         "runs x\nsteps",
         "engine",
     ]
     text = (
-        "Speed-up: over one worker, which is worker 0 as the scenario has it. Efficiency: speed-up"
-        " over workers. Overlap: share of the communication during which the"
-        " worker computes. Straggling: the longest step less the median one of the same number."
+        f"Speed-up: over {one_worker(series)}. Efficiency: speed-up over workers. Overlap: share of"
+        " the communication during which the worker computes."
     )
+    if rounds:
+        text += " Straggling: how long the first worker of a round waits for the last."
     if any(point.runs == 1 for point in series.points):
         text += " A single run has no interval."
     if series.saturation is not None:
         text += " Marked: saturated from here on."
-    return text, headings, [_row(point, alone, factor) for point in series.points]
+    return text, headings, [_row(series, point, factor, rounds) for point in series.points]
 
 
-def _row(point: Point, alone: float | None, factor: float) -> list[str]:
-    gain = speed_up(point, alone)
+def _row(series: Series, point: Point, factor: float, rounds: bool) -> list[str]:
+    gain = speed_up(point, series.alone)
     short = bottleneck(point).name
     fullest = max((link.utilisation for link in point.link_utilisation), default=None)
-    times = (point.step_ns.median, point.step_ns.p95, point.step_ns.p99, point.straggler_ns)
+    times = [point.step_ns.median, point.step_ns.p95, point.step_ns.p99]
+    straggling = [point.straggler_ns] if rounds else []
     return [
         str(point.workers),
         interval(point.examples_per_s),
         rate_text(point.steps_per_s.mean),
-        _UNKNOWN if gain is None else f"{gain:.2f}",
-        _UNKNOWN if gain is None else percent(gain / point.workers),
+        f"{gain:.2f}",
+        percent(gain / point.workers),
         _UNKNOWN if short == "none" else short,
         _UNKNOWN if fullest is None else percent(fullest),
         percent(point.worker_utilisation),
         _UNKNOWN if point.overlap is None else percent(point.overlap),
-        *(f"{time / factor:.4g}" for time in times),
+        *(_UNKNOWN if time is None else f"{time / factor:.4g}" for time in (*times, *straggling)),
         f"{point.runs} x {point.steps - point.warmup}",
         point.engine,
     ]
@@ -159,7 +162,9 @@ def _formulas(series: Series) -> Table:
         [workers, *(signed(off[name]) if name in off else _UNKNOWN for name in names)]
         for workers, off in found
     ]
-    return "Formulas: their throughput against the simulation's.", ["workers", *names], rows
+    text = "Formulas: their throughput against the simulation's."
+    note = formulas_note(series)
+    return text if note is None else f"{text} {note}", ["workers", *names], rows
 
 
 def _typeset(text: str) -> str:

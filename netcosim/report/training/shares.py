@@ -1,5 +1,6 @@
 """Where the time goes, how long steps take, how full links are; by number of workers."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -81,9 +82,9 @@ def step_curve(axes: "Axes", series: Series) -> None:
         markersize=mark_size(points),
         label="median",
     )
-    if max(p.straggler_ns for p in points) > 0:
-        late = [p.straggler_ns / factor for p in points]
-        text = "longest less median of a step number"
+    late = [math.nan if p.straggler_ns is None else p.straggler_ns / factor for p in points]
+    if any(value > 0 for value in late):
+        text = "a round's first waits for its last"
         axes.plot(x, late, color=style.QUIET, linewidth=1, linestyle=":", label=text)
     axes.set_ylim(0, 1.06 * max(p95))
     axes.legend(fontsize=7.5, frameon=False, loc="best")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
 from sim.analytic import OneWorker, Phases, load, names, predict
-from sim.analytic.baselines import cynthia, lin_phases
+from sim.analytic.baselines import cynthia
 from tests.sim.analytic.strategies import jobs
 
 MS = 1_000_000
@@ -20,8 +20,8 @@ JOB = OneWorker(
     server_ns=(10 * MS,),
     rate_bps=(10**9,),
     batch=64,
-    forward_ns=30 * MS,
-    backward_ns=70 * MS,
+    # Nothing of 30 ms of forward beyond the downlink, an uplink as long as backward.
+    phases=Phases(down_ns=(40 * MS,), worker_ns=0, up_ns=(70 * MS,), server_ns=(10 * MS,)),
 )
 workers = st.integers(1, 60)
 CLOSE = 1 + 1e-9
@@ -68,7 +68,7 @@ def test_no_worker_is_refused(name):
         ("cynthia_half", 1, 1000 / 130),
         ("cynthia_half", 4, 4000 / 130),
         ("cynthia_half", 5, 5000 / (100 * 15 / 13 + 30)),
-        # Down 40, nothing of forward beyond it, up as long as backward: 70, server 10.
+        # Down 40, up 70, server 10.
         ("lin_phases", 1, 1000 / 120),
         ("lin_phases", 2, 2000 / (120 + (1600 + 4900) / 120)),
     ],
@@ -84,8 +84,7 @@ def test_cynthia_takes_the_step_that_was_measured():
 
 
 def test_a_utilisation_is_at_most_one():
-    overlapped = replace(JOB, worker_ns=10 * MS, forward_ns=None, backward_ns=None)
-    overlapped = replace(overlapped, one_worker_step_ns=40 * MS)
+    overlapped = replace(JOB, worker_ns=10 * MS, one_worker_step_ns=40 * MS)
     assert cynthia.utilisation(overlapped, 30 * MS) == 1
     assert predict("cynthia", overlapped, 1) == pytest.approx(1000 / 70)
 
@@ -96,29 +95,18 @@ def test_halved_cynthia_may_promise_more_than_the_ports_carry():
 
 
 def test_cynthia_never_saturates_where_nothing_is_computed():
-    idle = replace(JOB, worker_ns=0, forward_ns=None, backward_ns=None)
+    idle = replace(JOB, worker_ns=0)
     assert predict("cynthia", idle, 1000) == pytest.approx(1000 * predict("cynthia", idle, 1))
     only_server = replace(idle, down_bytes=(0,), up_bytes=(0,))
     assert predict("cynthia", only_server, 1) == float("inf")
 
 
-def test_measured_phases_come_first():
-    phases = Phases(down_ns=(40 * MS,), worker_ns=5 * MS, up_ns=(80 * MS,), server_ns=(10 * MS,))
-    assert predict("lin_phases", replace(JOB, phases=phases), 1) == pytest.approx(1000 / 135)
-
-
-def test_a_step_without_uplink_shows_all_its_computing():
-    silent = replace(JOB, up_bytes=(0,), forward_ns=60 * MS, backward_ns=40 * MS)
-    expected = Phases(down_ns=(40 * MS,), worker_ns=60 * MS, up_ns=(0.0,), server_ns=(10 * MS,))
-    assert lin_phases.streamed(silent) == expected
-
-
 def test_phases_need_to_be_known_and_of_one_server():
-    unknown = replace(JOB, forward_ns=None, backward_ns=None)
-    with pytest.raises(ScenarioError, match='"unknown": lin_phases needs them, or phases'):
+    unknown = replace(JOB, phases=None)
+    with pytest.raises(ScenarioError, match='phases: "unknown": lin_phases needs them'):
         predict("lin_phases", unknown, 2)
     two = replace(
-        JOB, down_bytes=(1, 1), up_bytes=(1, 1), server_ns=(0, 0), rate_bps=(10**9, 10**9)
+        unknown, down_bytes=(1, 1), up_bytes=(1, 1), server_ns=(0, 0), rate_bps=(10**9, 10**9)
     )
     with pytest.raises(ScenarioError, match="servers: 2: lin_phases is for one server"):
         predict("lin_phases", two, 2)
@@ -181,13 +169,6 @@ def test_one_worker_alone_is_sequential_for_cynthia_but_for_the_server(job):
     assert predict("cynthia", job, 1) == pytest.approx(predict("no_overlap", without, 1))
 
 
-@given(jobs(servers=1))
-def test_one_worker_alone_overlaps_by_halves_in_streamed_phases(job):
-    (down,), (up,) = job.down_ns, job.up_ns
-    step = max(down, job.forward_ns) + max(up, job.backward_ns) + job.server_ns[0]
-    assert predict("lin_phases", job, 1) == pytest.approx(1e9 / step)
-
-
 @given(jobs(), workers, st.none() | st.floats(1e6, 1e10))
 def test_halving_never_slows_cynthia(job, count, measured):
     job = replace(job, one_worker_step_ns=measured)
@@ -205,8 +186,12 @@ def test_throughput_scales_with_the_unit_of_time(job, count, factor, name):
     slower = replace(
         job,
         worker_ns=job.worker_ns * factor,
-        forward_ns=job.forward_ns * factor,
-        backward_ns=job.backward_ns * factor,
+        phases=Phases(
+            down_ns=tuple(t * factor for t in job.phases.down_ns),
+            worker_ns=job.phases.worker_ns * factor,
+            up_ns=tuple(t * factor for t in job.phases.up_ns),
+            server_ns=tuple(t * factor for t in job.phases.server_ns),
+        ),
         server_ns=tuple(t * factor for t in job.server_ns),
         rate_bps=tuple(r / factor for r in job.rate_bps),
         busiest_ns=None if job.busiest_ns is None else job.busiest_ns * factor,

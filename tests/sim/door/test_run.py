@@ -15,7 +15,7 @@ from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder
 from tests.sim.door.door import COMPUTED, FAST, FROM_SOURCE, Done, Inside, run, start
 
-LONG = ("--workers", "1,2,60", "--steps", "4000", "--repetitions", "1", "--trace-steps", "0")
+LONG = ("--workers", "1,2,60", "--steps", "40000", "--repetitions", "1", "--trace-steps", "0")
 FILES = {"scenario.toml", "run.json", "report.html", *COMPUTED}
 
 

@@ -1,0 +1,13 @@
+"""Whether anybody is left of those who come and go."""
+
+from sim.stragglers import Conditions
+
+
+def all_gone_ns(under: Conditions) -> int | None:
+    """When the last worker has left and nobody comes any more; None: somebody stays."""
+    here = set(range(len(under.worker_bps))) - set(under.absent)
+    time_ns = 0
+    for change in under.presence:
+        (here.add if change.joins else here.discard)(change.worker)
+        time_ns = change.time_ns
+    return None if here else time_ns
