@@ -1,4 +1,4 @@
-"""What ``sim.run`` does: options, plan, exit codes; the rest is `sim.session`."""
+"""What ``sim.run`` does: options and exit codes; the rest is `sim.session`."""
 
 import argparse
 import os
@@ -8,39 +8,22 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 from rich.console import Console
 
-from h2model import disciplines
 from netcosim.cli import CrashSite, builtin_scenarios, choose_scenario, print_training, run_main
 from netcosim.errors import InterruptedRunError, ScenarioError
-from netcosim.policies import order_names, placement_names, synchronisation_names
-from netcosim.results.failure import one_line
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
 from netcosim.results.training import TrainingSummary
-from netcosim.scenario import Scenario, StragglerSpec
-from netcosim.units import format_duration, format_rate, format_size
-from netcosim.workload.catalogue import load_profile, profile_names
-from sim.analytic import names as baseline_names
+from netcosim.scenario import Scenario
+from sim.checks import checked_cells, notes
 from sim.compiled import kernels_are_kept
-from sim.experiment.job import TrainingCell, training_cells
-from sim.experiment.point import straggler_text
-from sim.experiment.presence import all_gone_ns
+from sim.describe import describe
+from sim.experiment.job import TrainingCell
+from sim.listing import print_names
 from sim.options import changed, shared_options, sim_parser, traced
-from sim.plan import Network
-from sim.prepare.build import tensors_of
 from sim.progress import Progress
-from sim.session import Session, simulated_counts, worker_counts
-from sim.settings import network_of, sender_text, share_names, unseen_stalls, windows_text
-from sim.stragglers import (
-    Conditions,
-    check_stragglers,
-    conditions,
-    kind_names,
-    named_stragglers,
-)
-from topo.catalogue import topologies
+from sim.session import Session, worker_counts
 
 PROG: Final = "sim.run"
 DEFAULT: Final = "default"
@@ -77,71 +60,6 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     return _run(scenario, cells, kept, found, site, arguments)
-
-
-def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
-    """The scenario's cells; all that it names is checked before anything is simulated.
-
-    Raises
-    ------
-    ScenarioError
-        What it names does not exist, or can't be simulated.
-    """
-    counts = worker_counts(scenario)
-    check_stragglers(scenario.straggler, max(counts))
-    cells = training_cells(scenario)
-    for workers in {counts[0], counts[-1]}:
-        check_conditions(scenario, workers)
-    return cells
-
-
-def check_conditions(scenario: Scenario, workers: int) -> None:
-    """Refuse links, and stragglers' links, that can't be simulated with so many workers.
-
-    At the rates that the scenario has, so that the message has them too.
-    """
-    network = network_of(scenario, workers)
-    try:
-        under = _combined(scenario.straggler, network)
-    except ScenarioError as problem:
-        raise _naming(problem, scenario.straggler, network) from None
-    gone_ns = all_gone_ns(under)
-    if gone_ns is not None:
-        who = "the one worker" if workers == 1 else f"all {workers} workers"
-        allowed = f"{who} would be gone for good; one must stay or come 'back'"
-        raise ScenarioError.at("straggler", f"leave, {format_duration(gone_ns)}", allowed)
-
-
-def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
-    """What stragglers come to with all of the network's workers, whatever chance draws."""
-    seed = np.random.SeedSequence(0)
-    return conditions(specs, len(network.worker_bps), 1, network, seed, horizon_ns=1.0)
-
-
-def _naming(
-    problem: ScenarioError, specs: Sequence[StragglerSpec], network: Network
-) -> ScenarioError:
-    """The problem with the entry that brings it in, for those that only all together tell."""
-    for i, spec in enumerate(specs):
-        try:
-            _combined(specs[: i + 1], network)
-        except ScenarioError as first:
-            where = f"straggler[{i}]"
-            if str(first).startswith(where):
-                return first
-            return ScenarioError(f"{where} ({straggler_text(spec)}): {first}")
-    return problem
-
-
-def notes(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
-    """What a person should know before the figures are believed, a line each."""
-    network = network_of(scenario, max(worker_counts(scenario)))
-    under = _combined(scenario.straggler, network)
-    found = [
-        (cell, unseen_stalls(cell.sending, network.server_bps, under.worker_bps, under.delay_ns))
-        for cell in cells
-    ]
-    return [f"{cell.name}: {text}" for cell, text in found if text]
 
 
 def _run(
@@ -191,61 +109,3 @@ def _verdict(failure: BaseException | None, summary: TrainingSummary, path: Path
     if failure is not None:
         raise failure
     return 0 if summary.trusted else 1
-
-
-def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
-    """What would be simulated, line by line."""
-    training, counts = scenario.training, worker_counts(scenario)
-    lines = [
-        f"scenario    {scenario.name}: {one_line(scenario.description)}".rstrip(": "),
-        f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
-        f" {format_rate(scenario.cluster.link.rate)}, links shared {training.share}",
-        f"workers     {', '.join(map(str, counts))}",
-        f"training    {training.synchronisation}, {training.steps} steps of each worker,"
-        f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
-    ]
-    policy = scenario.policy
-    lines += [f"policies    order {policy.order}, placement {policy.placement}"]
-    lines += [f"straggler   {one_line(straggler_text(spec))}" for spec in scenario.straggler]
-    for cell in cells:
-        engine = cell.plans(0).why_generic
-        lines += [
-            f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
-            f" {len(cell.profile.step.operations)} operations,"
-            f" {format_size(sum(tensors_of(cell.profile).values()))}",
-            f"  sender    {sender_text(cell.sending)}",
-            f"  windows   {windows_text(cell.sending)}",
-            f"  engine    {'generic, as ' + engine if engine else 'fast path'}",
-        ]
-    lines += [f"note        {note}" for note in notes(scenario, cells)]
-    each = simulated_counts(scenario)
-    runs = len(cells) * len(each) * scenario.repetitions
-    steps = len(cells) * sum(each) * scenario.repetitions * training.steps
-    return [*lines, f"in all      {runs} runs, {steps:,} worker-steps"]
-
-
-def print_names(console: Console, scenarios: Sequence[str]) -> None:
-    """Everything that a scenario or an option can name."""
-    console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
-    for name in profile_names():
-        profile = load_profile(name)
-        console.print(
-            f"[bold]workload[/bold]     {name}: batch {profile.batch},"
-            f" {len(profile.step.operations)} operations,"
-            f" {format_size(sum(tensors_of(profile).values()))}",
-            highlight=False,
-        )
-    for name, text in topologies().items():
-        console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
-    for name, text in named_stragglers().items():
-        console.print(f"[bold]straggler[/bold]    {name}: {text}", highlight=False)
-    for title, names in (
-        ("kinds", kind_names()),
-        ("synchronisation", synchronisation_names()),
-        ("shares", share_names()),
-        ("disciplines", disciplines.names()),
-        ("orders", order_names()),
-        ("placements", placement_names()),
-        ("formulas", baseline_names()),
-    ):
-        console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)

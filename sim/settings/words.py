@@ -20,10 +20,19 @@ def sender_text(sending: Sending) -> str:
     return f"{sending.discipline} ({', '.join(given)})" if given else sending.discipline
 
 
-def windows_text(sending: Sending) -> str:
-    """A stream's window and its connection's; one that never binds is none."""
+def windows_text(sending: Sending, recorded_bytes: int | None = None) -> str:
+    """A stream's window and its connection's; one that never binds is none.
+
+    Parameters
+    ----------
+    recorded_bytes : the stream's window while the profile was recorded, where that is known; told
+        where it was another
+    """
     stream, connection = sending.window_bytes, sending.connection_window_bytes
-    if stream is None and connection is None:
-        return "none: flow control is off"
-    shown = ("none" if size is None else format_size(size) for size in (stream, connection))
-    return "stream {}, connection {}".format(*shown)
+    text = "none: flow control is off"
+    if stream is not None or connection is not None:
+        shown = ("none" if size is None else format_size(size) for size in (stream, connection))
+        text = "stream {}, connection {}".format(*shown)
+    if recorded_bytes in (None, stream):
+        return text
+    return f"{text}; the profile was recorded with {format_size(recorded_bytes)}"

@@ -4,6 +4,7 @@ from sim.stragglers.conditions import Change, Conditions, check_stragglers, cond
 from sim.stragglers.effect import Use
 from sim.stragglers.named import named, named_stragglers
 from sim.stragglers.registry import kind_names
+from sim.stragglers.use import use_texts
 
 __all__ = [
     "Change",
@@ -14,4 +15,5 @@ __all__ = [
     "kind_names",
     "named",
     "named_stragglers",
+    "use_texts",
 ]

@@ -1,0 +1,86 @@
+"""What a scenario names, checked before anything is simulated; what is to be known of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from netcosim.errors import ScenarioError
+from netcosim.scenario import Scenario, StragglerSpec
+from netcosim.units import format_duration
+from sim.experiment.job import TrainingCell, training_cells
+from sim.experiment.point import straggler_text
+from sim.experiment.presence import all_gone_ns
+from sim.plan import Network
+from sim.session import worker_counts
+from sim.settings import network_of, unseen_stalls
+from sim.stragglers import Conditions, check_stragglers, conditions
+
+
+def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
+    """The scenario's cells; all that it names is checked before anything is simulated.
+
+    Raises
+    ------
+    ScenarioError
+        What it names does not exist, or can't be simulated.
+    """
+    counts = worker_counts(scenario)
+    check_stragglers(scenario.straggler, max(counts))
+    cells = training_cells(scenario)
+    for workers in {counts[0], counts[-1]}:
+        check_conditions(scenario, workers)
+    return cells
+
+
+def check_conditions(scenario: Scenario, workers: int) -> None:
+    """Refuse links, and stragglers' links, that can't be simulated with so many workers.
+
+    At the rates that the scenario has, so that the message has them too.
+    """
+    network = network_of(scenario, workers)
+    try:
+        under = _combined(scenario.straggler, network)
+    except ScenarioError as problem:
+        raise _naming(problem, scenario.straggler, network) from None
+    gone_ns = all_gone_ns(under)
+    if gone_ns is not None:
+        who = "the one worker" if workers == 1 else f"all {workers} workers"
+        allowed = f"{who} would be gone for good; one must stay or come 'back'"
+        raise ScenarioError.at("straggler", f"leave, {format_duration(gone_ns)}", allowed)
+
+
+def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
+    """What stragglers come to with all of the network's workers, whatever chance draws."""
+    seed = np.random.SeedSequence(0)
+    return conditions(specs, len(network.worker_bps), 1, network, seed, horizon_ns=1.0)
+
+
+def _naming(
+    problem: ScenarioError, specs: Sequence[StragglerSpec], network: Network
+) -> ScenarioError:
+    """The problem with the entry that brings it in, for those that only all together tell."""
+    for i, spec in enumerate(specs):
+        try:
+            _combined(specs[: i + 1], network)
+        except ScenarioError as first:
+            where = f"straggler[{i}]"
+            if str(first).startswith(where):
+                return first
+            return ScenarioError(f"{where} ({straggler_text(spec)}): {first}")
+    return problem
+
+
+def conditions_before(scenario: Scenario) -> Conditions:
+    """What is known of the largest run's conditions before anything is drawn."""
+    return _combined(scenario.straggler, network_of(scenario, max(worker_counts(scenario))))
+
+
+def notes(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
+    """What a person should know before the figures are believed, a line each."""
+    network = network_of(scenario, max(worker_counts(scenario)))
+    under = conditions_before(scenario)
+    found = [
+        (cell, unseen_stalls(cell.sending, network.server_bps, under.worker_bps, under.delay_ns))
+        for cell in cells
+    ]
+    return [f"{cell.name}: {text}" for cell, text in found if text]

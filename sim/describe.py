@@ -1,0 +1,46 @@
+"""What would be simulated, for a person."""
+
+from collections.abc import Sequence
+
+from netcosim.results.failure import one_line
+from netcosim.scenario import Scenario
+from netcosim.units import format_rate, format_size
+from sim.checks import conditions_before, notes
+from sim.experiment.job import TrainingCell
+from sim.experiment.point import straggler_text
+from sim.prepare.build import tensors_of
+from sim.session import simulated_counts, worker_counts
+from sim.settings import sender_text, windows_text
+from sim.stragglers import use_texts
+
+
+def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
+    """What would be simulated, line by line."""
+    training, counts = scenario.training, worker_counts(scenario)
+    lines = [
+        f"scenario    {scenario.name}: {one_line(scenario.description)}".rstrip(": "),
+        f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
+        f" {format_rate(scenario.cluster.link.rate)}, links shared {training.share}",
+        f"workers     {', '.join(map(str, counts))}",
+        f"training    {training.synchronisation}, {training.steps} steps of each worker,"
+        f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
+    ]
+    policy = scenario.policy
+    lines += [f"policies    order {policy.order}, placement {policy.placement}"]
+    lines += [f"straggler   {one_line(straggler_text(spec))}" for spec in scenario.straggler]
+    lines += [f"use         {text}" for text in use_texts(conditions_before(scenario).use)]
+    for cell in cells:
+        engine = cell.plans(0).why_generic
+        lines += [
+            f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
+            f" {len(cell.profile.step.operations)} operations,"
+            f" {format_size(sum(tensors_of(cell.profile).values()))}",
+            f"  sender    {sender_text(cell.sending)}",
+            f"  windows   {windows_text(cell.sending, cell.profile.window_bytes)}",
+            f"  engine    {'generic, as ' + engine if engine else 'fast path'}",
+        ]
+    lines += [f"note        {note}" for note in notes(scenario, cells)]
+    each = simulated_counts(scenario)
+    runs = len(cells) * len(each) * scenario.repetitions
+    steps = len(cells) * sum(each) * scenario.repetitions * training.steps
+    return [*lines, f"in all      {runs} runs, {steps:,} worker-steps"]

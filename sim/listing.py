@@ -1,0 +1,45 @@
+"""All that a scenario or an option can name, for a person."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from h2model import disciplines
+from netcosim.policies import order_names, placement_names, synchronisation_names
+from netcosim.units import format_size
+from netcosim.workload.catalogue import load_profile, profile_names
+from sim.analytic import names as baseline_names
+from sim.prepare.build import tensors_of
+from sim.settings import share_names
+from sim.stragglers import (
+    kind_names,
+    named_stragglers,
+)
+from topo.catalogue import topologies
+
+
+def print_names(console: Console, scenarios: Sequence[str]) -> None:
+    """Everything that a scenario or an option can name."""
+    console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
+    for name in profile_names():
+        profile = load_profile(name)
+        console.print(
+            f"[bold]workload[/bold]     {name}: batch {profile.batch},"
+            f" {len(profile.step.operations)} operations,"
+            f" {format_size(sum(tensors_of(profile).values()))}",
+            highlight=False,
+        )
+    for name, text in topologies().items():
+        console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
+    for name, text in named_stragglers().items():
+        console.print(f"[bold]straggler[/bold]    {name}: {text}", highlight=False)
+    for title, names in (
+        ("kinds", kind_names()),
+        ("synchronisation", synchronisation_names()),
+        ("shares", share_names()),
+        ("disciplines", disciplines.names()),
+        ("orders", order_names()),
+        ("placements", placement_names()),
+        ("formulas", baseline_names()),
+    ):
+        console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)
