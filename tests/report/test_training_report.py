@@ -106,6 +106,33 @@ def test_the_tables_have_every_point(tmp_path: Path) -> None:
     assert '<td class="n">server 0 down</td>' in text
 
 
+@pytest.mark.parametrize("lead", [None, 0])
+def test_straggling_is_shown_where_workers_go_in_rounds(
+    tmp_path: Path, lead: int | None, figures: list[Figure]
+) -> None:
+    job = replace(JOB, lead=lead)
+    write_training_folder(tmp_path / "run", (job,))
+    text = write_report(tmp_path / "run").read_text("utf-8")
+    late = series(job).points[-1].straggler_ns
+    assert (late is None) == (lead is None)
+    assert ("Straggling: how long" in text) == (lead == 0)
+    assert ("straggling" in text) == (lead == 0)
+    assert late is None or f'<td class="n">{late / 1e6:.4g}</td>' in text
+    labels = {line.get_label() for line in figures[0].axes[2].lines}
+    assert ("a round's first waits for its last" in labels) == (lead == 0)
+
+
+@pytest.mark.parametrize("stragglers", [(), ("worker 0: slow factor 2.0",)])
+def test_the_page_says_what_figures_compare_with(
+    tmp_path: Path, stragglers: tuple[str, ...]
+) -> None:
+    write_training_folder(tmp_path / "run", (replace(JOB, stragglers=stragglers),))
+    text = " ".join(report(tmp_path / "run").text.split())
+    assert ("Speed-up: over one worker without stragglers." in text) == bool(stragglers)
+    assert ("Speed-up: over one worker." in text) != bool(stragglers)
+    assert ("Formulas know nothing of stragglers" in text) == bool(stragglers)
+
+
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     write_training_folder(tmp_path / "run", (POINT,))
     page = report(tmp_path / "run")

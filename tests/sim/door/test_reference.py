@@ -165,6 +165,21 @@ def test_lin_with_the_phases_of_a_chain(inside: Inside, here: Path) -> None:
     assert [p.baselines["lin"] for p in series.points] == pytest.approx([one, two], rel=1e-8)
 
 
+def test_phases_are_means_over_the_recorded_steps(inside: Inside, here: Path) -> None:
+    """Where nothing overlaps, they are what totals say."""
+    [point] = series_of(inside, "", "--workers", "3", work="two").points
+    assert point.baselines["lin_phases"] == pytest.approx(point.baselines["lin"], rel=1e-8)
+
+
+def test_cynthia_is_told_the_reference_step(inside: Inside, here: Path) -> None:
+    [point] = series_of(inside, SLOW, "--workers", "8").points
+    computing, network = FORWARD + BACKWARD, 2 * ON_LINK
+    used = network / (network + computing + UPDATE)
+    step_ns = computing * 8 * used + network
+    assert 8 * used > 1
+    assert point.baselines["cynthia"] == pytest.approx(8e9 / step_ns, rel=1e-8)
+
+
 def test_every_formula_has_an_answer_and_is_shown(inside: Inside, here: Path) -> None:
     done = simulated(inside, "", "--workers", "2")
     summary = json.loads(Path("out/summary.json").read_text())
@@ -244,6 +259,21 @@ def test_a_port_that_is_full_beside_its_other_direction_is_called_full(
     moved = point.steps_per_s.mean * ON_LINK / 1e9
     assert moved == pytest.approx(both_busy, abs=0.05)
     assert bottleneck(point).name == "server 0 down"
+
+
+def test_a_port_that_sends_less_than_it_receives(
+    inside: Inside, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = FAST.replace("[training]", "[training]\nboth_busy = 0.5")
+    monkeypatch.setattr("tests.sim.door.test_reference.FAST", text)
+    operations = [*CHAIN]
+    operations[3] = {**operations[3], "size_bytes": SIZE // 4}
+    (here / "same.json").write_text(profile(operations, (10_000, 10_000, 0)))
+    [point] = series_of(inside, "", "--workers", "2").points
+    moved = point.steps_per_s.mean * ON_LINK / 1e9
+    down, up = (link.utilisation for link in point.link_utilisation)
+    assert down == pytest.approx(1.25 * moved, rel=1e-6)
+    assert up == pytest.approx(0.5 * moved, rel=1e-6)
 
 
 @pytest.mark.parametrize(
