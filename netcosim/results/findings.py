@@ -25,7 +25,7 @@ def formulas_note(series: Series) -> str | None:
     """What to know of the formulas beside these figures; None: nothing."""
     if not series.stragglers:
         return None
-    return "Formulas know nothing of stragglers: perfect_overlap is no bound here."
+    return "Formulas know nothing of stragglers; where one is faster, perfect_overlap is no bound."
 
 
 def one_worker(series: Series) -> str:

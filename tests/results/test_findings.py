@@ -110,7 +110,7 @@ def test_the_one_worker_is_no_straggler() -> None:
 
 @pytest.mark.parametrize("stragglers", [(), ("all workers: jitter spread 0.1",)])
 def test_formulas_that_know_nothing_of_stragglers_are_called_so(stragglers: tuple[str]) -> None:
-    said = "Formulas know nothing of stragglers: perfect_overlap is no bound here."
+    said = "Formulas know nothing of stragglers; where one is faster, perfect_overlap is no bound."
     made = replace(JOB, stragglers=stragglers)
     assert (formulas_note(series(made)) == said) == bool(stragglers)
     assert (said in printed(training_summary((made,)))) == bool(stragglers)
