@@ -9,11 +9,14 @@ import pytest
 
 from netcosim.results.bottleneck import bottleneck
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.measures import estimate
 from netcosim.results.training import Point, Series
 from netcosim.scenario import parse_scenario
+from sim.analytic import one_worker
 from sim.experiment.job import training_cells
 from sim.experiment.phases import phases
-from sim.experiment.point import utilisation
+from sim.experiment.point import Reference, make_series, utilisation
+from tests.results.test_measures import point as made_point
 from tests.sim.door.door import FAST, Done, Inside, assert_refused
 from tests.workload.profiles import plain
 
@@ -115,6 +118,19 @@ def test_a_slow_worker_alone_is_slower_than_the_reference(inside: Inside, here: 
     share = (own + FORWARD + BACKWARD) / (own + 3 * (FORWARD + BACKWARD))
     assert f"{share:.3g} times one worker without stragglers ({100 * share:.0f} %" in done.out
     assert "\nFormulas know nothing of stragglers; where one is faster, " in done.out
+
+
+def test_saturation_is_by_the_reference(here: Path) -> None:
+    """Two more workers have to add 1 step a second, not what is little to the first two."""
+    Path("own.json").write_text(profile(CHAIN, (FORWARD, BACKWARD, UPDATE)))
+    text = FAST.replace('profile = "alexnet"', 'profile = "./own.json"')
+    [cell] = training_cells(parse_scenario(text, "job"))
+    told = one_worker(cell.plans(0).plan, cell.network(1), cell.batch)
+    reference = Reference(steps_per_s=estimate([10.0]), told=told)
+    points = [made_point(workers, rate) for workers, rate in ((2, 20.0), (4, 21.2), (8, 22.4))]
+    found = make_series(cell, points, reference).saturation
+    assert found is not None
+    assert found.workers == 4
 
 
 def test_what_is_simulated_besides_is_in_the_plan(inside: Inside, here: Path) -> None:
