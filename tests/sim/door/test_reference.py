@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.measures import estimate
 from netcosim.results.training import Point, Series
 from netcosim.scenario import parse_scenario
+from netcosim.workload import parse_profile
 from sim.analytic import one_worker
 from sim.experiment.job import training_cells
 from sim.experiment.phases import phases
@@ -235,6 +237,26 @@ def test_phases_as_a_capture_shows_them(
     assert found.server_ns == pytest.approx((UPDATE,))
 
 
+@pytest.mark.parametrize(("without", "idle"), [(0, "down"), (3, "up")])
+def test_a_direction_in_which_nothing_is_sent(
+    here: Path, monkeypatch: pytest.MonkeyPatch, without: int, idle: str
+) -> None:
+    """All but the other direction and the server is computing."""
+    monkeypatch.setattr("sim.engine.engine.compile_engine", interpreted)
+    left = [op for i, op in enumerate(CHAIN) if i != without and not (without == 3 and i == 4)]
+    names = {op["name"] for op in left}
+    left = [{**op, "after": [a for a in op.get("after", ()) if a in names]} for op in left]
+    row = (FORWARD, BACKWARD, UPDATE)[: 3 if idle == "down" else 2]
+    [cell] = training_cells(parse_scenario(FAST, "job"))
+    changed = parse_profile(profile(left, row, row), "own.json")
+    found = phases(replace(cell, profile=changed, prepared={}))
+    assert found is not None
+    assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
+    assert found.down_ns == pytest.approx((0 if idle == "down" else ON_LINK,))
+    assert found.up_ns == pytest.approx((0 if idle == "up" else ON_LINK,))
+    assert found.server_ns == pytest.approx((UPDATE if idle == "down" else 0,))
+
+
 def interpreted(discipline: str, share: str) -> Any:
     from sim.compiled import interpret
     from sim.engine.loop import advance
@@ -254,6 +276,14 @@ def test_straggler_time_in_rounds(inside: Inside, here: Path) -> None:
     assert two == pytest.approx(late)
     assert four == pytest.approx(late - 2 * ON_LINK)
     assert point_of(inside, "", 2, "bsp").straggler_ns == pytest.approx(0)
+
+
+def test_who_begins_a_round_late_ends_it_late(inside: Inside, here: Path) -> None:
+    late = '[[straggler]]\nkind = "join"\nworkers = [1]\noptions = { at = "5ms" }\n'
+    mode = ("--synchronisation", "bsp", "--steps", "2", "--warmup", "0")
+    [point] = series_of(inside, late, "--workers", "2", *mode).points
+    assert point.straggler_ns is not None
+    assert point.straggler_ns * 1.001 > 2_500_000  # 5 ms in the first round, none in the second
 
 
 @pytest.mark.parametrize("mode", ["asp", "ssp"])
