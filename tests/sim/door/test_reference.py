@@ -257,6 +257,18 @@ def test_a_direction_in_which_nothing_is_sent(
     assert found.server_ns == pytest.approx((UPDATE if idle == "down" else 0,))
 
 
+def test_no_more_steps_are_done_for_phases_than_a_run_has(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sim.engine.engine.compile_engine", interpreted)
+    text = FAST.replace("steps = 20\nwarmup = 5", "steps = 1\nwarmup = 0")
+    text = text.replace('profile = "alexnet"', 'profile = "./two.json"')
+    [cell] = training_cells(parse_scenario(text, "job"))
+    found = phases(cell)
+    assert found is not None
+    assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
+
+
 def interpreted(discipline: str, share: str) -> Any:
     from sim.compiled import interpret
     from sim.engine.loop import advance
