@@ -245,6 +245,14 @@ def test_throughput_is_drawn_with_all_it_can_be_compared_with(figures: list[Figu
     assert max(np.max(line.get_ydata()) for line in use.lines) <= 104
 
 
+def test_ideal_scaling_is_of_a_worker_that_is_no_straggler(figures: list[Figure]) -> None:
+    made = series(replace(JOB, slow=3.0, stragglers=("worker 0: slow factor 3.0",)))
+    assert made.points[0].steps_per_s.mean < 0.5 * made.alone.mean
+    assert scaling_png(made) is not None
+    [ideal] = [line for line in figures[0].axes[0].lines if line.get_linestyle() == ":"]
+    assert np.asarray(ideal.get_ydata())[-1] == pytest.approx(8 * made.alone.mean * made.batch)
+
+
 @pytest.mark.parametrize("job", [JOB, OTHER, POINT])
 def test_labels_beside_the_curves_do_not_overlap(job: Job, figures: list[Figure]) -> None:
     assert scaling_png(series(job)) is not None
