@@ -11,7 +11,7 @@ from netcosim.door import leaving_at_once
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulate a scenario; return the exit code."""
     with leaving_at_once("sim.run"):
-        from sim import command
+        from sim.door import command
     return command.run(sys.argv[1:] if arguments is None else arguments)
 
 

@@ -19,7 +19,8 @@ from netcosim.scenario import (
     parse_scenario,
     read_scenario,
 )
-from sim.command import checked_cells, describe
+from sim.door.checks import checked_cells
+from sim.door.describe import describe
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

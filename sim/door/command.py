@@ -16,12 +16,12 @@ from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
 from netcosim.results.training import TrainingSummary
 from netcosim.scenario import Scenario
-from sim.checks import checked_cells, notes
 from sim.compiled import kernels_are_kept
-from sim.describe import describe
+from sim.door.checks import checked_cells, notes
+from sim.door.describe import describe
+from sim.door.listing import print_names
+from sim.door.options import changed, shared_options, sim_parser, traced
 from sim.experiment.job import TrainingCell
-from sim.listing import print_names
-from sim.options import changed, shared_options, sim_parser, traced
 from sim.progress import Progress
 from sim.session import Session, worker_counts
 

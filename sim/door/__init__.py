@@ -1,0 +1,1 @@
+"""What is behind ``python -m sim.run``: its options, checks, plan and exit codes."""
