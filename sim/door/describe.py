@@ -28,9 +28,10 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
     policy = scenario.policy
     lines += [f"policies    order {policy.order}, placement {policy.placement}"]
     lines += [f"straggler   {one_line(straggler_text(spec))}" for spec in scenario.straggler]
-    lines += [f"use         {text}" for text in use_texts(conditions_before(scenario).use)]
+    under = conditions_before(scenario)
+    lines += [f"use         {text}" for text in use_texts(under.use)]
     for cell in cells:
-        engine = cell.plans(0).why_generic
+        engine = cell.plans(0).why_generic or under.why_generic
         lines += [
             f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
             f" {len(cell.profile.step.operations)} operations,"

@@ -96,8 +96,7 @@ def make_engine(
     )
     job = (network, cell.sending, Draws(step=drawn, factor=under.factor))
     warmup = cell.scenario.training.warmup
-    steady = not under.presence and not under.absent and not any(under.speeds)
-    if prepared.shape is not None and steady and not network.delay_ns.any() and not whole:
+    if prepared.shape is not None and not under.why_generic and not whole:
         return FastEngine(
             prepared.collapsed,
             *job,

@@ -54,6 +54,18 @@ class Conditions:
     use: tuple[Use | None, ...]
     drawn_until_ns: float
 
+    @property
+    def why_generic(self) -> str:
+        """What of it the fast path can't do; nothing: it can do all."""
+        for wrong, what in (
+            (self.presence or self.absent, "a straggler comes or goes"),
+            (any(self.speeds), "a straggler's speed changes within a step"),
+            (self.delay_ns.any(), "there are delays"),
+        ):
+            if wrong:
+                return what
+        return ""
+
     def first(self, steps: int) -> "Conditions":
         """The same for the first steps of each worker alone."""
         return replace(self, factor=self.factor[:, :steps].copy())

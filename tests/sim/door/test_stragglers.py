@@ -73,3 +73,19 @@ def test_a_trace_has_the_factors_of_its_run(inside: Inside, job: Path) -> None:
 def ended(table: StepColumns | OperationColumns, worker: int) -> int:
     """When the last of the worker's third step had ended."""
     return int(table.end_ns[(table.worker == worker) & (table.step == 2)].max())
+
+
+@pytest.mark.parametrize("kind", sorted(set(kind_names()) - {"link"}))
+def test_the_plan_tells_the_engine_that_the_run_takes(inside: Inside, job: Path, kind: str) -> None:
+    """A slow port needs a share that the generic engine alone has, whoever is slow."""
+    entry = f'[[straggler]]\nkind = "{kind}"\nworkers = [1]\noptions = {{ {OF_A_KIND[kind]} }}\n'
+    job.write_text(f"{JOB}\n{entry}")
+    arguments = ("--scenario", f"./{job}", "--workload", "mine.json")
+    planned = inside.run(*arguments, "--plan")
+    (line,) = [found for found in planned.out.splitlines() if found.startswith("  engine")]
+    assert inside.run(*arguments, "--out", "out", interpreted=True).code == 0
+    with ResultsFolder.open(Path("out")) as folder:
+        summary = folder.read_training_summary()
+    assert summary is not None
+    (point,) = summary.series[0].points
+    assert line.split()[1].rstrip(",") == point.engine
