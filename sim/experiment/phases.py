@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.analytic import Phases
-from sim.engine.engine import Chunks, Engine
+from sim.engine.engine import Chunks
 from sim.experiment.job import TrainingCell
-from sim.experiment.run import conditions_of, make_engine
+from sim.experiment.run import conditions_of, make_tracing_engine
 from sim.plan import DOWN, UP, Floats
 
 
@@ -21,8 +21,7 @@ def phases(cell: TrainingCell) -> Phases | None:
         return None
     count = min(plan.steps, cell.scenario.training.steps)
     drawn = np.arange(count, dtype=np.int32)[np.newaxis]
-    engine = make_engine(cell, 0, conditions_of(cell, 1, 0, 0.0), drawn, whole=True)
-    assert isinstance(engine, Engine)
+    engine = make_tracing_engine(cell, 0, conditions_of(cell, 1, 0, 0.0), drawn)
     engine.run()
     steps, chunks = engine.steps(), engine.chunks()
     start_ns, end_ns = steps.start_ns, steps.end_ns  # of one worker: in the order of its steps

@@ -12,7 +12,7 @@ from sim.engine.layout import Floats
 from sim.experiment.counted import count_all, count_settled
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
 from sim.fast.fast import FastEngine
-from sim.plan import Draws
+from sim.plan import Draws, Network, Sending
 from sim.stragglers import Conditions, conditions
 
 
@@ -82,21 +82,12 @@ def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float)
 
 
 def make_engine(
-    cell: TrainingCell,
-    run: int,
-    under: Conditions,
-    drawn: NDArray[np.int32],
-    *,
-    whole: bool = False,
+    cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
 ) -> Engine | FastEngine:
-    """The fast path if it can do the job; `whole` asks for every operation and chunk, instead."""
-    prepared = cell.plans(run)
-    network = replace(
-        cell.network(len(drawn)), worker_bps=under.worker_bps, delay_ns=under.delay_ns
-    )
-    job = (network, cell.sending, Draws(step=drawn, factor=under.factor))
-    warmup = cell.scenario.training.warmup
-    if prepared.shape is not None and not under.why_generic and not whole:
+    """The fast path if it can do the job, else the generic engine."""
+    prepared, warmup = cell.plans(run), cell.scenario.training.warmup
+    job = _job(cell, under, drawn)
+    if prepared.shape is not None and not under.why_generic:
         return FastEngine(
             prepared.collapsed,
             *job,
@@ -106,16 +97,38 @@ def make_engine(
             shape=prepared.shape,
         )
     return Engine(
-        prepared.plan if whole else prepared.collapsed,
+        prepared.collapsed,
         *job,
         lead=cell.lead,
         speeds=under.speeds,
         absent=under.absent,
-        keep_operations=whole,
-        keep_chunks=whole,
-        stop_at_last=not whole,
+        stop_at_last=True,
         count_from=warmup,
     )
+
+
+def make_tracing_engine(
+    cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
+) -> Engine:
+    """One that keeps every operation, as recorded, and every chunk; it does all steps drawn."""
+    return Engine(
+        cell.plans(run).plan,
+        *_job(cell, under, drawn),
+        lead=cell.lead,
+        speeds=under.speeds,
+        absent=under.absent,
+        keep_operations=True,
+        keep_chunks=True,
+    )
+
+
+def _job(
+    cell: TrainingCell, under: Conditions, drawn: NDArray[np.int32]
+) -> tuple[Network, Sending, Draws]:
+    network = replace(
+        cell.network(len(drawn)), worker_bps=under.worker_bps, delay_ns=under.delay_ns
+    )
+    return network, cell.sending, Draws(step=drawn, factor=under.factor)
 
 
 def play(engine: Engine | FastEngine, under: Conditions) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from netcosim.results.operations import WORKER as AT_WORKER
 from netcosim.results.operations import OperationColumns, link_place, server_place
 from netcosim.trace import Service, StreamRow
-from sim.engine.engine import Chunks, Engine, Operations
+from sim.engine.engine import Chunks, Operations
 from sim.experiment.job import TrainingCell
-from sim.experiment.run import conditions_of, draw_steps, make_engine, play
+from sim.experiment.run import conditions_of, draw_steps, make_tracing_engine, play
 from sim.plan import DOWN, WORKER, StepPlan
 
 
@@ -51,8 +51,7 @@ def _first_steps(
     horizon_ns = 2.0 * steps * float(plan.duration_ns.sum(axis=1).max())
     while True:
         under = conditions_of(cell, workers, run, horizon_ns)
-        engine = make_engine(cell, run, under.first(steps), drawn, whole=True)
-        assert isinstance(engine, Engine)
+        engine = make_tracing_engine(cell, run, under.first(steps), drawn)
         play(engine, under)
         ended = engine.operations()
         reached_ns = float(ended.end_ns.max(initial=0.0))
