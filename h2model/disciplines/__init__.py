@@ -2,6 +2,8 @@
 
 A discipline is a module with `OPTIONS` (names, defaults, order of its integer parameters) and the
 functions `start`, `enqueued`, `credited`, `select`, `sent`, `cancelled` over `h2model.state.State`.
+It may say of itself `CONSERVING = True`: it always chooses something while a stream has bytes and
+credit; and `PREEMPTS = True`: a stream may go before what is left of another.
 """
 
 import importlib
@@ -49,6 +51,16 @@ def load(name: str) -> Discipline:
     if name not in names():
         raise ValueError(f'unknown discipline "{name}"; allowed: {", ".join(names())}')
     return cast("Discipline", importlib.import_module(f"{__name__}.{name}"))
+
+
+def conserves(name: str) -> bool:
+    """Whether the discipline never rests while a stream has bytes and credit."""
+    return bool(getattr(load(name), "CONSERVING", False))
+
+
+def preempts(name: str) -> bool:
+    """Whether it may put a stream before what is left of another."""
+    return bool(getattr(load(name), "PREEMPTS", False))
 
 
 def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[int]:

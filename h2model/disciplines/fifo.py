@@ -10,6 +10,7 @@ A stream without credit is passed over, and takes its place by arrival when cred
 from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_sorted, take, unlink
 
 OPTIONS: dict[str, int] = {}
+CONSERVING = True
 
 
 def start(s: State) -> None:

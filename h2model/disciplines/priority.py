@@ -12,6 +12,8 @@ from h2model.state import State, push_sorted
 __all__ = ["OPTIONS", "cancelled", "credited", "enqueued", "select", "sent", "start"]
 
 OPTIONS: dict[str, int] = {}
+CONSERVING = True
+PREEMPTS = True
 
 
 def enqueued(s: State, i: int, now: int) -> None:

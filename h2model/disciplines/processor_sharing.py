@@ -11,6 +11,7 @@ stream has credit is looked at when its turn has come.
 from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by_tag, take, unlink
 
 OPTIONS: dict[str, int] = {"grain": 4096}
+CONSERVING = True
 GRAIN = 0
 VIRTUAL = OWN
 

@@ -21,6 +21,7 @@ from h2model.state import (
 )
 
 OPTIONS: dict[str, int] = {"quantum": 16384}
+CONSERVING = True
 QUANTUM = 0
 
 

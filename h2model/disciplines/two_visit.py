@@ -43,6 +43,7 @@ OPTIONS: dict[str, int] = {
     "write_max": 0,
     "frame": 16384,
 }
+CONSERVING = True
 REQUEUE_AT_COMPLETION = 0
 WRITE = 1
 WRITE_MAX = 2

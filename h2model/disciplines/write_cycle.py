@@ -34,6 +34,7 @@ OPTIONS: dict[str, int] = {
     "head": 0,
     "tail": 0,
 }
+CONSERVING = True
 TARGET_INITIAL = 0
 TARGET_MIN = 1
 TARGET_MAX = 2

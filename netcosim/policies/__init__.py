@@ -67,6 +67,17 @@ def load_order(name: str) -> Arrange:
     return cast("Arrange", _load(order, "policy.order", name).arrange)
 
 
+def order_is_drawn(name: str) -> bool:
+    """Whether the order of this name is another whenever it is asked: its file says ``DRAWN``.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    return bool(getattr(_load(order, "policy.order", name), "DRAWN", False))
+
+
 def load_placement(name: str) -> Place:
     """``place(sizes_bytes, servers, given=()) -> server of each`` of the placement of this name.
 

@@ -181,7 +181,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
     for link in range(links):
         seed(flow_tree, link * wide, wide)
     clock = np.zeros(2)
-    ints, floats = _zeros(np.int64), _zeros(np.float64)
+    ints, floats = zeros(np.int64), zeros(np.float64)
     plan_size = gathered_streams(sending, transfers)
     return Run(
         clock=clock,
@@ -252,7 +252,8 @@ def _scalars() -> Ints:
     return scalars
 
 
-def _zeros(kind: type) -> Callable[..., NDArray[Any]]:
+def zeros(kind: type) -> Callable[..., NDArray[Any]]:
+    """What makes arrays of this kind, by their shape."""
     return lambda *shape: np.zeros(shape, dtype=kind)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from netcosim.job import Cell, resolve_cells
-from netcosim.policies import load_synchronisation, release_order, server_of_each
+from netcosim.policies import load_synchronisation, order_is_drawn, release_order, server_of_each
 from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.workload import Profile
@@ -22,8 +22,6 @@ from topo.spec import GOODPUT_SHARE
 
 RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
 """What the streams of random numbers of a run are for; none moves when another is drawn from."""
-
-_ORDERS_DRAWN = ("random",)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +101,7 @@ class TrainingCell:
             servers=servers,
             server_of=dict(zip(names, placed, strict=True)),
             arrange=lambda s, rng: release_order(policy, names, s, rng),
-            each_step_anew=policy.order in _ORDERS_DRAWN,
+            each_step_anew=order_is_drawn(policy.order),
             priority={**given, **policy.priorities},
         )
 

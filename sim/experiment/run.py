@@ -1,7 +1,6 @@
 """One run of a cell with so many workers."""
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from sim.experiment.counted import count_all, count_settled
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
 from sim.fast.fast import FastEngine
 from sim.plan import Draws, Network, Sending
-from sim.stragglers import Conditions, conditions
+from sim.stragglers import Conditions, changes_course, conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +38,6 @@ class RunFigures:
     counted: NDArray[np.bool_]
 
 
-_CHANGING: Final = ("leave", "join", "trace")
-"""Stragglers that make the beginning of a run another than its end."""
-
-
 def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDArray[np.int32]:
     """Which recorded steps the workers repeat: a worker's do not depend on who else there is."""
     steps = cell.scenario.training.steps
@@ -64,7 +59,7 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
         play(engine, under)
         if engine.now_ns <= under.drawn_until_ns:
             training = cell.scenario.training
-            changing = any(s.kind in _CHANGING for s in cell.scenario.straggler)
+            changing = any(changes_course(s.kind) for s in cell.scenario.straggler)
             return figures(engine, training.warmup, settles=not changing)
         horizon_ns = 2.0 * engine.now_ns  # slow-downs were drawn for a shorter time
 

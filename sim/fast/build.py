@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from sim.engine import layout as generic
-from sim.engine.build import gathered_streams, make_shared, make_streams
-from sim.engine.layout import Floats, Ints, Net
+from sim.engine.build import gathered_streams, make_shared, make_streams, zeros
+from sim.engine.layout import Net
 from sim.engine.tree import seed, width
 from sim.fast.layout import BY_TURNS, Race, Shape
 from sim.plan import Sending
@@ -19,54 +19,62 @@ _LOG = 1 << 10
 def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
     """The state before anything has happened; nobody may do more steps than the limit."""
     workers, servers, forward, processors = (int(n) for n in shape.sizes)
+    downs = len(shape.down_size)
     links = 2 * servers
-    ordered = shape.chain[0] == 0
     top, wide = width(links + workers * (servers + 1)), width(workers)
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
     seed(tree, 0, top)
     for link in range(links):
         seed(flow_tree, link * wide, wide)
 
-    def ints(*size: int) -> Ints:
-        return np.zeros(size, dtype=np.int64)
-
-    def floats(*size: int) -> Floats:
-        return np.zeros(size)
-
-    sized: dict[str, Any] = {
-        "base_v": floats(links, workers),
-        "joined": ints(links, workers),
-        "log_t": floats(links, _LOG),
-        "log_v": floats(links, _LOG),
-        "log_n": floats(links, _LOG),
-        "next_up": ints(workers, servers),
-        "busy_from": ints(workers, servers),
-        "free_at": floats(workers, processors),
-        "spent": floats(workers, generic.MODES),
-        "arrival": floats(workers, shape.down.shape[1]),
-        "order": ints(*((workers, shape.down.shape[1]) if ordered else (1, 1))),
-        "ring": ints(max(2 * len(shape.up_size), forward) + 1),
-        "unmet": ints(forward),
-        "taken": ints(servers),
+    ints, floats = zeros(np.int64), zeros(np.float64)
+    return Race(
+        clock=floats(2),
+        scalar=ints(generic.SCALARS),
+        key=np.full(top, np.inf),
+        tree=tree,
+        flow_key=np.full(wide * links, np.inf),
+        flow_tree=flow_tree,
+        clock_v=floats(links),
+        clock_t=floats(links),
+        active=ints(links),
+        base_v=floats(links, workers),
+        joined=ints(links, workers),
+        log_t=floats(links, _LOG),
+        log_v=floats(links, _LOG),
+        log_n=floats(links, _LOG),
+        logged=ints(links),
+        oldest=ints(links),
+        downs_left=ints(workers),
+        ups_left=ints(workers),
+        next_up=ints(workers, servers),
+        busy_from=ints(workers, servers),
+        turn=floats(workers),
+        back_end=floats(workers),
+        down_end=floats(workers),
+        free_at=floats(workers, processors),
+        last=floats(workers),
+        sending=ints(workers),
+        sending_since=floats(workers),
+        sent_computing=floats(workers),
+        sent_only=floats(workers),
+        ended_at=floats(workers),
+        rec=ints(workers),
+        done=ints(workers),
+        limit=np.full(workers, limit, dtype=np.int64),
+        presence=ints(workers),
+        started=floats(workers),
+        spent=floats(workers, generic.MODES),
+        wish=ints(workers),
+        arrival=floats(workers, downs),
+        order=ints(1, 1) if shape.chain[0] else ints(workers, downs),
+        ring=ints(max(2 * len(shape.up_size), forward) + 1),
+        unmet=ints(forward),
+        taken=ints(servers),
         **_discipline(shape, net, sending, workers),
-        "step_row": ints(_ROWS, 2),
-        "step_time": floats(_ROWS, 2),
-        "limit": np.full(workers, limit, dtype=np.int64),
-        "clock": floats(2),
-        "scalar": ints(generic.SCALARS),
-        "key": np.full(top, np.inf),
-        "tree": tree,
-        "flow_key": np.full(wide * links, np.inf),
-        "flow_tree": flow_tree,
-    }
-    per_link = {name: ints(links) for name in ("active", "logged", "oldest")}
-    per_link_floats = {name: floats(links) for name in ("clock_v", "clock_t")}
-    rest = set(Race._fields) - set(sized) - set(per_link) - set(per_link_floats)
-    whole = {
-        name: ints(workers) if Race.__annotations__[name] == Ints else floats(workers)
-        for name in rest
-    }
-    return Race(**{**sized, **per_link, **per_link_floats, **whole})
+        step_row=ints(_ROWS, 2),
+        step_time=floats(_ROWS, 2),
+    )
 
 
 def _discipline(shape: Shape, net: Net, sending: Sending, workers: int) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Whether the fast path can do a job, and the job's plan sorted for it."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from h2model import disciplines
 from h2model.machine import Machine
 from sim.engine.build import UNBOUNDED
 from sim.engine.layout import NONE
@@ -12,17 +13,6 @@ from sim.fast import layout
 from sim.fast.graph import NotOfThisShapeError, Parts, after, parts_of, predecessors
 from sim.fast.layout import Shape
 from sim.plan import Floats, Ints, Network, Sending, StepPlan
-
-CONSERVING: Final = (
-    "fifo",
-    "priority",
-    "processor_sharing",
-    "round_robin",
-    "two_visit",
-    "write_cycle",
-)
-"""Disciplines that send whenever a stream has bytes and credit: how long a connection is busy does
-not depend on them."""
 
 
 def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
@@ -74,7 +64,7 @@ def _check_settings(network: Network, sending: Sending) -> None:
         (network.share != "equal", f"share is {network.share}"),
         (network.both_busy != 1.0, "a port's rate depends on its other direction"),
         (bool(network.delay_ns.any()), "there are delays"),
-        (sending.discipline not in CONSERVING, f"discipline is {sending.discipline}"),
+        (not disciplines.conserves(sending.discipline), f"{sending.discipline} may rest"),
     ):
         if wrong:
             raise NotOfThisShapeError(what)

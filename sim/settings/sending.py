@@ -15,8 +15,6 @@ from sim.settings.releases import check_releases
 CHUNK_BYTES: Final = 65536
 """A chunk of the disciplines that preempt: they can't while one is on the link."""
 
-_PREEMPTS: Final = ("priority",)
-
 
 def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sending:
     """What the simulator is told of a transport.
@@ -54,7 +52,9 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
         window_bytes=window,
         connection_window_bytes=connection,
     )
-    return replace(sending, chunk_bytes=CHUNK_BYTES) if discipline in _PREEMPTS else sending
+    if disciplines.preempts(discipline):
+        return replace(sending, chunk_bytes=CHUNK_BYTES)
+    return sending
 
 
 def _discipline(transport: TransportSpec, where: str) -> str:

@@ -17,7 +17,10 @@ from sim.stragglers.effect import Bound
 
 
 class _Kind(Protocol):
-    """What a file of `sim.stragglers.kinds` has."""
+    """What a file of `sim.stragglers.kinds` has.
+
+    It may say `CHANGING = True`: the end of a run is another than its beginning.
+    """
 
     Options: type[Record]
     bind: Callable[[Record], Bound]
@@ -27,6 +30,11 @@ class _Kind(Protocol):
 def kind_names() -> tuple[str, ...]:
     """The names of all kinds, sorted."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(kinds.__path__)))
+
+
+def changes_course(kind: str) -> bool:
+    """Whether a run with this kind has nothing that it could settle to."""
+    return bool(getattr(_load(kind), "CHANGING", False))
 
 
 def bind(spec: StragglerSpec, where: str) -> Bound:
@@ -40,10 +48,14 @@ def bind(spec: StragglerSpec, where: str) -> Bound:
     if spec.kind not in kind_names():
         allowed = f"unknown; allowed: {', '.join(kind_names())}"
         raise ScenarioError.at(f"{where}.kind", spec.kind, allowed)
-    kind = cast("_Kind", importlib.import_module(f"{kinds.__name__}.{spec.kind}"))
+    kind = _load(spec.kind)
     try:
         options = kind.Options.model_validate(spec.options)
     except ValidationError as problem:
         said = one_line(problem, kind.Options, {}, within=f"{where}.options")
         raise ScenarioError(said) from None
     return kind.bind(options)
+
+
+def _load(kind: str) -> _Kind:
+    return cast("_Kind", importlib.import_module(f"{kinds.__name__}.{kind}"))

@@ -2,8 +2,9 @@
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from h2model.disciplines import load, names, resolve_options
+from h2model.disciplines import conserves, load, names, preempts, resolve_options
 from h2model.machine import BLOCKED, Machine
 from h2model.state import HEAD, NONE, OUT, READY, STALLED, TAIL
 from tests.h2model.ledger import Ledger
@@ -107,3 +108,36 @@ def test_slots_are_used_again_without_memory(name):
             machine.sent(stream, 30, 0)
         machine.credit(stream, 500, 0)
         assert machine.idle
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    setup=setups(),
+    sizes=st.lists(st.integers(1, 40_000), min_size=1, max_size=4),
+    budget=st.integers(1, 20_000),
+)
+def test_who_says_that_it_conserves_never_rests_while_credit_comes_at_once(setup, sizes, budget):
+    name, options, window, connection = setup
+    assert conserves(name)
+    machine = Machine(
+        name,
+        options=options,
+        initial_window=max(1, window),
+        connection_window=max(1, connection),
+        capacity=5,
+    )
+    for i, size in enumerate(sizes):
+        machine.enqueue(2 * i + 1, size, 0)
+    now = 0
+    while not machine.idle:
+        stream, size = machine.next(budget, now)
+        assert stream != BLOCKED
+        now += size
+        machine.sent(stream, size, now)
+        machine.credit(0, size, now)
+        if not machine.done(stream):
+            machine.credit(stream, size, now)
+
+
+def test_strict_priority_alone_preempts():
+    assert [name for name in names() if preempts(name)] == ["priority"]

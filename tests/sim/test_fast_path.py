@@ -250,13 +250,18 @@ class TestShape:
         second = Op(name="second", at=down(0, "second"), size_bytes=9)
         self.refused([second, *self.operations()], "several connections")
 
+    def test_a_discipline_that_may_rest(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delattr("h2model.disciplines.fifo.CONSERVING")
+        plan = make_plan(self.operations(), recorded=3)
+        with pytest.raises(NotOfThisShapeError, match="fifo may rest"):
+            fast_shape(plan, make_network(), make_sending("fifo"))
+
     @pytest.mark.parametrize(
         ("network", "sending", "because"),
         [
             (make_network(share="max_min"), make_sending("fifo"), "share"),
             (make_network(both_busy=0.9), make_sending("fifo"), "other direction"),
             (make_network(delay_ns=5), make_sending("fifo"), "delays"),
-            (make_network(), Sending(discipline="idle", options=(), window_bytes=None), "idle"),
         ],
     )
     def test_settings(self, network: object, sending: Sending, because: str) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+DRAWN = True
+
 
 def arrange(
     sizes_bytes: Sequence[int], rng: np.random.Generator, given: Sequence[int | None] = ()

@@ -7,6 +7,8 @@ from pydantic import Field
 from netcosim.scenario.fields import DurationNs, Record
 from sim.stragglers.effect import Bound, Effect
 
+CHANGING = True
+
 
 class Options(Record):
     """The time counts from the start of the run."""

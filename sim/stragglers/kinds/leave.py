@@ -7,6 +7,8 @@ from pydantic import model_validator
 from netcosim.scenario.fields import DurationNs, Record
 from sim.stragglers.effect import Bound, Effect
 
+CHANGING = True
+
 
 class Options(Record):
     """Times count from the start of the run; without `back` it stays away."""

@@ -9,6 +9,8 @@ from netcosim.scenario.fields import FilePath, Record
 from sim.stragglers.effect import Bound, Effect
 from sim.stragglers.trace_file import read_trace
 
+CHANGING = True
+
 
 class Options(Record):
     """In a scenario file the path counts from there."""
