@@ -1,5 +1,7 @@
 """Connections: the discipline chooses a chunk, the chunk ends, credit returns."""
 
+from typing import Any
+
 from h2model.state import ARRIVALS, CURRENT, OUT, STALLED, State
 from sim.engine.bound import borrow, credited, enqueued, select, sent
 from sim.engine.layout import (
@@ -24,7 +26,12 @@ CREDIT = 0
 
 def scheduler(net: Net, run: Run, connection: int) -> State:
     """The discipline's state of one connection: all share the tables, each has its own rest."""
-    s = run.connections
+    plan = (run.plan_slot[connection], run.plan_bytes[connection])
+    return on_tables(run.connections, plan, run.shared[connection], net.option)
+
+
+def on_tables(s: State, plan: tuple[Any, Any], shared: Any, option: Any) -> State:
+    """The state of a connection whose streams are in the tables of `s`; `plan` are its writes'."""
     return State(
         s.left,
         s.credit,
@@ -35,10 +42,10 @@ def scheduler(net: Net, run: Run, connection: int) -> State:
         s.place,
         s.before,
         s.after,
-        run.plan_slot[connection],
-        run.plan_bytes[connection],
-        run.shared[connection],
-        net.option,  # type: ignore[arg-type]
+        plan[0],
+        plan[1],
+        shared,
+        option,
     )
 
 

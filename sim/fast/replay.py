@@ -6,7 +6,7 @@ Which bytes went when, the discipline says, asked anew with the link's history a
 
 from h2model.state import State
 from sim.engine.bound import TURNS, borrow, select
-from sim.engine.connections import offer, taken
+from sim.engine.connections import offer, on_tables, taken
 from sim.engine.layout import NONE, Net
 from sim.fast.clock import entry_at, time_at
 from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
@@ -173,19 +173,5 @@ def began(race: Race, link: int, worker: int) -> float:
 
 def scheduler(net: Net, race: Race, link: int, worker: int) -> State:
     """A connection's discipline: what it keeps beyond a busy period is its own."""
-    s = race.streams
-    return State(
-        s.left,
-        s.credit,
-        s.priority,
-        s.arrival,
-        s.visits,
-        s.tag,
-        s.place,
-        s.before,
-        s.after,
-        s.plan_slot,
-        s.plan_bytes,
-        race.shared[link, worker],
-        net.option,  # type: ignore[arg-type]
-    )
+    plan = (race.streams.plan_slot, race.streams.plan_bytes)
+    return on_tables(race.streams, plan, race.shared[link, worker], net.option)
