@@ -11,6 +11,9 @@ _DIGITS: Final = 5
 _LEAST: Final = 0.005
 """Smaller shares of time are not named, nor smaller differences between transports."""
 
+_WIDE: Final = 0.1
+"""Half an interval that is a larger part of its mean tells of runs that have little in common."""
+
 
 def findings(series: Series) -> tuple[str, ...]:
     """How fast with the most workers, what holds it up, and what workers do then."""
@@ -18,7 +21,7 @@ def findings(series: Series) -> tuple[str, ...]:
         return ("No run was finished.",)
     last = series.points[-1]
     said = (_speed(series, last), _limit(series, last), _time(last))
-    return (*said, *_unsettled(series))
+    return (*said, *_unsettled(series), *_apart(series))
 
 
 def formulas_note(series: Series) -> str | None:
@@ -60,6 +63,24 @@ def _unsettled(series: Series) -> tuple[str, ...]:
         f"With {', '.join(found)} workers some run had not settled by half of its time:"
         " take these figures as of the beginning, or give it more steps.",
     )
+
+
+def _apart(series: Series) -> tuple[str, ...]:
+    """Points whose runs are so far apart that their mean says little."""
+    wide = [p for p in series.points if _half(p) > _WIDE * p.examples_per_s.mean]
+    if not wide:
+        return ()
+    worst = max(wide, key=lambda p: _half(p) / p.examples_per_s.mean)
+    low, high = min(worst.examples_per_s.values), max(worst.examples_per_s.values)
+    return (
+        f"With {', '.join(str(p.workers) for p in wide)} workers runs are far apart (with"
+        f" {worst.workers} from {low:.3g} to {high:.3g} examples/s): their mean says little; more"
+        " steps may say more.",
+    )
+
+
+def _half(point: Point) -> float:
+    return point.examples_per_s.half_width or 0.0
 
 
 def _compared(workload: str, several: list[Series]) -> str | None:

@@ -20,7 +20,8 @@ from netcosim.results.findings import (
     signed,
     speed_up,
 )
-from netcosim.results.training import Estimate, Series, TrainingSummary
+from netcosim.results.measures import estimate
+from netcosim.results.training import Estimate, Point, Series, TrainingSummary
 from tests.results.synthetic_training import Job, point, series, training_summary
 
 JOB = Job(counts=(1, 4, 6, 8), runs=3, steps=20, traced_steps=2)
@@ -218,3 +219,27 @@ def test_speed_up_needs_no_point_of_one_worker() -> None:
     row = next(line.split() for line in text.splitlines() if line.split()[:1] == ["4"])
     assert row[5] == f"{speed_up(only.points[0], only.alone):.2f}"
     assert "times one worker (" in text
+
+
+def _with_runs(values: dict[int, tuple[float, float, float]]) -> Series:
+    """The job's series with these runs, in examples/s, at some numbers of workers."""
+    plain = series(JOB)
+
+    def changed(one: Point) -> Point:
+        if one.workers not in values:
+            return one
+        runs = estimate(values[one.workers])
+        return one.model_copy(update={"examples_per_s": runs})
+
+    return plain.model_copy(update={"points": tuple(map(changed, plain.points))})
+
+
+def test_runs_that_are_far_apart_are_told() -> None:
+    assert not [s for s in findings(series(JOB)) if "far apart" in s]
+    assert not [s for s in findings(_with_runs({4: (10.0, 10.3, 9.7)})) if "far apart" in s]
+    two = _with_runs({4: (5.44, 8.98, 5.4), 6: (10.0, 12.0, 9.0)})
+    (said,) = [s for s in findings(two) if "far apart" in s]
+    assert said == (
+        "With 4, 6 workers runs are far apart (with 4 from 5.4 to 8.98 examples/s):"
+        " their mean says little; more steps may say more."
+    )
