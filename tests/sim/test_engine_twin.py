@@ -71,7 +71,9 @@ def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
         assert_same(engine, simulate(plan, network, sending, draws, lead))
 
 
-@pytest.mark.parametrize(("discipline", "share"), [("two_visit", "equal"), ("fifo", "max_min")])
+@pytest.mark.parametrize(
+    ("discipline", "share"), [("two_visit", "equal"), ("write_cycle", "max_min")]
+)
 def test_compiled_and_interpreted_text_agree_to_the_last_bit(discipline: str, share: str) -> None:
     for seed in range(8):
         plan, network, sending, draws, lead = random_job(seed, discipline, share)
