@@ -28,7 +28,7 @@ from sim.experiment.point import (
     make_series,
     without_stragglers,
 )
-from sim.experiment.run import RunFigures, simulate
+from sim.experiment.run import RunFigures, conditions_of, simulate
 from sim.experiment.trace import trace
 from sim.progress import Progress
 
@@ -110,8 +110,9 @@ class Session:
                 point = make_point(cell, workers, runs, reference)
                 self.points.setdefault(cell.name, []).append(point)
                 self.progress.point(cell.name, point)
-        if cell.plans(0).why_generic:
-            self.generic[cell.name] = cell.plans(0).why_generic
+        under = conditions_of(cell, worker_counts(self.scenario)[-1], 0, 1.0)
+        if reason := cell.plans(0).why_generic or under.why_generic:
+            self.generic[cell.name] = reason
         with self._phase("traces"):
             self._trace(cell)
 

@@ -89,3 +89,5 @@ def test_the_plan_tells_the_engine_that_the_run_takes(inside: Inside, job: Path,
     assert summary is not None
     (point,) = summary.series[0].points
     assert line.split()[1].rstrip(",") == point.engine
+    problems = json.loads(Path("out/run.json").read_text())["problems"]
+    assert any("generic engine, as" in told for told in problems) == (point.engine == "generic")
