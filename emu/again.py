@@ -15,7 +15,7 @@ from emu.facts import cell_facts, link_key
 from emu.known import KnownCell, known_cell
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
-from emu.trust import reasons_against
+from emu.trust import EARLY, reasons_against
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from netcosim.errors import StorageError
@@ -23,6 +23,7 @@ from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
 from netcosim.results.folder import GRANTS, RUN, TRACE, ResultsFolder
 from netcosim.results.grants import GrantRow
+from netcosim.results.lost import LostRow
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.summary import Summary
 from netcosim.trace import StreamRow
@@ -50,22 +51,25 @@ def predict_again(folder: ResultsFolder) -> Again:
     for name in (TRACE, GRANTS) if judged else ():
         if not folder.has(name):
             raise StorageError(f"{folder.path}: has no {name}: can't be predicted again")
-    trace, grants = folder.read_trace(), folder.read_grants()
+    trace, grants, lost = folder.read_trace(), folder.read_grants(), folder.read_lost()
     measured = {cell.name: [row for row in trace if row.cell == cell.name] for cell, _ in judged}
     given = {cell.name: [row for row in grants if row.cell == cell.name] for cell, _ in judged}
     known = [
-        _known(plan, record, cell, validity, measured[cell.name], given[cell.name])
+        _known(plan, record, cell, validity, measured[cell.name], given[cell.name], lost)
         for cell, validity in judged
     ]
     claims = list(all_claims(known))
     cells = [
         summarise_cell(
-            cell_facts(cell, record.models, validity, given[cell.name]), measured[cell.name], mine
+            cell_facts(cell, record.models, validity, given[cell.name]),
+            measured[cell.name],
+            mine,
+            lost,
         )
         for (cell, validity), mine in zip(judged, claims, strict=True)
     ]
     before = folder.read_summary()
-    reasons = _reasons(plan, judged) if before is None else before.reasons
+    reasons = [*_early(plan, judged, before), *reasons_against(cells)]
     return Again(
         predicted=tuple(row for mine in claims for row in mine),
         summary=Summary(
@@ -102,6 +106,7 @@ def _known(
     validity: Sequence[Validity],
     measured: Sequence[StreamRow],
     given: Sequence[GrantRow],
+    lost: Sequence[LostRow],
 ) -> KnownCell:
     return known_cell(
         plan,
@@ -111,6 +116,7 @@ def _known(
         shares=shared_links(_measured_paths(record), plan.connections(cell), plan.net),
         measured=measured,
         grants=given,
+        lost=[row for row in lost if row.cell == cell.name],
         overhead=_overhead(record, receiver_key(cell)),
         acceptance=_acceptance(record, receiver_key(cell)),
     )
@@ -158,9 +164,12 @@ def _links(plan: Plan, cell: Cell, record: RunRecord) -> Iterator[tuple[int, Lin
             raise StorageError(f'{RUN}: models: "{key}": {problem}: no link of a model') from None
 
 
-def _reasons(plan: Plan, judged: Sequence[tuple[Cell, list[Validity]]]) -> list[str]:
-    """What the run itself had said, as far as it can be told without its summary."""
-    by_name = {cell.name: validity for cell, validity in judged}
-    missing = [cell.name for cell in plan.cells if cell.name not in by_name]
-    early = [f"ended early: no burst of {missing[0]}"] if missing else []
-    return early + reasons_against(by_name, plan.scenario.repetitions)
+def _early(
+    plan: Plan, judged: Sequence[tuple[Cell, list[Validity]]], before: Summary | None
+) -> list[str]:
+    """What ended the run early, as far as it can be told without its summary."""
+    if before is not None:
+        return [reason for reason in before.reasons if reason.startswith(EARLY)]
+    there = {cell.name for cell, _ in judged}
+    missing = [cell.name for cell in plan.cells if cell.name not in there]
+    return [f"{EARLY}: no burst of {missing[0]}"] if missing else []

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from emu.capture import analyse_capture
+from emu.clock.burst import ConnectionClock, LinkShape, Paths, connection_clocks, link_positions
+from emu.clock.moved import Moved, moved_inputs
+from emu.clock.pauses import Pauses
+from emu.clock.spans import total_ns
 from emu.delivered import receiver_key
 from emu.grants import grant_rows
 from emu.known import KnownCell, known_cell
@@ -24,7 +28,7 @@ from emu.measured import (
 from emu.network.live import LiveNetwork
 from emu.peers import peers
 from emu.plan import Plan, PlannedConnection
-from emu.validity import BOUNDS, Facts, judge
+from emu.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from h2model.simulator import Shares
@@ -32,6 +36,7 @@ from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.grants import GrantRow
+from netcosim.results.lost import LostRow
 from netcosim.results.run_record import Validity
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import TcpSpec
@@ -53,6 +58,7 @@ class CellOutcome:
     predicted: list[StreamRow] = field(default_factory=list)
     windows: list[WindowRow] = field(default_factory=list)
     grants: list[GrantRow] = field(default_factory=list)
+    lost: list[LostRow] = field(default_factory=list)
     validity: list[Validity] = field(default_factory=list)
     peers: dict[str, Any] = field(default_factory=dict)
     captures: dict[str, str] = field(default_factory=dict)
@@ -61,7 +67,7 @@ class CellOutcome:
 
     @property
     def valid_bursts(self) -> int:
-        """How many bursts may be scored."""
+        """How many bursts are whole evidence; a pause may have delayed an input in some."""
         return sum(v.valid for v in self.validity)
 
 
@@ -70,7 +76,8 @@ class CellRunner:
     """Runs cells on one live network; `links` are the models of the calibrated paths.
 
     `shares` says how a cell's connections share them, `overheads` what each receiver adds,
-    `acceptances` how long those that were asked about leave pushed calls unread.
+    `acceptances` how long those that were asked about leave pushed calls unread; `pauses` reads
+    what the machine's processors missed so far.
     """
 
     live: LiveNetwork
@@ -82,6 +89,7 @@ class CellRunner:
     shares: Callable[[Cell], Shares]
     overheads: Mapping[str, Overhead]
     acceptances: Mapping[str, Acceptance]
+    pauses: Callable[[], Pauses]
     on_burst: Callable[[Cell, int], None]
 
     def run(self, cell: Cell) -> CellOutcome:
@@ -112,6 +120,7 @@ class CellRunner:
             shares=self.shares(cell),
             measured=outcome.measured,
             grants=outcome.grants,
+            lost=outcome.lost,
             overhead=self.overheads.get(receiver_key(cell)),
             acceptance=self.acceptances.get(receiver_key(cell)),
         )
@@ -138,15 +147,19 @@ class CellRunner:
         for each in carried:
             name = _round_name(outcome.cell, attempt, each.planned.index)
             outcome.peers[name] = peers(each.planned, opened[each.planned.index], each.report)
+        pauses = self.pauses()
         ended: Mapping[int, int] = {}
         for burst in sorted(done.facts):
             try:
                 together = [see_burst(each, burst) for each in carried]
-                self._measured(outcome, done, attempt, together, ended)
-            except CaptureError:
-                if done.failure is None:
-                    raise
-                break  # the capture ended before the burst did
+                self._measured(outcome, done, attempt, together, ended, pauses)
+            except CaptureError as problem:
+                if done.failure is not None:
+                    break  # the capture ended before the burst did
+                outcome.validity.append(
+                    unreadable(str(problem), cell=outcome.cell.name, burst=burst, attempt=attempt)
+                )
+                continue
             ended = {each.carried.planned.index: each.last_ns for each in together}
 
     def _measured(
@@ -156,18 +169,24 @@ class CellRunner:
         attempt: int,
         together: Sequence[BurstSeen],
         ended: Mapping[int, int],
+        pauses: Pauses,
     ) -> None:
         """Judge one burst and add its rows; `ended`: when each connection's last one was over."""
         cell, burst = outcome.cell, together[0].burst
         zero_ns = common_zero(together)
+        clocks = connection_clocks(together, self._paths(cell), pauses, zero_ns)
+        positions = link_positions(clocks)
         verdict = judge(
-            facts_of(done, together, burst),
+            facts_of(done, together, burst, clocks, moved_inputs(clocks, pauses)),
             cell=cell.name,
             burst=burst,
             attempt=attempt,
             lossy=self.plan.lossy,
         )
-        rows = [measured_rows(cell, each, zero_ns, valid=verdict.valid) for each in together]
+        rows = [
+            measured_rows(cell, each, zero_ns, valid=verdict.judged, link_positions=positions)
+            for each in together
+        ]
         windows = [window_rows(cell, each, zero_ns) for each in together]
         grants = [
             grant_rows(cell, each, zero_ns, ended.get(each.carried.planned.index))
@@ -177,6 +196,26 @@ class CellRunner:
         outcome.measured += itertools.chain.from_iterable(rows)
         outcome.windows += itertools.chain.from_iterable(windows)
         outcome.grants += itertools.chain.from_iterable(grants)
+        outcome.lost += [row for clock in clocks for row in clock.rows(cell.name, zero_ns)]
+
+    def _paths(self, cell: Cell) -> Paths:
+        return Paths(
+            routes={c.index: self.plan.route(c) for c in self.plan.connections(cell)},
+            bottlenecks=self.plan.bottlenecks(cell),
+            lags_ns={
+                c.index: self._lag_ns(self.links(cell, c)) for c in self.plan.connections(cell)
+            },
+            links={
+                link.name: LinkShape(
+                    rate_bps=link.link.rate, bucket_bytes=self.live.bucket_bytes(link.name)
+                )
+                for link in self.plan.net.links
+            },
+        )
+
+    @staticmethod
+    def _lag_ns(link: LinkModel) -> int:
+        return round(8e9 * (link.past_bytes or 0) / link.rate_bps)
 
     def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
         rate_bps = min(link.link.rate for link in self.plan.net.links)
@@ -221,19 +260,33 @@ def _round_name(cell: Cell, attempt: int, connection: int) -> str:
     return f"{_capture_cell(cell, attempt)} connection {connection}"
 
 
-def facts_of(done: Round, seen: Sequence[BurstSeen], burst: int) -> Facts:
+def facts_of(
+    done: Round,
+    seen: Sequence[BurstSeen],
+    burst: int,
+    clocks: Sequence[ConnectionClock] = (),
+    moved: Sequence[Moved] = (),
+) -> Facts:
     """What was seen of one burst of a round, over all its connections."""
     facts = done.facts[burst]
     past = [each.log.past_scheduler for each in seen]
     known = [p.max_bytes for p in past if p is not None]
+    worst = max(clocks, key=lambda clock: clock.lost_ns, default=None)
+    links = {clock.way: clock.work for clock in clocks}
     return Facts(
         steal=facts.steal,
         throttled_ns=facts.throttled_ns,
-        segments=sum(s.size_bytes for c in done.planned for s in c.messages) // 1448,
         retransmissions=facts.retransmissions,
         drops=facts.drops,
         capture_drops=sum(count.dropped for count in done.counts.values()),
-        largest_gap_ns=max(each.largest_gap_ns for each in seen),
+        length_ns=max(each.last_ns for each in seen) - common_zero(seen),
+        lost_ns=0 if worst is None else worst.lost_ns,
+        cut_ns=0 if worst is None else total_ns(worst.cut),
+        links=tuple(
+            LinkSeen(name=name, rate_bps=work.rate_bps, seen_bps=work.seen_bps)
+            for (name, _), work in sorted(links.items())
+        ),
+        moved=tuple(moved),
         late_ns=max(each.log.late_ns for each in seen),
         past_scheduler_bytes=max(known) if known else None,
         problems=tuple(p for each in seen for p in each.carried.report.problems),

@@ -1,8 +1,9 @@
 """What is known of a cell besides its rows, for its summary."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from emu.delivered import first_bursts
 from h2model.candidates import parameter_digests
 from netcosim.job import Cell
 from netcosim.results.cells import CellFacts
@@ -58,10 +59,22 @@ def cell_facts(
         configured_discipline=transport.discipline,
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),
+        shown_bursts=sum(v.valid and not v.judged for v in validity),
+        first_bursts=first_bursts({v.burst: v.attempt for v in validity}),
+        lost_share=_share(validity, lambda v: v.lost_ns or 0),
+        unexplained_share=_share(validity, lambda v: (v.lost_ns or 0) - v.cut_ns),
         seen_window_bytes=_seen_window_bytes(grants),
         past_bytes=max((link["past_bytes"] for link in links), default=None),
         bdp_bytes=max((_bdp_bytes(link) for link in links), default=None),
     )
+
+
+def _share(validity: Sequence[Validity], part_ns: Callable[[Validity], int]) -> float | None:
+    """A part of the judged bursts' time, over their length; None where nothing was recorded."""
+    judged = [v for v in validity if v.judged and v.lost_ns is not None and v.length_ns > 0]
+    if not judged:
+        return None
+    return sum(part_ns(v) for v in judged) / sum(v.length_ns for v in judged)
 
 
 def _bdp_bytes(link: Mapping[str, Any]) -> float:

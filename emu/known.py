@@ -13,8 +13,11 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
-from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
+from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow, on_clocks
+from netcosim.results.lost import LostRow, work_clocks
 from netcosim.trace import StreamRow
+from netcosim.work_clock import on_work_clock
+from topo.share import Way
 
 DEFAULT_WINDOW_BYTES: Final = 65_535
 """RFC 9113, section 6.9.2."""
@@ -68,12 +71,16 @@ class KnownBurst:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownConnection:
-    """One connection of a round, its path as calibrated before the run, its bursts in order."""
+    """One connection of a round, its path as calibrated before the run, its bursts in order.
+
+    `bottleneck` is the direction of a link, of those it crosses, that has most to carry.
+    """
 
     index: int
     source: str
     destination: str
     link: LinkModel
+    bottleneck: Way
     bursts: tuple[KnownBurst, ...]
 
 
@@ -109,10 +116,11 @@ def known_cell(
     shares: Shares,
     measured: Sequence[StreamRow],
     grants: Sequence[GrantRow],
+    lost: Sequence[LostRow] = (),
     overhead: Overhead | None = None,
     acceptance: Acceptance | None = None,
 ) -> KnownCell:
-    """Collect what models may know of a cell.
+    """Collect what models may know of a cell, on the clock of link work.
 
     Parameters
     ----------
@@ -126,20 +134,24 @@ def known_cell(
         How the connections share the links.
     measured, grants
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
+    lost
+        What its links lost; what pauses explain is cut out of all times.
     overhead
         What the cell's ends add.
     acceptance
         How long its receivers leave pushed calls unread; None if nobody measured it.
     """
+    clocks = work_clocks(lost)
     rows: dict[tuple[int, int], list[StreamRow]] = {}
-    for row in measured:
+    for row in on_work_clock(measured, clocks):
         rows.setdefault((row.connection, row.burst), []).append(row)
     events: dict[tuple[int, int], list[GrantRow]] = {}
-    for event in grants:
+    for event in on_clocks(grants, clocks):
         events.setdefault((event.connection, event.burst), []).append(event)
     rounds: dict[int, list[int]] = {}
     for burst in sorted({burst for _, burst in rows}):
         rounds.setdefault(attempts[burst], []).append(burst)
+    bottlenecks = plan.bottlenecks(cell)
     return KnownCell(
         cell=cell,
         shares=shares,
@@ -148,7 +160,14 @@ def known_cell(
         rounds=tuple(
             KnownRound(
                 connections=tuple(
-                    _connection(planned, links[planned.index], bursts, rows, events)
+                    _connection(
+                        planned,
+                        links[planned.index],
+                        bottlenecks[planned.index],
+                        bursts,
+                        rows,
+                        events,
+                    )
                     for planned in plan.connections(cell)
                 )
             )
@@ -160,6 +179,7 @@ def known_cell(
 def _connection(
     planned: PlannedConnection,
     link: LinkModel,
+    bottleneck: Way,
     bursts: Sequence[int],
     rows: Mapping[tuple[int, int], Sequence[StreamRow]],
     events: Mapping[tuple[int, int], Sequence[GrantRow]],
@@ -190,6 +210,7 @@ def _connection(
         source=planned.source,
         destination=planned.destination,
         link=link,
+        bottleneck=bottleneck,
         bursts=tuple(known),
     )
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -71,29 +72,9 @@ class BurstSeen:
         """Last DATA byte at the receiver."""
         return max(_half(self, s).last_data_ns or 0 for s in self.streams.values())
 
-    @property
-    def largest_gap_ns(self) -> int:
-        """Longest idle time with a message handed over and unfinished that no credit explains."""
-        gaps = gaps_between(self.carried.data.unexplained_gaps, self.first_ns, self.last_ns)
-        pending = [
-            (log.handed_ns, _half(self, self.streams[log.index]).last_data_ns or self.last_ns)
-            for log in self.log.streams
-        ]
-        return max((longest_within(pending, gap.start_ns, gap.end_ns) for gap in gaps), default=0)
-
-
-def longest_within(spans: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> int:
-    """The longest part of [start_ns, end_ns] that the union of the spans covers without a break."""
-    longest = 0
-    covered_from = covered_to = start_ns
-    for begin, end in sorted(spans):
-        if end <= covered_to or begin >= end_ns:
-            continue
-        if begin > covered_to:
-            covered_from = begin
-        covered_to = min(end, end_ns)
-        longest = max(longest, covered_to - max(covered_from, start_ns))
-    return longest
+    def half(self, index: int) -> HalfStream:
+        """What the data's sender sent for a tensor."""
+        return _half(self, self.streams[index])
 
 
 def find_connection(report: CaptureReport, port: int) -> ConnectionReport:
@@ -134,8 +115,18 @@ def see_burst(carried: Carried, burst: int) -> BurstSeen:
     return BurstSeen(carried=carried, burst=burst, streams=found)
 
 
-def measured_rows(cell: Cell, seen: BurstSeen, zero_ns: int, *, valid: bool) -> list[StreamRow]:
-    """The burst's rows, times on its own clock.
+def measured_rows(
+    cell: Cell,
+    seen: BurstSeen,
+    zero_ns: int,
+    *,
+    valid: bool,
+    link_positions: Mapping[tuple[int, int], float] = MappingProxyType({}),
+) -> list[StreamRow]:
+    """The burst's rows, times on its own wall clock.
+
+    `link_positions` are those of streams whose connection shares its bottleneck
+    (`emu.clock.burst.link_positions`).
 
     Raises
     ------
@@ -143,9 +134,12 @@ def measured_rows(cell: Cell, seen: BurstSeen, zero_ns: int, *, valid: bool) -> 
         The capture and the application disagree about a stream's bytes.
     """
     logs = {log.index: log for log in seen.log.streams}
-    return [
+    rows = [
         _row(cell, seen, message, logs[message.index], zero_ns, valid=valid)
         for message in seen.carried.planned.messages
+    ]
+    return [
+        replace(row, link_position=link_positions.get((row.connection, row.stream))) for row in rows
     ]
 
 

@@ -86,6 +86,22 @@ class Plan:
             for index, (server, worker, direction, messages, start_ns) in enumerate(wanted)
         )
 
+    def bottlenecks(self, cell: Cell) -> dict[int, Way]:
+        """For each connection of a cell the direction of a link that has most to carry for it."""
+        rates = {link.name: link.link.rate for link in self.net.links}
+        load: dict[Way, float] = {}
+        routes: dict[int, tuple[Way, ...]] = {}
+        for each in self.connections(cell):
+            routes[each.index] = self.route(each)
+            size_bytes = sum(m.size_bytes for m in each.messages)
+            for way in routes[each.index]:
+                load[way] = load.get(way, 0.0) + size_bytes / rates[way[0]]
+        return {index: max(route, key=lambda way: load[way]) for index, route in routes.items()}
+
+    def route(self, planned: PlannedConnection) -> tuple[Way, ...]:
+        """The directions of links that a connection's data crosses."""
+        return route_between(self.net, planned.source, planned.destination, planned.worker).ways
+
     def burst_seconds(self, cell: Cell) -> float:
         """How long a burst takes at least, by the bytes that cross the busiest link.
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy as np
+
 from emu.known import (
     DEFAULT_WINDOW_BYTES,
     KnownBurst,
@@ -191,8 +193,14 @@ def _round_rows(asked: _Question, round_: KnownRound, shares: Shares) -> Iterato
             return
         raise
     for connection, answers in zip(round_.connections, schedules, strict=True):
-        for burst, schedule in zip(connection.bursts, answers, strict=True):
-            yield from _burst_rows(asked, connection, burst, schedule)
+        sharing = [
+            theirs
+            for other, theirs in zip(round_.connections, schedules, strict=True)
+            if other.bottleneck == connection.bottleneck
+        ]
+        for i, (burst, schedule) in enumerate(zip(connection.bursts, answers, strict=True)):
+            together = [each[i] for each in sharing] if len(sharing) > 1 else []
+            yield from _burst_rows(asked, connection, burst, schedule, together)
 
 
 def _alone(asked: _Question, connection: KnownConnection) -> list[Schedule]:
@@ -226,10 +234,17 @@ def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list
 
 
 def _burst_rows(
-    asked: _Question, connection: KnownConnection, burst: KnownBurst, schedule: Schedule
+    asked: _Question,
+    connection: KnownConnection,
+    burst: KnownBurst,
+    schedule: Schedule,
+    sharing: Sequence[Schedule],
 ) -> Iterator[StreamRow]:
+    """The rows of one burst; `sharing` has all schedules over its bottleneck if there are more."""
     services = _services(burst, schedule)
-    for message in burst.messages:
+    ends_ns = [schedule.end_ns[message.stream] for message in burst.messages]
+    positions = _link_positions(ends_ns, sharing) if sharing else [None] * len(ends_ns)
+    for message, position in zip(burst.messages, positions, strict=True):
         yield StreamRow(
             world="predict",
             model=asked.model,
@@ -248,7 +263,20 @@ def _burst_rows(
             wire_end_ns=schedule.end_ns[message.stream],
             services=tuple(services[message.stream]),
             stalls=_stalls(schedule, message.stream),
+            link_position=position,
         )
+
+
+def _link_positions(ends_ns: Sequence[int], sharing: Sequence[Schedule]) -> Sequence[float | None]:
+    """The share of all bytes of these schedules that was carried by each of the ends."""
+    found = np.zeros(len(ends_ns))
+    total = 0
+    for schedule in sharing:
+        times, sizes = zip(*schedule.carried, strict=True)
+        found += np.interp(ends_ns, times, sizes)
+        total += sizes[-1]
+    positions: list[float] = (found / total).tolist()
+    return positions
 
 
 def _services(burst: KnownBurst, schedule: Schedule) -> Mapping[int, Sequence[Service]]:

@@ -1,5 +1,6 @@
 """A whole run inside its namespaces: network up, measured, cells run, results written."""
 
+import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from emu.acceptance import acceptance_of, is_needed, measure_acceptance
 from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
 from emu.claims import all_claims
+from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
+from emu.clock.recorder import LATE_NS
 from emu.delivered import distinct_receivers, overhead_of
 from emu.facts import cell_facts, link_key, parameters_used
 from emu.network.live import LiveNetwork, open_network
@@ -22,7 +25,7 @@ from emu.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
 from emu.rehearsal import Stage
-from emu.trust import reasons_against
+from emu.trust import EARLY, reasons_against
 from emu.validity import BOUNDS
 from h2model.connection import LinkModel
 from netcosim.errors import CaptureError
@@ -54,6 +57,7 @@ class Session:
     models: dict[str, Any] = field(default_factory=dict)
     overheads: dict[str, Any] = field(default_factory=dict)
     acceptances: dict[str, Any] = field(default_factory=dict)
+    recorder: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     failure: BaseException | None = None
 
@@ -76,6 +80,16 @@ class Session:
 
     def _measure_all(self) -> None:
         tcp = resolved_tcp(self.plan)
+        with contextlib.ExitStack() as stack:
+            recorders = stack.enter_context(recording(self.scratch))
+            self.recorder = {
+                "period_ns": PERIOD_NS,
+                "late_ns": LATE_NS,
+                "scheduling": {str(p): kind for p, kind in recorders.scheduling.items()},
+            }
+            self._measure_on_network(tcp, recorders)
+
+    def _measure_on_network(self, tcp: TcpSpec, recorders: PauseRecorders) -> None:
         with self._phase("network up"):
             context = open_network(self.plan.net, tcp=tcp, log=self.progress.say)
             live = context.__enter__()
@@ -85,7 +99,7 @@ class Session:
                 self.measured, _ = measure_and_verify(live, tcp, log=self.progress.say)
             with self._phase("receivers calibrated"):
                 self._calibrate(live, tcp)
-            self._cells(live, self.measured, tcp)
+            self._cells(live, self.measured, tcp, recorders)
         finally:
             with self._phase("network down"):
                 context.__exit__(None, None, None)
@@ -114,7 +128,9 @@ class Session:
         except CaptureError as problem:
             self.problems.append(str(problem))
 
-    def _cells(self, live: LiveNetwork, measured: Measured, tcp: TcpSpec) -> None:
+    def _cells(
+        self, live: LiveNetwork, measured: Measured, tcp: TcpSpec, recorders: PauseRecorders
+    ) -> None:
         def link_of(cell: Cell, planned: PlannedConnection) -> LinkModel:
             path = path_between(self.plan.net, planned.source, planned.destination)
             slowest = min(path, key=lambda link: link.link.rate)
@@ -144,6 +160,7 @@ class Session:
             ),
             overheads={key: overhead_of(record) for key, record in self.overheads.items()},
             acceptances={key: acceptance_of(r) for key, r in self.acceptances.items()},
+            pauses=recorders.read,
             on_burst=self.progress.burst_done,
         )
         with self.progress.cells(self.plan):
@@ -166,6 +183,7 @@ class Session:
         digest = folder.write_predictions(row for o in self.outcomes for row in o.predicted)
         folder.write_windows(row for o in self.outcomes for row in o.windows)
         folder.write_grants(row for o in self.outcomes for row in o.grants)
+        folder.write_lost(row for o in self.outcomes for row in o.lost)
         summary = self._summary()
         folder.write_summary(summary)
         folder.write_run(self._record(digest))
@@ -173,11 +191,19 @@ class Session:
         return summary
 
     def _summary(self) -> Summary:
-        reasons = reasons_against(
-            {o.cell.name: o.validity for o in self.outcomes}, self.plan.scenario.repetitions
+        cells = tuple(
+            summarise_cell(
+                cell_facts(o.cell, self.models, o.validity, o.grants),
+                o.measured,
+                o.predicted,
+                o.lost,
+            )
+            for o in self.outcomes
+            if o.validity
         )
+        reasons = reasons_against(cells)
         if self.failure is not None:
-            reasons = [f"ended early: {_one_line(self.failure)}", *reasons]
+            reasons = [f"{EARLY}: {_one_line(self.failure)}", *reasons]
         return Summary(
             scenario=self.plan.scenario.name,
             world="emu",
@@ -185,13 +211,7 @@ class Session:
             complete=self.failure is None,
             trusted=not reasons,
             reasons=tuple(reasons),
-            cells=tuple(
-                summarise_cell(
-                    cell_facts(o.cell, self.models, o.validity, o.grants), o.measured, o.predicted
-                )
-                for o in self.outcomes
-                if o.validity
-            ),
+            cells=cells,
             not_run=self.plan.not_run,
         )
 
@@ -211,6 +231,7 @@ class Session:
             models=self.models,
             overheads=self.overheads,
             acceptances=self.acceptances,
+            recorder=self.recorder,
             parameters=parameters_used(self.plan.cells),
             predictions_sha256=predictions_sha256,
             bounds={key: float(value) for key, value in asdict(BOUNDS).items()},

@@ -1,26 +1,27 @@
-"""Whether a run's figures may be used, and if not, why."""
+"""Whether a run gives an answer for each cell, and if not, why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from typing import Final
 
-from netcosim.results.run_record import Validity
+from netcosim.results.summary import CellSummary
+
+EARLY: Final = "ended early"
+"""How the reason begins that says what ended a run."""
 
 
-def reasons_against(judged: Mapping[str, Sequence[Validity]], repetitions: int) -> list[str]:
-    """Why the run can't be trusted, one line a reason; empty if it can.
+def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
+    """What the run leaves open, one line a cell; empty if it can be trusted.
 
-    `judged` has every judgement by cell.
-
-    A run is trusted when every cell has as many valid bursts as were asked for, and nothing was
-    wrong with its captures.
+    Missing is the answer of a cell without a judged burst, or whose bursts contradict each other.
+    That models are undecided, or none fits, is an answer.
     """
     reasons = []
-    for cell, validity in judged.items():
-        valid = sum(v.valid for v in validity)
-        if valid < repetitions:
-            causes = sorted({reason for v in validity for reason in v.reasons})
-            detail = f": {causes[0]}" if causes else ""
+    for cell in cells:
+        if cell.answer.kind == "no evidence":
             reasons.append(
-                f"{cell}: {valid} of {repetitions} bursts are"
-                f" valid after {len(validity)} attempts{detail}"
+                f"{cell.cell}: no burst could be judged: {cell.invalid_bursts} invalid,"
+                f" {cell.shown_bursts} with an input that a pause delayed"
             )
+        elif cell.answer.kind == "contradiction":
+            reasons.append(f"{cell.cell}: its bursts contradict each other")
     return reasons

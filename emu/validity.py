@@ -1,32 +1,29 @@
-"""Whether a burst may be scored: bounds fixed before any model sees it.
+"""Whether a burst is evidence, and whether it may be judged: decided before any model sees it.
 
-A hypervisor that takes the processor away for a few milliseconds leaves a hole that no shaper fills
-again; such a burst says nothing about a discipline. Invalid bursts are repeated up to a cap,
-counted and published.
+Invalid is a burst whose evidence is lost: packets that the capture or a queue dropped, bytes that
+do not match, a link that is not as configured. Only such bursts are repeated. What the machine did
+(steal, late waits, throttling, segments sent again) is recorded, and shows in the time that the
+link lost. Where a pause delayed an input of the models, the burst is shown and not judged.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from emu.clock.moved import Moved
 from netcosim.results.run_record import Validity
+from netcosim.units import format_rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a valid burst may show at most.
+    """What a valid burst may show.
 
-    steal : share of all processor time taken by the hypervisor
-    gap_ns : one idle time of the link that no missing credit explains
-    late_ns : how late a timed wait of an endpoint ended
-    resent : retransmissions per sent segment on a link without loss; they are spurious there (an
-        acknowledgement came late), and this many lengthen a burst by no more than this share
+    link_share : least rate of frames that came back to back, over the configured one
     attempts : tries for each wanted burst
     """
 
-    steal: float = 0.01
-    resent: float = 0.0005
-    gap_ns: int = 5_000_000
-    late_ns: int = 5_000_000
+    link_share: float = 0.97
     attempts: int = 3
 
 
@@ -34,62 +31,105 @@ BOUNDS: Final = Bounds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSeen:
+    """A bottleneck in a burst: its configured rate, and that of frames back to back.
+
+    `seen_bps` is None where too few frames came to say.
+    """
+
+    name: str
+    rate_bps: int
+    seen_bps: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What was seen during one burst."""
+    """What was seen during one burst.
+
+    `lost_ns` is what its bottleneck lost though it could have worked, `cut_ns` the part of it that
+    recorded pauses explain; of several bottlenecks the one that lost most.
+    """
 
     steal: float
     throttled_ns: int
-    segments: int
     retransmissions: int
     drops: int
     capture_drops: int
-    largest_gap_ns: int
     late_ns: int
-    past_scheduler_bytes: int | None
+    length_ns: int
+    lost_ns: int = 0
+    cut_ns: int = 0
+    links: tuple[LinkSeen, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    past_scheduler_bytes: int | None = None
+    loss_probes: int = 0
+    timeouts: int = 0
+    reorderings: int = 0
     problems: tuple[str, ...] = ()
 
 
 def judge(
     facts: Facts, *, cell: str, burst: int, attempt: int, lossy: bool, bounds: Bounds = BOUNDS
 ) -> Validity:
-    """Hold a burst's facts against the bounds.
+    """Decide whether a burst is valid, and whether it is judged.
 
     `lossy` is set for links that drop or reorder by design, in a bounded queue or because loss or
-    jitter was asked for: there, drops and retransmissions are part of what is measured.
+    jitter was asked for: there, drops are part of what is measured.
     """
     reasons = list(facts.problems)
-    if facts.steal > bounds.steal:
-        reasons.append(f"steal {facts.steal:.1%} > {bounds.steal:.1%}")
-    if facts.throttled_ns > 0:
-        reasons.append(f"throttled for {facts.throttled_ns / 1e6:.1f} ms")
     if facts.capture_drops > 0:
         reasons.append(f"the capture lost {facts.capture_drops} packets")
-    if facts.largest_gap_ns > bounds.gap_ns:
-        reasons.append(
-            f"the link idled {facts.largest_gap_ns / 1e6:.1f} ms for no lack of credit"
-            f" (> {bounds.gap_ns / 1e6:.0f} ms)"
-        )
-    if facts.late_ns > bounds.late_ns:
-        reasons.append(f"a wait ended {facts.late_ns / 1e6:.1f} ms late")
-    if not lossy and facts.retransmissions > bounds.resent * facts.segments:
-        reasons.append(
-            f"{facts.retransmissions} of {facts.segments} segments were sent again on a link"
-            " without loss"
-        )
     if not lossy and facts.drops > 0:
         reasons.append(f"{facts.drops} packets dropped on a link without loss")
+    if not lossy:
+        reasons += _slow_links(facts.links, bounds)
     return Validity(
         cell=cell,
         burst=burst,
         attempt=attempt,
         valid=not reasons,
         reasons=tuple(reasons),
+        judged=not reasons and not facts.moved,
+        delayed_inputs=tuple(_described(each) for each in facts.moved),
         steal=facts.steal,
         throttled_ns=facts.throttled_ns,
         retransmissions=facts.retransmissions,
+        loss_probes=facts.loss_probes,
+        timeouts=facts.timeouts,
+        reorderings=facts.reorderings,
         drops=facts.drops,
         capture_drops=facts.capture_drops,
-        largest_gap_ns=facts.largest_gap_ns,
+        length_ns=facts.length_ns,
+        lost_ns=facts.lost_ns,
+        cut_ns=facts.cut_ns,
         late_ns=facts.late_ns,
         past_scheduler_bytes=facts.past_scheduler_bytes,
     )
+
+
+def unreadable(problem: str, *, cell: str, burst: int, attempt: int) -> Validity:
+    """The judgement of a burst whose capture does not show what the applications exchanged."""
+    facts = Facts(
+        steal=0.0,
+        throttled_ns=0,
+        retransmissions=0,
+        drops=0,
+        capture_drops=0,
+        late_ns=0,
+        length_ns=0,
+        problems=(problem,),
+    )
+    return judge(facts, cell=cell, burst=burst, attempt=attempt, lossy=False)
+
+
+def _slow_links(links: Sequence[LinkSeen], bounds: Bounds) -> list[str]:
+    return [
+        f"link {link.name} carried frames back to back at {format_rate(round(link.seen_bps))}"
+        f" of {format_rate(link.rate_bps)}"
+        for link in links
+        if link.seen_bps is not None and link.seen_bps < bounds.link_share * link.rate_bps
+    ]
+
+
+def _described(moved: Moved) -> str:
+    return f"{moved.what} came {moved.late_ns / 1e6:.1f} ms of link work late"

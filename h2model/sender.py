@@ -342,8 +342,10 @@ class _Recorder:
         self.ends: dict[int, int] = {}
         self.stalls: list[tuple[int, int]] = []
         self._intervals: list[tuple[int, float, float, int]] = []
+        self._carried: list[tuple[float, int]] = [(0.0, 0)]
 
     def served(self, stream: int, start: float, end: float, size: int) -> None:
+        self._carried.append((end, self._carried[-1][1] + size))
         last = self._intervals[-1] if self._intervals else None
         if last is not None and last[0] == stream and start - last[2] < 1.0:
             self._intervals[-1] = (stream, last[1], end, last[3] + size)
@@ -355,4 +357,9 @@ class _Recorder:
             Interval(stream=s, start_ns=round(a), end_ns=round(b), size_bytes=n)
             for s, a, b, n in self._intervals
         )
-        return Schedule(end_ns=self.ends, intervals=intervals, stalls=tuple(self.stalls))
+        return Schedule(
+            end_ns=self.ends,
+            intervals=intervals,
+            stalls=tuple(self.stalls),
+            carried=tuple(self._carried),
+        )

@@ -1,84 +1,199 @@
-"""Two traces of the same job compared: how far the ends are apart, whether the order agrees."""
+"""Two traces of the same job compared: the order of service, ends in time, shares of links."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
-from netcosim.metrics import ErrorStats, Floats, primary_errors, secondary_errors, summarise
+from netcosim.metrics import (
+    ErrorStats,
+    Floats,
+    position_errors,
+    primary_errors,
+    secondary_errors,
+    summarise,
+)
+from netcosim.order import byte_positions
 from netcosim.trace import StreamRow, bursts, service_order
+from netcosim.work_clock import Connection, WorkClock, on_work_clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstScore:
+    """One model in one burst: mean and largest order error, mean and largest time error."""
+
+    burst: int
+    order_mean: float
+    order_max: float
+    time_mean: float
+    time_max: float
+    order_equal: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScore:
-    """One model against the measured bursts of one cell, pooled over the valid ones.
+    """One model against the measured bursts of one cell, pooled over those that may be scored.
 
-    `orders_equal` counts the bursts whose order of service is exactly the predicted one. Where a
-    receiver was not calibrated, a predicted wire end stands for its delivered end.
+    Attributes
+    ----------
+    by_burst : the bursts one by one
+    order : error of positions in the connection's bytes
+    order_errors : the same stream by stream, burst by burst
+    share : error of positions in the shared link's bytes; None where no link is shared
+    wire, wire_secondary : errors of wire ends on the clock of link work
+    wall : the primary errors of wire ends on the wall clock
+    delivered, delivered_secondary : errors of delivered ends on the clock of link work; where a
+        receiver was not calibrated, a predicted wire end stands for its delivered end
     """
 
     cell: str
     model: str
     level: str
-    bursts: int
-    orders_equal: int
+    by_burst: tuple[BurstScore, ...]
+    order: ErrorStats
+    order_errors: tuple[Floats, ...]
+    share: ErrorStats | None
     wire: ErrorStats
     wire_secondary: ErrorStats
+    wall: ErrorStats
     delivered: ErrorStats | None
     delivered_secondary: ErrorStats | None
 
+    def order_of(self, bursts: Collection[int]) -> ErrorStats | None:
+        """The order errors of these bursts only; None if none of them was scored."""
+        found = [
+            e for b, e in zip(self.by_burst, self.order_errors, strict=True) if b.burst in bursts
+        ]
+        return summarise(np.concatenate(found)) if found else None
 
-def score(measured: Iterable[StreamRow], predicted: Iterable[StreamRow]) -> list[ModelScore]:
-    """Score every (cell, model, level) of the predictions on the valid bursts that both hold.
+    @property
+    def bursts(self) -> int:
+        """How many bursts were scored."""
+        return len(self.by_burst)
+
+    @property
+    def orders_equal(self) -> int:
+        """In how many of them the order of service is exactly the predicted one."""
+        return sum(burst.order_equal for burst in self.by_burst)
+
+
+def score(
+    measured: Iterable[StreamRow],
+    predicted: Iterable[StreamRow],
+    clocks: Mapping[Connection, WorkClock] = MappingProxyType({}),
+) -> list[ModelScore]:
+    """Score every (cell, model, level) of the predictions on the bursts that may be scored.
+
+    Parameters
+    ----------
+    measured, predicted
+        Rows; the measured ones are on the wall clock.
+    clocks
+        The clocks of link work, where something was cut out.
 
     Raises
     ------
     ValueError
         A prediction lacks a stream of its burst, or has one that was not measured.
     """
-    truth = bursts(row for row in measured if row.valid)
+    kept = [row for row in measured if row.valid]
+    wall, work = bursts(kept), bursts(on_work_clock(kept, clocks))
     by_model: dict[tuple[str, str, str], list[StreamRow]] = {}
     for row in predicted:
-        if (row.cell, row.burst) in truth:
+        if (row.cell, row.burst) in wall:
             by_model.setdefault((row.cell, row.model, row.level), []).append(row)
-    return [_score(key, rows, truth) for key, rows in by_model.items()]
+    return [_score(key, rows, wall, work) for key, rows in by_model.items()]
+
+
+Bursts = Mapping[tuple[str, int], Sequence[StreamRow]]
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The errors of one kind, burst by burst."""
+
+    found: list[Floats] = field(default_factory=list)
+
+    def add(self, errors: Floats) -> Floats:
+        self.found.append(errors)
+        return errors
+
+    def stats(self) -> ErrorStats | None:
+        return summarise(np.concatenate(self.found)) if self.found else None
+
+    def known(self) -> ErrorStats:
+        return summarise(np.concatenate(self.found))
 
 
 def _score(
-    key: tuple[str, str, str],
-    predicted: Sequence[StreamRow],
-    truth: dict[tuple[str, int], list[StreamRow]],
+    key: tuple[str, str, str], predicted: Sequence[StreamRow], wall: Bursts, work: Bursts
 ) -> ModelScore:
-    wire: list[Floats] = []
-    late: list[Floats] = []
-    delivered: list[Floats] = []
-    delivered_late: list[Floats] = []
-    equal = 0
-    groups = bursts(predicted)
-    for where, rows in groups.items():
-        ours, theirs = _align(rows, truth[where])
-        ends = [r.wire_end_ns for r in ours]
-        measured = [r.wire_end_ns for r in theirs]
-        wire.append(primary_errors(ends, measured))
-        late.append(secondary_errors(ends, measured))
-        equal += service_order(ours) == service_order(theirs)
-        arrived = [r.delivered_ns for r in theirs if r.delivered_ns is not None]
-        if len(arrived) == len(theirs):
-            ready = [r.wire_end_ns if r.delivered_ns is None else r.delivered_ns for r in ours]
-            delivered.append(primary_errors(ready, arrived))
-            delivered_late.append(secondary_errors(ready, arrived))
+    order, share, ends, late = _Pool(), _Pool(), _Pool(), _Pool()
+    on_wall, delivered, delivered_late = _Pool(), _Pool(), _Pool()
+    by_burst = []
+    for where, rows in bursts(predicted).items():
+        ours, theirs = _align(rows, work[where])
+        claimed, seen = [r.wire_end_ns for r in ours], [r.wire_end_ns for r in theirs]
+        in_order = order.add(order_errors(ours, theirs))
+        in_time = ends.add(primary_errors(claimed, seen))
+        late.add(secondary_errors(claimed, seen))
+        _, unmapped = _align(rows, wall[where])
+        on_wall.add(primary_errors(claimed, [r.wire_end_ns for r in unmapped]))
+        _add_share(share, ours, theirs)
+        _add_delivered(delivered, delivered_late, ours, theirs)
+        by_burst.append(
+            BurstScore(
+                burst=where[1],
+                order_mean=float(in_order.mean()),
+                order_max=float(in_order.max()),
+                time_mean=float(in_time.mean()),
+                time_max=float(in_time.max()),
+                order_equal=service_order(ours) == service_order(theirs),
+            )
+        )
     cell, model, level = key
     return ModelScore(
         cell=cell,
         model=model,
         level=level,
-        bursts=len(groups),
-        orders_equal=equal,
-        wire=summarise(np.concatenate(wire)),
-        wire_secondary=summarise(np.concatenate(late)),
-        delivered=summarise(np.concatenate(delivered)) if delivered else None,
-        delivered_secondary=summarise(np.concatenate(delivered_late)) if delivered_late else None,
+        by_burst=tuple(by_burst),
+        order=order.known(),
+        order_errors=tuple(order.found),
+        share=share.stats(),
+        wire=ends.known(),
+        wire_secondary=late.known(),
+        wall=on_wall.known(),
+        delivered=delivered.stats(),
+        delivered_secondary=delivered_late.stats(),
     )
+
+
+def order_errors(ours: Sequence[StreamRow], theirs: Sequence[StreamRow]) -> Floats:
+    """The order errors of one burst's streams, in the order of the measured rows."""
+    claimed, seen = byte_positions(ours), byte_positions(theirs)
+    keys = [(row.connection, row.stream) for row in theirs]
+    return position_errors([claimed[key] for key in keys], [seen[key] for key in keys])
+
+
+def _add_share(pool: _Pool, ours: Sequence[StreamRow], theirs: Sequence[StreamRow]) -> None:
+    known = [
+        (one.link_position, other.link_position)
+        for one, other in zip(ours, theirs, strict=True)
+        if one.link_position is not None and other.link_position is not None
+    ]
+    if known:
+        pool.add(position_errors([one for one, _ in known], [other for _, other in known]))
+
+
+def _add_delivered(
+    primary: _Pool, secondary: _Pool, ours: Sequence[StreamRow], theirs: Sequence[StreamRow]
+) -> None:
+    arrived = [row.delivered_ns for row in theirs if row.delivered_ns is not None]
+    if len(arrived) == len(theirs):
+        ready = [row.wire_end_ns if row.delivered_ns is None else row.delivered_ns for row in ours]
+        primary.add(primary_errors(ready, arrived))
+        secondary.add(secondary_errors(ready, arrived))
 
 
 def _align(

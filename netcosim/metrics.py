@@ -1,8 +1,9 @@
 """The figures by which predictions are judged; every report, bench and test uses these.
 
-The error of a burst: *primary* is |predicted end - measured end| over the burst's length, for all
-streams; *secondary* is relative to the stream's own end, for streams that end after the first tenth
-of the burst.
+The *order error* of a stream is |predicted - measured| position of its end in its connection's
+bytes; the *share error* the same in the bytes of a link that connections share. The *time error* is
+|predicted end - measured end| over the burst's length (primary), for all streams, or over the
+stream's own end (secondary), for streams that end after the first tenth of the burst.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,20 @@ class ErrorStats:
     p95: float
     p99: float
     max: float
+
+
+def position_errors(predicted: Sequence[float], measured: Sequence[float]) -> Floats:
+    """|predicted - measured| of positions between 0 and 1, one a stream.
+
+    Raises
+    ------
+    ValueError
+        There are none, or not as many of each.
+    """
+    if len(predicted) != len(measured) or not measured:
+        raise ValueError(f"{len(predicted)} predicted positions, {len(measured)} measured ones")
+    errors: Floats = np.abs(np.asarray(predicted) - np.asarray(measured))
+    return errors
 
 
 def primary_errors(predicted_ns: Sequence[int], measured_ns: Sequence[int]) -> Floats:

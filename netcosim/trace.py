@@ -47,7 +47,7 @@ class StreamRow:
     level : what the model knew: PREDICT, EXPLAIN or ORACLE; empty when measured
     cell : workload/transport
     burst : counts from 0 within the cell
-    valid : whether the burst may be scored
+    valid : whether the burst may be scored: it is evidence, and no pause moved a model's input
     source, destination : hosts; the data flows from source to destination
     connection : counts from 0 within the cell
     stream : the HTTP/2 stream number
@@ -62,6 +62,8 @@ class StreamRow:
     services : service intervals in order
     stalls : times without credit in which the link idled, in order
     credit_stops : visits that ended because the stream's credit did, with data left
+    link_position : DATA bytes that all connections over the stream's bottleneck had carried by
+        `wire_end_ns`, over all of the burst's there; None where it has that bottleneck to itself
     """
 
     world: World
@@ -86,6 +88,7 @@ class StreamRow:
     services: tuple[Service, ...] = ()
     stalls: tuple[Stall, ...] = ()
     credit_stops: int = 0
+    link_position: float | None = None
 
 
 _SERVICE = pa.struct(
@@ -122,6 +125,7 @@ SCHEMA: Final = pa.schema(
         pa.field("services", pa.list_(_SERVICE), nullable=False),
         pa.field("stalls", pa.list_(_STALL), nullable=False),
         pa.field("credit_stops", pa.int32(), nullable=False),
+        pa.field("link_position", pa.float64()),
     ],
     metadata={"format": "netcosim-trace", "version": "1"},
 )

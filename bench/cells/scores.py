@@ -147,7 +147,7 @@ def score_cell(cell: Listed, store: Store) -> Row:
         measured, record = folder.read_trace(), folder.read_run()
     (summary,) = again.summary.cells
     row = empty_row(cell, None)
-    row.valid_bursts, row.invalid_bursts = summary.valid_bursts, summary.invalid_bursts
+    row.valid_bursts, row.invalid_bursts = summary.judged_bursts, summary.invalid_bursts
     row.stalls, row.counted = summary.stalls, summary.counted
     row.ratios = summary.ratios.model_dump()
     row.right = followed(cell.scenario.transport[0]) or summary.best

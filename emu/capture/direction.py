@@ -1,6 +1,8 @@
 """One direction of one connection, from its segments to its report."""
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -17,12 +19,15 @@ from emu.capture.frames import Frames, Kind, opening, walk
 from emu.capture.gaps import find_gaps
 from emu.capture.pcap import Records
 from emu.capture.reassembly import ByteStream, Reader, assemble
-from emu.capture.report import DataFrames, DirectionReport, SettingChange, Transport
+from emu.capture.report import DataFrames, DirectionReport, Packets, SettingChange, Transport
 from emu.capture.resync import find_frames
 from emu.capture.segments import ACK, SYN, Segments
 from emu.capture.streams import HalfStream, half_streams, service_intervals
 from emu.capture.timing import Chunks, data_chunks, frame_records
 from emu.capture.windows import NO_CREDIT, credit_history, read_grants
+
+SHORT_GAPS: Final = 8
+"""Short gaps are longer than this part of what ends a service interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +42,7 @@ class Direction:
     frames: Frames
     control: Control
     time_ns: Ints
+    packets: Packets
     round_trip_ns: int
     opened: bool
     problems: tuple[str, ...]
@@ -116,6 +122,10 @@ def read_direction(
         frames=frames,
         control=read_control(reader, frames),
         time_ns=records.time_ns,
+        packets=Packets(
+            time_ns=records.time_ns[segments.record],
+            size_bytes=records.original[segments.record],
+        ),
         round_trip_ns=_round_trip(conversation, from_client=client),
         opened=not lost and not foreign and not frames.lost,
         problems=tuple(problems),
@@ -196,6 +206,15 @@ def report_direction(
         resets=control.resets,
         stopped=stopped,
     )
+    gaps = partial(
+        find_gaps,
+        frames=frames,
+        head_ns=time_ns[head],
+        chunks=chunks,
+        grants=received,
+        round_trip_ns=data.round_trip_ns,
+        credit_known=known,
+    )
     report = DirectionReport(
         tcp=_transport(data.stream),
         settings=tuple(
@@ -209,15 +228,9 @@ def report_direction(
         chunks=chunks,
         intervals=intervals,
         credit=credit,
-        gaps=find_gaps(
-            frames=frames,
-            head_ns=time_ns[head],
-            chunks=chunks,
-            grants=received,
-            gap_ns=gap_ns,
-            round_trip_ns=data.round_trip_ns,
-            credit_known=known,
-        ),
+        gaps=gaps(gap_ns=gap_ns),
+        short_gaps=gaps(gap_ns=gap_ns // SHORT_GAPS),
+        packets=data.packets,
         round_trip_ns=data.round_trip_ns,
         credit_known=known,
     )

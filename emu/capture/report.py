@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from emu.capture.arrays import Ints
 from emu.capture.gaps import Cause, Gap
 from emu.capture.streams import HalfStream, Intervals
@@ -44,6 +46,23 @@ class Transport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Packets:
+    """All packets of one direction in the order of the capture, empty ones too.
+
+    `size_bytes` is a whole frame's on the wire, as a link counts it.
+    """
+
+    time_ns: Ints
+    size_bytes: Ints
+
+    def between(self, start_ns: int, end_ns: int) -> "Packets":
+        """Those from the one time to the other, both included."""
+        first = np.searchsorted(self.time_ns, start_ns, side="left")
+        last = np.searchsorted(self.time_ns, end_ns, side="right")
+        return Packets(time_ns=self.time_ns[first:last], size_bytes=self.size_bytes[first:last])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DataFrames:
     """DATA frames in the order of the wire: first byte, last byte, stream, application bytes."""
 
@@ -65,7 +84,9 @@ class DirectionReport:
     pings_ns, ping_acks_ns : times of this side's PING frames
     frames, chunks, intervals : this side's DATA by frame, by packet, by service interval
     credit : credit left to this side's data
-    gaps : times in which this side had data left and sent none
+    gaps : times in which this side had data left and sent none, above a threshold
+    short_gaps : the same above a threshold of a few packets
+    packets : what crossed the wire
     round_trip_ns : from the capture point to this side and back, by the handshake; 0 if unknown
     credit_known : both sides' first frames were captured, and this one keeps to windows at all,
         so that `credit` can be followed
@@ -81,6 +102,8 @@ class DirectionReport:
     intervals: Intervals
     credit: CreditHistory
     gaps: tuple[Gap, ...]
+    short_gaps: tuple[Gap, ...]
+    packets: Packets
     round_trip_ns: int
     credit_known: bool
 
@@ -88,6 +111,11 @@ class DirectionReport:
     def stalls(self) -> tuple[Gap, ...]:
         """Idle times that missing credit explains."""
         return tuple(gap for gap in self.gaps if gap.cause is not Cause.UNEXPLAINED)
+
+    @property
+    def short_stalls(self) -> tuple[Gap, ...]:
+        """Idle times that missing credit explains, short ones too."""
+        return tuple(gap for gap in self.short_gaps if gap.cause is not Cause.UNEXPLAINED)
 
     @property
     def unexplained_gaps(self) -> tuple[Gap, ...]:

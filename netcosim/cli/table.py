@@ -21,14 +21,15 @@ from netcosim.results.findings import (
 )
 from netcosim.results.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.training import Series, TrainingSummary
-from netcosim.results.verdict import percent
+from netcosim.results.verdict import ordinary, percent
 from netcosim.units import format_size
 
 LEVEL = "PREDICT"
 
 _TITLE = (
-    "Errors of the predicted ends of streams in % of the burst's length (level PREDICT),"
-    " the mean above the largest; * is the best model"
+    "Order errors (level PREDICT): where in its connection's bytes a stream ends, predicted against"
+    " measured, in %; the mean above the largest; * is nearest. time: of that model, in % of the"
+    " burst's length, without recorded pauses. sure: bursts that exclude every other model"
 )
 
 
@@ -128,19 +129,22 @@ def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequ
     table.add_column("flow\ncontrol")
     for model in models:
         table.add_column(Text(one_line(model).replace("_", "\n")), justify="right", min_width=6)
-    table.add_column("valid\nbursts", justify="right")
+    table.add_column("time", justify="right")
+    table.add_column("sure\ngrade", justify="right")
     for cell in cells:
         table.add_row(
             Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}"),
             _flow_control(cell),
             *(_figures(cell, model) for model in models),
-            f"{cell.valid_bursts}\nof {cell.valid_bursts + cell.invalid_bursts}",
+            _time(cell),
+            f"{cell.answer.agreeing} of {cell.answer.bursts}\n{cell.grade or '-'}",
         )
     for other in not_run:
         table.add_row(
             Text(f"{one_line(other.workload)}\n{one_line(other.transport)}"),
             "-",
             *("-" for _ in models),
+            "-",
             "not run",
         )
     return table
@@ -158,8 +162,17 @@ def _figures(cell: CellSummary, model: str) -> Text:
         return Text("-")
     best = model == cell.best
     mark = "*" if best else ""
-    text = f"{mark}{_number(result.wire.mean)}\n{_number(result.wire.max)}"
+    order = ordinary(result)
+    text = f"{mark}{_number(order.mean)}\n{_number(order.max)}"
     return Text(text, style="bold green" if best else "")
+
+
+def _time(cell: CellSummary) -> str:
+    """Mean and largest time error of the nearest model; nothing where only the order counts."""
+    result = next((m for m in _judged(cell) if m.model == cell.best), None)
+    if result is None or cell.grade == "C":
+        return "-"
+    return f"{_number(result.wire.mean)}\n{_number(result.wire.max)}"
 
 
 def _judged(cell: CellSummary) -> list[ModelResult]:

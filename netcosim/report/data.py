@@ -1,26 +1,30 @@
 """What a report is made from, picked out of the rows of a results folder."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
-from netcosim.metrics import Floats, primary_errors
+from netcosim.compare import order_errors
+from netcosim.metrics import Floats
 from netcosim.results.cells import LEVEL
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.identification import IDENTIFICATION, Identification
+from netcosim.results.lost import work_clocks
 from netcosim.results.records import from_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, Summary
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow, bursts
+from netcosim.work_clock import WALL, Connection, WorkClock, on_work_clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellData:
     """The rows of one cell, and its summary if the run came to that.
 
-    `predicted` holds the PREDICT level only.
+    `predicted` holds the PREDICT level only. Measured times are on the clock of link work, and
+    `cut_ns` says by burst how much was cut out of it, at most of all connections.
     """
 
     name: str
@@ -28,6 +32,7 @@ class CellData:
     measured: tuple[StreamRow, ...]
     predicted: tuple[StreamRow, ...]
     windows: tuple[WindowRow, ...]
+    cut_ns: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -41,13 +46,13 @@ class CellData:
         return None if self.summary is None else self.summary.best
 
     def shown_burst(self) -> list[StreamRow]:
-        """The burst that stands for the cell: the first valid one, else the first."""
+        """The burst that stands for the cell: the first judged one, else the first."""
         groups = list(bursts(self.measured).values())
         valid = [rows for rows in groups if all(row.valid for row in rows)]
         return next(iter(valid or groups), [])
 
     def pairs(self, model: str) -> Iterator[tuple[list[StreamRow], list[StreamRow]]]:
-        """Predicted and measured rows of each valid burst, stream by stream."""
+        """Predicted and measured rows of each judged burst, stream by stream."""
         truth = bursts(row for row in self.measured if row.valid)
         claims = bursts(row for row in self.predicted if row.model == model)
         for where, rows in truth.items():
@@ -57,11 +62,8 @@ class CellData:
                 yield [ours[row.connection, row.stream] for row in kept], kept
 
     def errors(self, model: str) -> list[Floats]:
-        """Primary errors of a model, one array for each valid burst."""
-        return [
-            primary_errors([r.wire_end_ns for r in ours], [r.wire_end_ns for r in theirs])
-            for ours, theirs in self.pairs(model)
-        ]
+        """Order errors of a model, one array for each judged burst."""
+        return [order_errors(ours, theirs) for ours, theirs in self.pairs(model)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,11 @@ class ReportData:
             summary=summary,
             run=folder.read_run(),
             cells=_cells(
-                summary, folder.read_trace(), folder.read_predictions(), folder.read_windows()
+                summary,
+                folder.read_trace(),
+                folder.read_predictions(),
+                folder.read_windows(),
+                work_clocks(folder.read_lost()),
             ),
             identification=_identification(folder),
         )
@@ -114,7 +120,19 @@ def _cells(
     measured: Sequence[StreamRow],
     predicted: Sequence[StreamRow],
     windows: Sequence[WindowRow],
+    clocks: Mapping[Connection, WorkClock],
 ) -> tuple[CellData, ...]:
+    measured = on_work_clock(measured, clocks)
+    windows = [
+        replace(
+            row, time_ns=clocks.get((row.cell, row.burst, row.connection), WALL).at(row.time_ns)
+        )
+        for row in windows
+    ]
+    cut: dict[str, dict[int, int]] = {}
+    for (cell, burst, _), clock in clocks.items():
+        mine = cut.setdefault(cell, {})
+        mine[burst] = max(mine.get(burst, 0), clock.cut_ns)
     summaries = {} if summary is None else {cell.cell: cell for cell in summary.cells}
     names = dict.fromkeys([*summaries, *(row.cell for row in measured)])
     return tuple(
@@ -124,6 +142,7 @@ def _cells(
             measured=tuple(row for row in measured if row.cell == name),
             predicted=tuple(r for r in predicted if r.cell == name and r.level == LEVEL),
             windows=tuple(row for row in windows if row.cell == name),
+            cut_ns=cut.get(name, {}),
         )
         for name in names
     )

@@ -31,8 +31,9 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
             not_run=() if data.summary is None else data.summary.not_run,
             anchors={cell.name: f"cell-{i}" for i, cell in enumerate(data.cells)},
             tables=_error_tables(data.cells),
-            invalid=[v for v in validity if not v.valid],
-            judged=len(validity),
+            validity=validity,
+            invalid=sum(not v.valid for v in validity),
+            shown=sum(v.valid and not v.judged for v in validity),
             past_scheduler=_past_scheduler(validity),
             links=_table([] if data.run is None else data.run.links),
             receivers=_receivers(data.run),
@@ -49,11 +50,31 @@ def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
     summaries = [cell.summary for cell in cells if cell.summary is not None]
     return [
         {
+            "title": "Order",
+            "folded": False,
+            "text": "where in its connection's bytes a stream ends: |predicted - measured| over"
+            " these bytes",
+            "cells": [_rows(s, "order") for s in summaries if s.models],
+        },
+        {
+            "title": "Shares of links",
+            "folded": False,
+            "text": "where in the DATA of all connections over its bottleneck a stream ends: what"
+            " TCP makes of the links' max-min shares shows here",
+            "cells": [_rows(s, "share") for s in summaries if any(m.share for m in s.models)],
+        },
+        {
             "title": "Wire ends",
             "folded": False,
-            "text": "last DATA byte at the receiver; the primary error, |predicted - measured|"
-            " over the burst's length",
+            "text": "last DATA byte at the receiver, on the clock of link work: |predicted -"
+            " measured| over the burst's length",
             "cells": [_rows(s, "wire") for s in summaries if s.models],
+        },
+        {
+            "title": "Wire ends, wall clock",
+            "folded": True,
+            "text": "the same where the measured ends are on the wall clock, pauses and all",
+            "cells": [_rows(s, "wall") for s in summaries if s.models],
         },
         {
             "title": "Wire ends, relative",

@@ -62,7 +62,7 @@ def _draw_ends(axes: "Axes", cell: CellData, colours: dict[str, str]) -> None:
                 zorder=3 if model == cell.best else 2,
             )
     if largest == 0.0:
-        style.note(axes, "no valid burst with predictions")
+        style.note(axes, "no judged burst with predictions")
         return
     axes.plot([0, largest], [0, largest], color="#9aa5ae", linewidth=0.8, zorder=1)
     axes.set_xlabel("measured")
@@ -131,10 +131,10 @@ def _plain_log_scale(axes: "Axes") -> None:
 
 
 def _draw_errors(axes: "Axes", cell: CellData, colours: dict[str, str]) -> None:
-    style.tidy(axes, "errors of the ends, % of the burst")
+    style.tidy(axes, "order errors, % of the connection's bytes")
     models = [model for model in cell.models if cell.errors(model)]
     if not models:
-        style.note(axes, "no valid burst with predictions")
+        style.note(axes, "no judged burst with predictions")
         return
     samples = [np.maximum(100 * np.concatenate(cell.errors(model)), _SMALLEST) for model in models]
     boxes = axes.boxplot(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MAX_LABELS: Final = 40
 _PIXELS: Final = 2000
+_SHOWN_CUT_NS: Final = 500_000
 _LABEL_CHARACTERS: Final = 34
 
 Bar = tuple[float, float]
@@ -29,7 +30,9 @@ def timeline_png(cell: CellData, colours: dict[str, str]) -> bytes | None:
     labels = [_label(row, several=several) for row in rows]
     left = 0.03 + 0.0062 * max(map(len, labels))
     axes = figure.add_axes((left, 0.5 / height, 0.985 - left, 1 - 0.8 / height))
-    flag = "" if all(row.valid for row in rows) else ", INVALID"
+    cut_ns = cell.cut_ns.get(rows[0].burst, 0)
+    flag = f", {cut_ns / 1e6:.0f} ms of pauses cut out" if cut_ns >= _SHOWN_CUT_NS else ""
+    flag += "" if all(row.valid for row in rows) else ", NOT JUDGED"
     style.tidy(axes, plain(f"{cell.name}: streams on the wire, burst {rows[0].burst}{flag}"))
     axes.locator_params(axis="x", nbins=12)
     axes.grid(visible=False, axis="y")

@@ -1,19 +1,25 @@
 """A cell's summary from its rows: what was measured, how far each model was off."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, Literal
 
 import numpy as np
 
 from netcosim.compare import ModelScore, score
 from netcosim.metrics import ErrorStats
-from netcosim.results.summary import CellSummary, Errors, ModelResult, Ratios
-from netcosim.results.verdict import DISCRIMINATING, verdict
+from netcosim.order import byte_positions
+from netcosim.results.lost import LostRow, work_clocks
+from netcosim.results.summary import BurstErrors, CellSummary, Errors, ModelResult, Ratios
+from netcosim.results.verdict import DISCRIMINATING, decide, verdict
 from netcosim.trace import StreamRow, bursts
 from netcosim.units import format_size
+from netcosim.work_clock import on_work_clock
 
 LEVEL = "PREDICT"
+GRADE_A: Final = 0.005
+GRADE_B: Final = 0.05
 UNLIMITED_BYTES = 2**30
 """From here on a window binds nothing; receivers that switch flow control off give 2 GiB."""
 
@@ -23,10 +29,13 @@ class CellFacts:
     """What is known of a cell besides its rows.
 
     `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
-    `invalid_bursts` counts the attempts that may not be scored. `seen_window_bytes` is the stream
-    window that the receiver announced, `past_bytes` what the models are told is past the scheduler,
-    `bdp_bytes` what a round trip holds; None where it is not known. A release is None unless the
-    scenario names it.
+    `invalid_bursts` counts bursts whose evidence was lost, `shown_bursts` those with an input that
+    a pause delayed; `first_bursts` were the first on their connections. `lost_share` is what the
+    bottleneck lost of the judged bursts' length, `unexplained_share` the part without a recorded
+    pause; None where nothing was recorded. `seen_window_bytes` is the stream window that the
+    receiver announced, `past_bytes` what the models are told is past the scheduler, `bdp_bytes`
+    what a round trip holds; None where it is not known. A release is None unless the scenario names
+    it.
     """
 
     workload: str
@@ -39,6 +48,10 @@ class CellFacts:
     configured_discipline: str | None
     capacity_bps: float
     invalid_bursts: int
+    shown_bursts: int = 0
+    first_bursts: frozenset[int] = frozenset()
+    lost_share: float | None = None
+    unexplained_share: float | None = None
     seen_window_bytes: int | None = None
     past_bytes: int | None = None
     bdp_bytes: float | None = None
@@ -70,32 +83,48 @@ def _named(implementation: str, release: str | None) -> str:
     return implementation if release is None else f"{implementation} {release}"
 
 
+def grade_of(lost_share: float | None) -> Literal["A", "B", "C"] | None:
+    """How much the link lost: A up to 0.5 %, B up to 5 %; at C only the order means something."""
+    if lost_share is None:
+        return None
+    return "A" if lost_share <= GRADE_A else "B" if lost_share <= GRADE_B else "C"
+
+
 def summarise_cell(
-    facts: CellFacts, measured: Iterable[StreamRow], predicted: Iterable[StreamRow]
+    facts: CellFacts,
+    measured: Iterable[StreamRow],
+    predicted: Iterable[StreamRow],
+    lost: Iterable[LostRow] = (),
 ) -> CellSummary:
-    """Score every model on the cell's valid bursts and say what was seen.
+    """Score every model on the cell's judged bursts and say what was seen.
 
     Parameters
     ----------
     facts
         The cell and its settings.
     measured, predicted
-        Rows of traces; those of other cells and of invalid bursts are passed over.
+        Rows of traces; those of other cells and of bursts that are not judged are passed over.
+    lost
+        Time that links lost; what pauses explain is cut out of measured times.
 
     Raises
     ------
     ValueError
         A prediction lacks a stream of its burst, or has one that was not measured.
     """
-    truth = [row for row in measured if row.cell == facts.cell and row.valid]
+    clocks = work_clocks(row for row in lost if row.cell == facts.cell)
+    seen = [row for row in measured if row.cell == facts.cell and row.valid]
     claims = [row for row in predicted if row.cell == facts.cell]
+    truth = on_work_clock(seen, clocks)
     groups = list(bursts(truth).values())
-    models = model_results(score(truth, claims))
+    models = model_results(score(seen, claims, clocks), facts.first_bursts)
     judged = [model for model in models if model.level == LEVEL]
     separations = model_separations(truth, claims)
     separation = max(separations.values(), default=0.0)
     goodput = _goodput_bps(groups)
     stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
+    grade = grade_of(facts.lost_share)
+    answer = decide(judged, separations, facts.configured_discipline)
     return CellSummary(
         cell=facts.cell,
         workload=facts.workload,
@@ -108,8 +137,12 @@ def summarise_cell(
         flow_control=facts.flow_control,
         window_bytes=facts.window_bytes,
         configured_discipline=facts.configured_discipline,
-        valid_bursts=len(groups),
+        judged_bursts=len(groups),
+        shown_bursts=facts.shown_bursts,
         invalid_bursts=facts.invalid_bursts,
+        grade=grade,
+        lost_share=facts.lost_share,
+        unexplained_share=facts.unexplained_share,
         streams=len(groups[0]) if groups else 0,
         burst_bytes=sum(row.size_bytes for row in groups[0]) if groups else 0,
         burst_length_ns=round(_mean([_length_ns(rows) for rows in groups])),
@@ -121,11 +154,12 @@ def summarise_cell(
         counted=not facts.windowed or stalls > 0,
         ratios=cell_ratios(facts, truth),
         models=models,
-        best=judged[0].model if judged else None,
+        best=answer.model,
         separation=separation,
         discriminating=separation >= DISCRIMINATING,
+        answer=answer,
         verdict=verdict(
-            facts.subject, judged, separation, separations, facts.configured_discipline
+            facts.subject, answer, judged, separation, grade, facts.configured_discipline
         ),
     )
 
@@ -163,7 +197,9 @@ def _ratio(value: float | None, of: float | None) -> float | None:
     return value / of if value is not None and of else None
 
 
-def model_results(scores: Iterable[ModelScore]) -> tuple[ModelResult, ...]:
+def model_results(
+    scores: Iterable[ModelScore], first_bursts: Collection[int] = ()
+) -> tuple[ModelResult, ...]:
     """The scores as they stand in the summary: PREDICT first, then best first."""
     results = [
         ModelResult(
@@ -171,29 +207,43 @@ def model_results(scores: Iterable[ModelScore]) -> tuple[ModelResult, ...]:
             level=s.level,  # the record itself refuses other levels
             bursts=s.bursts,
             orders_equal=s.orders_equal,
-            wire=_errors(s.wire),
-            wire_secondary=_errors(s.wire_secondary),
-            delivered=None if s.delivered is None else _errors(s.delivered),
-            delivered_secondary=(
-                None if s.delivered_secondary is None else _errors(s.delivered_secondary)
+            order=_errors(s.order),
+            order_first=_known_errors(s.order_of(first_bursts)),
+            order_later=_known_errors(s.order_of({b.burst for b in s.by_burst} - {*first_bursts})),
+            share=_known_errors(s.share),
+            by_burst=tuple(
+                BurstErrors(first=burst.burst in first_bursts, **asdict(burst))
+                for burst in s.by_burst
             ),
+            wire=_errors(s.wire),
+            wall=_errors(s.wall),
+            wire_secondary=_errors(s.wire_secondary),
+            delivered=_known_errors(s.delivered),
+            delivered_secondary=_known_errors(s.delivered_secondary),
         )
         for s in scores
     ]
-    return tuple(sorted(results, key=lambda r: (r.level != LEVEL, r.level, r.wire.mean, r.model)))
+    return tuple(
+        sorted(
+            results,
+            key=lambda r: (r.level != LEVEL, r.level, r.order.mean, r.wire.mean, r.model),
+        )
+    )
 
 
 def model_separations(
     measured: Iterable[StreamRow], predicted: Iterable[StreamRow]
 ) -> dict[frozenset[str], float]:
-    """How far the PREDICT ends of each two models are apart: the mean over the burst's length."""
-    lengths = {where: _length_ns(rows) for where, rows in bursts(measured).items()}
-    ends: dict[str, dict[tuple[int, int, int], float]] = {}
+    """The mean difference of positions that each two models predict for a stream's end."""
+    there = bursts(measured)
+    claims: dict[tuple[str, str, int], list[StreamRow]] = {}
     for row in predicted:
-        length = lengths.get((row.cell, row.burst))
-        if length and row.level == LEVEL:
-            key = (row.burst, row.connection, row.stream)
-            ends.setdefault(row.model, {})[key] = row.wire_end_ns / length
+        if row.level == LEVEL and (row.cell, row.burst) in there:
+            claims.setdefault((row.model, row.cell, row.burst), []).append(row)
+    ends: dict[str, dict[tuple[int, int, int], float]] = {}
+    for (model, _, burst), rows in claims.items():
+        for (connection, stream), position in byte_positions(rows).items():
+            ends.setdefault(model, {})[burst, connection, stream] = position
     return {
         frozenset((one, other)): _distance(ends[one], ends[other])
         for one, other in itertools.combinations(ends, 2)
@@ -236,6 +286,10 @@ def _goodput_bps(groups: Sequence[Sequence[StreamRow]]) -> float:
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else 0.0
+
+
+def _known_errors(stats: ErrorStats | None) -> Errors | None:
+    return None if stats is None else _errors(stats)
 
 
 def _errors(stats: ErrorStats) -> Errors:

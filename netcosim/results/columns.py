@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from netcosim.results import grants, operations, steps, windows
+from netcosim.results import grants, lost, operations, steps, windows
 from netcosim.results.records import dump_json
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 
@@ -19,7 +19,8 @@ TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
         "level": "what the model knew: PREDICT, EXPLAIN or ORACLE; empty when measured",
         "cell": "workload/transport",
         "burst": "number within the cell, from 0",
-        "valid": "whether the burst may be scored",
+        "valid": "whether the burst may be scored: its evidence is whole, and no pause delayed an"
+        " input of the models",
         "source": "host that sends the data",
         "destination": "host that receives the data",
         "connection": "number within the cell, from 0",
@@ -37,6 +38,8 @@ TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
         " place in the connection's order of service",
         "stalls": "times without credit, with data left, in which the link idled, in order",
         "credit_stops": "visits that ended because the stream's credit did; 0 in predictions",
+        "link_position": "DATA bytes that all connections over the stream's bottleneck had carried"
+        " by wire_end_ns, over all of the burst's; null where it has the bottleneck to itself",
     }
 )
 
@@ -62,6 +65,19 @@ GRANT_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
         "kind": "window_update; initial_window and max_frame_size (both SETTINGS); ping; ping_ack",
         "stream": "of a window_update, 0 for the connection; 0 for all other kinds",
         "size_bytes": "the increment, or the value that SETTINGS gave; 0 for PINGs",
+    }
+)
+
+LOST_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "cell": "workload/transport",
+        "burst": "number within the cell, from 0",
+        "connection": "number within the cell, from 0",
+        "start_ns": "from when on the connection's bottleneck carried nothing though something"
+        " could be sent, its bucket full",
+        "length_ns": "how long; that time is lost for good",
+        "cause": "pause: a recorded pause explains it, and it is cut out of the clock of link work;"
+        " unexplained: it is not",
     }
 )
 
@@ -106,6 +122,11 @@ def window_columns() -> str:
 def grant_columns() -> str:
     """The columns of `grants.parquet` as JSON."""
     return _describe(grants.TABLE.name, grants.TABLE.schema, GRANT_COLUMNS)
+
+
+def lost_columns() -> str:
+    """The columns of `lost.parquet` as JSON."""
+    return _describe(lost.TABLE.name, lost.TABLE.schema, LOST_COLUMNS)
 
 
 def operation_columns() -> str:

@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from netcosim.errors import StorageError
-from netcosim.results import grants, operations, steps, windows
+from netcosim.results import grants, lost, operations, steps, windows
 from netcosim.results.columns import (
     grant_columns,
+    lost_columns,
     operation_columns,
     step_columns,
     trace_columns,
@@ -28,6 +29,7 @@ from netcosim.results.columns import (
 )
 from netcosim.results.directory import Directory, make_path, one_line
 from netcosim.results.grants import GrantRow
+from netcosim.results.lost import LostRow
 from netcosim.results.operations import OperationColumns
 from netcosim.results.owner import Owner
 from netcosim.results.perfetto import perfetto_json
@@ -47,6 +49,7 @@ TRACE: Final = "trace.parquet"
 PREDICTIONS: Final = "predictions.parquet"
 WINDOWS: Final = "windows.parquet"
 GRANTS: Final = "grants.parquet"
+LOST: Final = "lost.parquet"
 OPERATIONS: Final = "operations.parquet"
 STEPS: Final = "steps.parquet"
 SUMMARY: Final = "summary.json"
@@ -166,6 +169,10 @@ class ResultsFolder(Directory):
         """Write `grants.parquet`: credit as it was given, PINGs."""
         self.write(GRANTS, grants_file(rows))
 
+    def write_lost(self, rows: Iterable[LostRow]) -> None:
+        """Write `lost.parquet`: time that links lost."""
+        self.write(LOST, lost_file(rows))
+
     def write_operations(self, parts: Iterable[OperationColumns]) -> None:
         """Write `operations.parquet`: what the workers of a simulation did."""
         whole = operations.TABLE.joined(parts)
@@ -233,6 +240,10 @@ class ResultsFolder(Directory):
     def read_grants(self) -> tuple[GrantRow, ...]:
         """Credit as it was given, PINGs; empty if the run did not get that far."""
         return self._rows(GRANTS, grants.TABLE.rows)
+
+    def read_lost(self) -> tuple[LostRow, ...]:
+        """Time that links lost; empty in folders of older releases."""
+        return self._rows(LOST, lost.TABLE.rows)
 
     def read_operations(self) -> OperationColumns:
         """What the workers of a simulation did; empty if the run did not get that far."""
@@ -310,6 +321,7 @@ def _schemas(world: str) -> dict[str, str]:
         "summary.schema.json": schema_json(Summary),
         "windows.columns.json": window_columns(),
         "grants.columns.json": grant_columns(),
+        "lost.columns.json": lost_columns(),
     }
 
 
@@ -321,6 +333,11 @@ def trace_file(rows: Iterable[StreamRow]) -> bytes:
 def grants_file(rows: Iterable[GrantRow]) -> bytes:
     """The content of `grants.parquet`, the same for the same rows."""
     return _parquet(grants.TABLE.table(rows))
+
+
+def lost_file(rows: Iterable[LostRow]) -> bytes:
+    """The content of `lost.parquet`, the same for the same rows."""
+    return _parquet(lost.TABLE.table(rows))
 
 
 def _parquet(table: Any) -> bytes:

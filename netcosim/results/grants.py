@@ -3,10 +3,12 @@
 From these rows and the trace all levels of prediction can be computed again without a capture.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from netcosim.results.flat import FlatTable
+from netcosim.work_clock import WALL, Connection, WorkClock
 
 WINDOW_UPDATE: Final = "window_update"
 INITIAL_WINDOW: Final = "initial_window"
@@ -43,3 +45,12 @@ class GrantRow:
 
 
 TABLE: Final = FlatTable(row=GrantRow, name="netcosim-grants")
+
+
+def on_clocks(
+    rows: Iterable[GrantRow], clocks: Mapping[Connection, WorkClock]
+) -> Iterator[GrantRow]:
+    """The rows with their times on the clocks of their connections."""
+    for row in rows:
+        clock = clocks.get((row.cell, row.burst, row.connection), WALL)
+        yield replace(row, time_ns=clock.at(row.time_ns))

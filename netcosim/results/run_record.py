@@ -12,19 +12,46 @@ class _Record(BaseModel):
 
 
 class Validity(_Record):
-    """What was seen of the machine and the network during one burst, and the judgement."""
+    """What was seen of the machine and the network during one burst, and the judgement.
+
+    Runs of older releases repeated bursts for what the machine did; they have no `lost_ns`.
+    """
 
     cell: str
     burst: int = Field(description="number within the cell; invalid attempts keep theirs")
     attempt: int = Field(description="counts from 0 for each repetition")
-    valid: bool
-    reasons: tuple[str, ...] = Field(description="which bounds were broken")
+    valid: bool = Field(description="false: evidence was lost; the burst was repeated")
+    reasons: tuple[str, ...] = Field(description="why it is invalid")
+    judged: bool = Field(
+        default=True, description="false: invalid, or a pause delayed an input of the models"
+    )
+    delayed_inputs: tuple[str, ...] = Field(
+        default=(), description="inputs of the models that a recorded pause delayed"
+    )
     steal: float = Field(description="processor time taken by the hypervisor, share of all")
     throttled_ns: int = Field(description="time the run was held back by a processor limit")
     retransmissions: int
-    drops: int = Field(description="packets dropped by queues of the run")
+    loss_probes: int = Field(
+        default=0, description="tail-loss probes (RFC 8985, section 7) among what was sent again"
+    )
+    timeouts: int = Field(default=0, description="retransmission timeouts")
+    reorderings: int = Field(default=0, description="reorderings that a sender found")
+    drops: int = Field(description="packets dropped by queues and backlogs of the run")
     capture_drops: int = Field(description="packets the capture lost")
-    largest_gap_ns: int = Field(description="longest idle time of the link that no credit explains")
+    length_ns: int = Field(default=0, description="the burst's length on the wall clock")
+    lost_ns: int | None = Field(
+        default=None,
+        description="time that the bottleneck lost for good though something could be sent; of"
+        " several bottlenecks the one that lost most; null in runs of older releases",
+    )
+    cut_ns: int = Field(
+        default=0, description="the part of lost_ns that recorded pauses explain: cut out"
+    )
+    largest_gap_ns: int | None = Field(
+        default=None,
+        description="longest idle time of the link that no credit explains; only in runs of older"
+        " releases",
+    )
     late_ns: int = Field(description="how late the endpoints' timed waits ended at most")
     past_scheduler_bytes: int | None = Field(
         description="most bytes the kernel held past the sender's scheduler; null if unknown"
@@ -56,6 +83,10 @@ class RunRecord(_Record):
         default={},
         description="each receiver's overhead from the last byte to the message in the application,"
         " calibrated before the cells, with the samples it was fitted to",
+    )
+    recorder: dict[str, Any] = Field(
+        default={},
+        description="how pauses were recorded: period, least delay, scheduling class by processor",
     )
     acceptances: dict[str, Any] = Field(
         default={},

@@ -14,7 +14,7 @@ class _Record(BaseModel):
 class Errors(_Record):
     """Relative errors as fractions."""
 
-    streams: int = Field(description="number of streams, pooled over the valid bursts")
+    streams: int = Field(description="number of streams, pooled over the bursts scored")
     mean: float
     median: float
     p95: float
@@ -22,14 +22,43 @@ class Errors(_Record):
     max: float
 
 
+class BurstErrors(_Record):
+    """One model's errors in one burst, over its streams."""
+
+    burst: int
+    first: bool = Field(description="whether it was the first on its connections")
+    order_mean: float
+    order_max: float
+    time_mean: float = Field(description="of wire ends, on the clock of link work")
+    time_max: float
+    order_equal: bool = Field(description="whether the order of service was exactly predicted")
+
+
 class ModelResult(_Record):
     """One model's errors in one cell."""
 
     model: str = Field(description="the discipline")
     level: Literal["PREDICT", "EXPLAIN", "ORACLE"] = Field(description="what the model knew")
-    bursts: int = Field(description="valid bursts scored")
+    bursts: int = Field(description="bursts scored")
     orders_equal: int = Field(description="bursts whose order of service was exactly predicted")
-    wire: Errors = Field(description="|predicted - measured| wire end over the burst's length")
+    order: Errors = Field(
+        description="order error: |predicted - measured| position of a stream's end in its"
+        " connection's bytes, over these bytes"
+    )
+    order_first: Errors | None = Field(
+        description="the same of bursts that were the first on their connections; null: none was"
+    )
+    order_later: Errors | None = Field(description="the same of all others; null: there are none")
+    share: Errors | None = Field(
+        description="share error: the same of positions in the DATA of all connections over the"
+        " bottleneck; null where no bottleneck is shared"
+    )
+    by_burst: tuple[BurstErrors, ...]
+    wire: Errors = Field(
+        description="time error: |predicted - measured| wire end over the burst's length, on the"
+        " clock of link work"
+    )
+    wall: Errors = Field(description="the same where the measured end is on the wall clock")
     wire_secondary: Errors = Field(
         description="relative to the stream's end, streams that end after a tenth of the burst"
     )
@@ -40,6 +69,25 @@ class ModelResult(_Record):
         default=None,
         description="relative to the delivered end, streams delivered after a tenth of the burst",
     )
+
+
+class Answer(_Record):
+    """Which rule a cell's bursts follow."""
+
+    kind: Literal["follows", "undecided", "fits none", "alike", "contradiction", "no evidence"] = (
+        Field(description="alike: the cell can't tell models apart")
+    )
+    model: str | None = Field(default=None, description="the nearest in most bursts")
+    rivals: tuple[str, ...] = Field(
+        default=(), description="others that are not excluded: not worse in most bursts"
+    )
+    alike: tuple[str, ...] = Field(
+        default=(), description="others that predict the same here, within a point"
+    )
+    agreeing: int = Field(
+        default=0, description="bursts in which it excludes every other model by itself"
+    )
+    bursts: int = Field(default=0, description="of how many")
 
 
 class Ratios(_Record):
@@ -76,11 +124,27 @@ class CellSummary(_Record):
     flow_control: bool
     window_bytes: int | None = Field(description="configured stream window; null: not configured")
     configured_discipline: str | None = Field(description="what our own sender was told to follow")
-    valid_bursts: int
+    judged_bursts: int = Field(description="bursts scored")
+    shown_bursts: int = Field(
+        description="valid bursts that are not judged: a pause delayed an input of the models"
+    )
     invalid_bursts: int
+    grade: Literal["A", "B", "C"] | None = Field(
+        description="by lost_share: A up to 0.5 %, B up to 5 %, C above: take the order only; null:"
+        " not known"
+    )
+    lost_share: float | None = Field(
+        description="time that the bottleneck lost though something could be sent, over the judged"
+        " bursts' length; null: not known"
+    )
+    unexplained_share: float | None = Field(
+        description="the part of it that no recorded pause explains: it is in the time error"
+    )
     streams: int = Field(description="streams a burst")
     burst_bytes: int = Field(description="message bytes a burst")
-    burst_length_ns: int = Field(description="mean over valid bursts, zero to last wire end")
+    burst_length_ns: int = Field(
+        description="mean over judged bursts, zero to last wire end on the clock of link work"
+    )
     goodput_bps: float = Field(description="DATA bytes of a burst over its time on the wire")
     utilisation: float = Field(description="share of the capacity measured before the run")
     stalls: int = Field(
@@ -93,7 +157,8 @@ class CellSummary(_Record):
     )
     ratios: Ratios
     models: tuple[ModelResult, ...] = Field(description="best first")
-    best: str | None = Field(description="the model with the smallest mean wire error")
+    best: str | None = Field(description="the model with the smallest mean order error")
+    answer: Answer
     separation: float = Field(
         description="the largest mean difference between two models' predictions, over the burst"
     )

@@ -1,80 +1,197 @@
-"""From a cell's scores to one sentence for a person."""
+"""Which rule a cell follows, by the order errors of its bursts; and the sentence that says so."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from netcosim.compare import ModelScore
-from netcosim.results.summary import ModelResult
+from netcosim.results.summary import Answer, Errors, ModelResult
 
 DISCRIMINATING: Final = 0.05
-"""Models whose predicted ends differ by less, as a share of the burst, count as the same."""
+"""Models whose predicted positions differ by less at most leave a cell without evidence."""
 
 FITS: Final = 0.05
-"""A model whose ends are off by more on average does not fit."""
+"""A model whose mean order error in the median burst is larger does not fit."""
 
-Ranked = Sequence[ModelScore] | Sequence[ModelResult]
+MARGIN: Final = 0.01
+"""A rival is excluded in a burst where its mean order error is larger by this much,"""
+
+FACTOR: Final = 2.0
+"""and so many times as large. Models whose predictions differ by less than the margin are alike."""
+
 Separations = Mapping[frozenset[str], float]
+
+
+def decide(
+    ranked: Sequence[ModelResult],
+    separations: Separations = MappingProxyType({}),
+    configured: str | None = None,
+) -> Answer:
+    """Rank the models in each burst, and exclude those that are worse in most of them.
+
+    Parameters
+    ----------
+    ranked
+        The PREDICT scores, best first.
+    separations
+        How far each two models' predicted positions are apart on average; a pair that is not given
+        counts as different.
+    configured
+        The discipline that our own sender was told to follow; of models that predict the same it
+        is named first.
+    """
+    if not ranked or not ranked[0].by_burst:
+        return Answer(kind="no evidence")
+    errors = {m.model: [burst.order_mean for burst in m.by_burst] for m in ranked}
+    best = _winner(ranked, errors)
+    others = [m.model for m in ranked if m.model != best]
+    alike = [m for m in others if separations.get(frozenset((best, m)), 1.0) < MARGIN]
+    if configured in alike:
+        alike = [best, *(m for m in alike if m != configured)]
+        best = configured
+    apart = [m for m in others if m not in alike and m != best]
+    bursts = len(errors[best])
+    won = {m: _times_excluded(errors[m], errors[best]) for m in apart}
+    against = {m: _times_excluded(errors[best], errors[m]) for m in apart}
+    rivals = [m for m in apart if 2 * won[m] <= bursts]
+    agreeing = sum(
+        all(_excluded(errors[m][i], errors[best][i]) for m in apart) for i in range(bursts)
+    )
+    if len(ranked) > 1 and max(separations.values(), default=1.0) < DISCRIMINATING:
+        kind = "alike"
+    elif any(2 * count >= bursts for count in against.values()):
+        kind = "contradiction"
+    elif sorted(errors[best])[bursts // 2] > FITS:
+        kind = "fits none"
+    else:
+        kind = "undecided" if rivals else "follows"
+    return Answer.model_validate(
+        {
+            "kind": kind,
+            "model": best,
+            "rivals": tuple(rivals),
+            "alike": tuple(alike),
+            "agreeing": agreeing,
+            "bursts": bursts,
+        }
+    )
+
+
+def _winner(ranked: Sequence[ModelResult], errors: Mapping[str, Sequence[float]]) -> str:
+    """The model that is nearest in most bursts; of several the one with the smallest mean."""
+    names = [m.model for m in ranked]
+    bursts = range(len(errors[names[0]]))
+    least = [min(errors[name][i] for name in names) for i in bursts]
+    wins = {name: sum(errors[name][i] <= least[i] for i in bursts) for name in names}
+    return max(names, key=lambda name: (wins[name], -names.index(name)))
+
+
+def _excluded(rival: float, best: float) -> bool:
+    return rival >= best + MARGIN and rival >= FACTOR * best
+
+
+def _times_excluded(rival: Sequence[float], best: Sequence[float]) -> int:
+    return sum(_excluded(r, b) for r, b in zip(rival, best, strict=True))
 
 
 def verdict(
     subject: str,
-    ranked: Ranked,
+    answer: Answer,
+    ranked: Sequence[ModelResult],
     spread: float,
-    separations: Separations = MappingProxyType({}),
+    grade: str | None = None,
     configured: str | None = None,
 ) -> str:
-    """Say which model a cell follows, or why it can't be said.
+    """Say what a cell's answer is, for a person.
 
     Parameters
     ----------
     subject
         What was run, such as ``h2 with flow control on``.
+    answer
+        What was decided.
     ranked
         The PREDICT scores, best first.
     spread
-        The largest mean difference between two models' predicted ends, as a share of the burst.
-    separations
-        The same for each pair of models; a pair that is not given counts as different.
+        The largest mean difference between two models' predicted positions.
+    grade
+        How much of the time the link lost (`netcosim.results.cells`).
     configured
         The discipline that our own sender was told to follow, if it was.
     """
-    if not ranked:
-        return f"{subject}: no valid burst, so no model could be judged."
-    best = ranked[0]
-    if len(ranked) > 1 and spread < DISCRIMINATING:
+    by_name = {m.model: m for m in ranked}
+    if answer.kind == "no evidence" or answer.model is None:
+        return f"{subject}: no burst could be judged, so nothing is known."
+    best = by_name[answer.model]
+    error = f"{percent(best.order.mean)} on average (max {percent(best.order.max)})"
+    if answer.kind == "alike":
         return (
-            f"{subject}: this cell cannot tell the models apart; their ends differ by"
-            f" {percent(spread)} at most, and the nearest, {best.model}, is off by"
-            f" {percent(best.wire.mean)} on average."
+            f"{subject}: this cell cannot tell the models apart; their orders differ by"
+            f" {percent(spread)} at most, and the nearest, {best.model}, has an order error of"
+            f" {percent(best.order.mean)} on average."
         )
-    if best.wire.mean > FITS:
+    if answer.kind == "fits none":
         return (
-            f"{subject} fits none of the models: the nearest, {best.model}, is off by"
-            f" {percent(best.wire.mean)} on average (max {percent(best.wire.max)})."
+            f"{subject} fits none of the models: the nearest, {best.model}, has an order error of"
+            f" {error}."
         )
-    return _follows(subject, ranked, separations, configured)
-
-
-def _follows(subject: str, ranked: Ranked, separations: Separations, configured: str | None) -> str:
-    best, *others = ranked
-    alike = [
-        m for m in others if separations.get(frozenset((best.model, m.model)), 1.0) < DISCRIMINATING
-    ]
-    apart = [m for m in others if m not in alike]
-    text = (
-        f"{subject} follows {best.model}: ends off by {percent(best.wire.mean)} on average"
-        f" (max {percent(best.wire.max)})"
+    if answer.kind == "contradiction":
+        return (
+            f"{subject}: the bursts contradict each other: {best.model} is nearest in most,"
+            f" and excluded in as many. Its order error is {error}."
+        )
+    return " ".join(
+        [
+            _named(subject, answer, best, grade),
+            _beside(answer, ranked),
+            *_notes(answer, best, configured),
+        ]
     )
-    if apart:
-        text += f", next best {apart[0].model} {percent(apart[0].wire.mean)}"
-    text += "."
-    if alike:
-        close = ", ".join(f"{m.model} ({percent(m.wire.mean)})" for m in alike)
-        text += f" No evidence against {close}: predicted within {percent(DISCRIMINATING)} of it."
-    if configured in [m.model for m in apart]:
-        text += f" It was configured to follow {configured}."
-    return text
+
+
+def _named(subject: str, answer: Answer, best: ModelResult, grade: str | None) -> str:
+    sure = f"{answer.agreeing} of {answer.bursts} bursts" + (f", grade {grade}" if grade else "")
+    order = ordinary(best)
+    figures = f"order error {percent(order.mean)} on average (max {percent(order.max)})"
+    if answer.kind == "undecided":
+        names = ", ".join(answer.rivals)
+        return f"{subject}: undecided between {best.model} and {names} ({sure}): {figures}"
+    return f"{subject} follows {best.model} ({sure}): {figures}"
+
+
+def _beside(answer: Answer, ranked: Sequence[ModelResult]) -> str:
+    """The next best model, and the time error."""
+    best = next(m for m in ranked if m.model == answer.model)
+    others = [m for m in ranked if m.model not in (best.model, *answer.alike)]
+    text = ""
+    if others:
+        near = min(others, key=lambda m: m.order.mean)
+        text = f"next best {near.model} {percent(near.order.mean)}; "
+    return f"{text}time error {percent(best.wire.mean)} (max {percent(best.wire.max)})."
+
+
+def _notes(answer: Answer, best: ModelResult, configured: str | None) -> list[str]:
+    notes = []
+    if answer.alike:
+        notes.append(f"Predicted alike here: {', '.join(answer.alike)}.")
+    if first_differs(best) and best.order_first is not None:
+        notes.append(
+            f"The first burst on a connection by itself: {percent(best.order_first.mean)}"
+            f" (max {percent(best.order_first.max)})."
+        )
+    if configured is not None and configured not in (best.model, *answer.alike):
+        notes.append(f"It was configured to follow {configured}.")
+    return notes
+
+
+def first_differs(model: ModelResult) -> bool:
+    """Whether first bursts of connections are farther off than later ones, by the margin."""
+    first, later = model.order_first, model.order_later
+    return first is not None and later is not None and first.mean - later.mean >= MARGIN
+
+
+def ordinary(model: ModelResult) -> Errors:
+    """The order errors that speak for a model: of later bursts, where first ones differ."""
+    return model.order_later if first_differs(model) and model.order_later else model.order
 
 
 def percent(fraction: float) -> str:

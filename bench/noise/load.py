@@ -1,0 +1,83 @@
+"""Takes the processors away from everybody else, at random, as a busy hypervisor does.
+
+``python -m bench.noise.load SHARE [SEED]`` occupies each processor for SHARE of the time, 5 to 50
+ms at a time, at real-time priority, until it is killed or its parent ends. Half of a processor's
+lost time is lost on all of them together. Real-time tasks as a whole may take 95 % of a processor
+(``sched_rt_runtime_us``), so SHARE stays well below.
+"""
+
+import ctypes
+import itertools
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import Final
+
+LEAST_S: Final = 0.005
+MOST_S: Final = 0.050
+PRIORITY: Final = 50
+MOST_SHARE: Final = 0.5
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def main(arguments: list[str]) -> None:
+    """Start one process a processor and wait for them."""
+    share = float(arguments[0])
+    seed = int(arguments[1]) if len(arguments) > 1 else 0
+    if not 0 < share <= MOST_SHARE:
+        sys.exit(f"load: {share:g}: must be above 0 and at most {MOST_SHARE:g}")
+    begin = time.monotonic() + 0.1
+    for processor in sorted(os.sched_getaffinity(0)):
+        if os.fork() == 0:
+            _end_with_parent()
+            occupy(processor, share, seed, begin)
+    _end_with_parent()
+    signal.pause()
+
+
+def occupy(processor: int, share: float, seed: int, begin: float) -> None:
+    """Take this processor, for ever; `begin` is of CLOCK_MONOTONIC, in seconds."""
+    os.sched_setaffinity(0, {processor})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    for start, end in merged(
+        pauses(share / 2, f"{seed} all"), pauses(share / 2, f"{seed} {processor}")
+    ):
+        time.sleep(max(0.0, begin + start - time.monotonic()))
+        while time.monotonic() < begin + end:
+            pass
+
+
+def pauses(share: float, seed: str) -> Iterator[tuple[float, float]]:
+    """Endless (start, end) in seconds that cover `share` of all time."""
+    draw = random.Random(seed)
+    mean_s = (LEAST_S + MOST_S) / 2
+    now = 0.0
+    while True:
+        now += draw.expovariate(share / (mean_s * (1 - share)))
+        length = draw.uniform(LEAST_S, MOST_S)
+        yield now, now + length
+        now += length
+
+
+def merged(
+    one: Iterator[tuple[float, float]], other: Iterator[tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    """Both streams of pauses in the order of their starts."""
+    heads = [next(one), next(other)]
+    sources = (one, other)
+    for _ in itertools.count():
+        first = 0 if heads[0] <= heads[1] else 1
+        yield heads[first]
+        heads[first] = next(sources[first])
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,199 @@
+"""A burst on the clock of link work: what its bottlenecks lost, and which of that is cut out.
+
+Cut out is time in which a bottleneck's bucket was full and nothing came (`link_work`), though some
+connection over it had a message handed over and credit for it, and which a recorded pause explains.
+It is decided before any model is asked, from the captures, the applications' logs and the pauses.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from emu.capture.report import Packets, gaps_between
+from emu.clock.link_work import LinkWork
+from emu.clock.pauses import PERIOD_NS, Pauses
+from emu.clock.spans import Spans, common, total_ns, united, widened, within, without
+from emu.measured import BurstSeen
+from netcosim.results.lost import PAUSE, UNEXPLAINED, LostRow
+from netcosim.work_clock import WorkClock
+from topo.share import Way
+
+RECOVERY_NS: Final = PERIOD_NS + 1_000_000
+"""How long after a pause the ends may take to fill the link again, beyond a round trip: a late
+acknowledgement, a process to be woken at either end, one period of the recorder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionClock:
+    """One connection's bottleneck during one burst; all times on the machine's clock.
+
+    Attributes
+    ----------
+    seen : the burst
+    way : the direction of a link that is its bottleneck
+    work : what that carried
+    cut : what is cut out of the connection's time
+    unexplained : lost time that no recorded pause explains; it stays
+    lag_ns : how long bytes lie between their sender's decision and the wire
+    """
+
+    seen: BurstSeen
+    way: Way
+    work: LinkWork
+    cut: Spans
+    unexplained: Spans
+    lag_ns: int
+
+    @property
+    def lost_ns(self) -> int:
+        """All that the bottleneck lost though it could have worked."""
+        return total_ns(self.cut) + total_ns(self.unexplained)
+
+    def clock(self, zero_ns: int) -> WorkClock:
+        """The connection's clock in this burst, from the burst's wall clock."""
+        return WorkClock.without((start - zero_ns, end - zero_ns) for start, end in self.cut)
+
+    def rows(self, cell: str, zero_ns: int) -> list[LostRow]:
+        """What was lost, for the results."""
+        named = [(PAUSE, span) for span in self.cut]
+        named += [(UNEXPLAINED, span) for span in self.unexplained]
+        return [
+            LostRow(
+                cell=cell,
+                burst=self.seen.burst,
+                connection=self.seen.carried.planned.index,
+                start_ns=start - zero_ns,
+                length_ns=end - start,
+                cause=cause,
+            )
+            for cause, (start, end) in sorted(named, key=lambda each: each[1])
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkShape:
+    """A link as configured: its rate and its token bucket."""
+
+    rate_bps: int
+    bucket_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """Where a cell's connections run, by their numbers, and the links as configured, by name.
+
+    `routes` has the directions of links that a connection's data crosses, `bottlenecks` the one of
+    them with most to carry, `lags_ns` how long bytes lie between their sender's decision and the
+    wire.
+    """
+
+    routes: Mapping[int, tuple[Way, ...]]
+    bottlenecks: Mapping[int, Way]
+    links: Mapping[str, LinkShape]
+    lags_ns: Mapping[int, int]
+
+
+def connection_clocks(
+    together: Sequence[BurstSeen], paths: Paths, pauses: Pauses, zero_ns: int
+) -> list[ConnectionClock]:
+    """The bottleneck of each connection of a burst, and what is cut out of its time.
+
+    Parameters
+    ----------
+    together
+        One burst of all connections of a cell.
+    paths
+        Where they run.
+    pauses
+        What was recorded.
+    zero_ns
+        The burst's zero.
+    """
+    ways = [paths.bottlenecks[each.carried.planned.index] for each in together]
+    end_ns = max(each.last_ns for each in together)
+    found: dict[Way, tuple[LinkWork, Spans, Spans]] = {}
+    for way in set(ways):
+        work = _work(together, paths, way, zero_ns, end_ns)
+        crossing = [each for each in together if way in _route(paths, each)]
+        usable = common(work.lost, united(span for each in crossing for span in _sendable(each)))
+        round_trip_ns = max(each.carried.data.round_trip_ns for each in crossing)
+        evidence = widened(
+            within(pauses.anywhere, zero_ns - PERIOD_NS, end_ns), 0, RECOVERY_NS + round_trip_ns
+        )
+        found[way] = work, common(usable, evidence), without(usable, evidence)
+    return [
+        ConnectionClock(
+            seen=each,
+            way=way,
+            work=found[way][0],
+            cut=found[way][1],
+            unexplained=found[way][2],
+            lag_ns=paths.lags_ns[each.carried.planned.index],
+        )
+        for each, way in zip(together, ways, strict=True)
+    ]
+
+
+def _route(paths: Paths, seen: BurstSeen) -> tuple[Way, ...]:
+    return paths.routes[seen.carried.planned.index]
+
+
+def _work(
+    together: Sequence[BurstSeen], paths: Paths, way: Way, zero_ns: int, end_ns: int
+) -> LinkWork:
+    """All that crossed one direction of a link: data, and acknowledgements of other data."""
+    name, forward = way
+    packets: list[Packets] = []
+    for each in together:
+        route = _route(paths, each)
+        if way in route:
+            packets.append(each.carried.data.packets.between(zero_ns, end_ns))
+        if (name, not forward) in route:
+            packets.append(each.carried.feedback.packets.between(zero_ns, end_ns))
+    link = paths.links[name]
+    return LinkWork.of(packets, link.rate_bps, link.bucket_bytes)
+
+
+def link_positions(clocks: Sequence[ConnectionClock]) -> dict[tuple[int, int], float]:
+    """By connection and stream: the share of its bottleneck's DATA that was carried by its end.
+
+    Counted at the receivers, over all connections with that bottleneck; those that have one to
+    themselves are left out.
+    """
+    found: dict[tuple[int, int], float] = {}
+    for way in {clock.way for clock in clocks}:
+        sharing = [clock.seen for clock in clocks if clock.way == way]
+        if len(sharing) > 1:
+            found.update(_positions(sharing))
+    return found
+
+
+def _positions(sharing: Sequence[BurstSeen]) -> dict[tuple[int, int], float]:
+    inside = []
+    for seen in sharing:
+        chunks = seen.carried.data.chunks
+        mine = np.isin(chunks.stream, [stream.stream for stream in seen.streams.values()])
+        inside.append((chunks.time_ns[mine], chunks.size_bytes[mine]))
+    time_ns = np.concatenate([times for times, _ in inside])
+    order = np.argsort(time_ns, kind="stable")
+    done = np.cumsum(np.concatenate([sizes for _, sizes in inside])[order])
+    times = time_ns[order]
+    found = {}
+    for seen in sharing:
+        for index, stream in seen.streams.items():
+            place = np.searchsorted(times, seen.half(index).last_data_ns or 0, side="right") - 1
+            key = seen.carried.planned.index, stream.stream
+            found[key] = float(done[place] / done[-1])
+    return found
+
+
+def _sendable(seen: BurstSeen) -> Spans:
+    """When a connection had a message handed over and unfinished, and credit for it."""
+    handed = [
+        (log.handed_ns, seen.half(log.index).last_data_ns or seen.last_ns)
+        for log in seen.log.streams
+    ]
+    stalls = gaps_between(seen.carried.data.short_stalls, seen.first_ns, seen.last_ns)
+    return without(united(handed), united((gap.start_ns, gap.end_ns) for gap in stalls))

@@ -1,0 +1,141 @@
+"""Inputs of the models that a pause delayed: hand-overs, credit, PINGs.
+
+A model takes hand-overs from the logs, and works out by rule when credit is given and PINGs are
+answered. Where a pause held back one end while the link went on working, the burst is not what the
+rule describes: it is shown, and not judged. A pause that held back the link as well moved nothing
+on the clock of link work. Nor does it matter, under any rule, that credit or a message came late if
+the sender took no decision meanwhile: it went on with the stream that it was sending.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from emu.capture.report import gaps_between
+from emu.capture.windows import ALL_STREAMS, CONNECTION
+from emu.clock.burst import RECOVERY_NS, ConnectionClock
+from emu.clock.pauses import Pauses
+from emu.clock.spans import Spans, common, united
+from emu.measured import BurstSeen
+
+MOVED_NS: Final = 1_000_000
+"""An input is late if the link worked for longer than this while it was held back."""
+
+HAND_OVER: Final = "a hand-over"
+GRANT: Final = "a grant"
+PING: Final = "a PING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """An input that came late: what, when on the machine's clock, and how much link work late."""
+
+    what: str
+    time_ns: int
+    late_ns: int
+
+
+def moved_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[Moved]:
+    """The inputs of a burst that recorded pauses delayed, of all its connections."""
+    away = pauses.anywhere
+    found = []
+    for clock in clocks:
+        decided = _decisions(clock)
+        for what, due_ns, time_ns in _inputs(clock.seen):
+            since_ns = _held_since(away, due_ns, time_ns)
+            late_ns = 0.0 if since_ns is None else clock.work.between(since_ns, time_ns)
+            if since_ns is None or late_ns <= MOVED_NS:
+                continue
+            if what == PING or common(decided, ((since_ns, time_ns),)):
+                found.append(Moved(what=what, time_ns=time_ns, late_ns=round(late_ns)))
+    return sorted(found, key=lambda each: each.time_ns)
+
+
+def _decisions(clock: ConnectionClock) -> Spans:
+    """When the sender may have chosen another stream, or had none to send.
+
+    A stream that follows another on the wire was chosen up to the lag before: its sender's buffer
+    is filled again by parts, so never less than half of that.
+    """
+    chunks = clock.seen.carried.data.chunks
+    fresh = np.flatnonzero(np.diff(chunks.stream)) + 1
+    turns = [
+        (begin - clock.lag_ns, begin - clock.lag_ns // 2)
+        for begin in chunks.time_ns[fresh].tolist()
+        if clock.seen.first_ns < begin <= clock.seen.last_ns
+    ]
+    stalls = gaps_between(
+        clock.seen.carried.data.short_stalls, clock.seen.first_ns, clock.seen.last_ns
+    )
+    return united([*turns, *((gap.start_ns + 1, gap.end_ns) for gap in stalls)])
+
+
+def _held_since(away: Spans, due_ns: int, time_ns: int) -> int | None:
+    """From when on a pause can have held back what was due and came then; None if none can.
+
+    The latest pause that had begun by then counts, if its end was not over for long.
+    """
+    place = bisect_right(away, (time_ns, time_ns)) - 1
+    if place < 0 or away[place][1] + RECOVERY_NS < due_ns or away[place][1] + RECOVERY_NS < time_ns:
+        return None
+    return max(away[place][0], due_ns)
+
+
+def _inputs(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
+    """Each input: what it is, from when on it was due, when it came."""
+    first_ns, last_ns = seen.first_ns, seen.last_ns
+    inputs = (*_hand_overs(seen), *_grants(seen), *_pings(seen))
+    for what, due_ns, time_ns in inputs:
+        if first_ns < time_ns <= last_ns:
+            yield what, due_ns, time_ns
+
+
+def _hand_overs(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
+    """Due when asked for, and not before its time of the plan."""
+    planned = {message.index: message for message in seen.carried.planned.messages}
+    for log in seen.log.streams:
+        due_ns = seen.log.start_ns + planned[log.index].ready_ns
+        asked_ns = seen.streams[log.index].request_ns
+        if asked_ns is not None and seen.carried.planned.direction != "push":
+            due_ns = max(due_ns, asked_ns)
+        yield HAND_OVER, due_ns, log.handed_ns
+
+
+def _grants(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
+    """Credit that came when there was none left: due when the last of it was used up.
+
+    Credit that comes while some is left held nobody back.
+    """
+    credit, grants = seen.carried.data.credit, seen.carried.feedback.grants
+    used_up = _used_up(credit.time_ns, credit.stream, credit.stream_left, credit.connection_left)
+    for time_ns, stream in zip(grants.time_ns.tolist(), grants.stream.tolist(), strict=True):
+        places = list(used_up.values()) if stream == ALL_STREAMS else [used_up.get(stream, [])]
+        for times in places:
+            place = bisect_left(times, (time_ns, False)) - 1
+            if place >= 0 and times[place][1]:
+                yield GRANT, times[place][0], time_ns
+
+
+def _used_up(
+    time_ns: np.ndarray, stream: np.ndarray, stream_left: np.ndarray, connection_left: np.ndarray
+) -> dict[int, list[tuple[int, bool]]]:
+    """By stream, and 0 for the connection, the times of all changes and whether none was left."""
+    found: dict[int, list[tuple[int, bool]]] = {CONNECTION: []}
+    columns = (time_ns, stream, stream_left, connection_left)
+    for now, which, left, all_left in zip(*(c.tolist() for c in columns), strict=True):
+        if which != CONNECTION:
+            found.setdefault(which, []).append((now, left <= 0))
+        found[CONNECTION].append((now, all_left <= 0))
+    return found
+
+
+def _pings(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
+    """Answers, due when the PING was on the wire; a PING, when the answer to the one before was."""
+    data, feedback = seen.carried.data, seen.carried.feedback
+    for asked, answered in ((feedback, data), (data, feedback)):
+        pings, answers = asked.pings_ns.tolist(), answered.ping_acks_ns.tolist()
+        for ping_ns, answer_ns in zip(pings, answers, strict=False):
+            yield PING, ping_ns, answer_ns
