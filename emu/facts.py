@@ -59,7 +59,7 @@ def cell_facts(
         configured_discipline=transport.discipline,
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),
-        shown_bursts=sum(v.valid and not v.judged for v in validity),
+        shown_bursts=frozenset(v.burst for v in validity if v.valid and not v.judged),
         first_bursts=first_bursts({v.burst: v.attempt for v in validity}),
         lost_share=_share(validity, lambda v: v.lost_ns or 0),
         unexplained_share=_share(validity, lambda v: (v.lost_ns or 0) - v.cut_ns),

@@ -12,16 +12,13 @@ EARLY: Final = "ended early"
 def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
     """What the run leaves open, one line a cell; empty if it can be trusted.
 
-    Missing is the answer of a cell without a judged burst, or whose bursts contradict each other.
+    Missing is the answer of a cell without a valid burst, or whose bursts contradict each other.
     That models are undecided, or none fits, is an answer.
     """
     reasons = []
     for cell in cells:
         if cell.answer.kind == "no evidence":
-            reasons.append(
-                f"{cell.cell}: no burst could be judged: {cell.invalid_bursts} invalid,"
-                f" {cell.shown_bursts} with an input that a pause delayed"
-            )
+            reasons.append(f"{cell.cell}: no valid burst in {cell.invalid_bursts}")
         elif cell.answer.kind == "contradiction":
             reasons.append(f"{cell.cell}: its bursts contradict each other")
     return reasons

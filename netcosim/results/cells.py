@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from netcosim.metrics import ErrorStats
 from netcosim.order import byte_positions
 from netcosim.results.lost import LostRow, work_clocks
 from netcosim.results.summary import BurstErrors, CellSummary, Errors, ModelResult, Ratios
-from netcosim.results.verdict import DISCRIMINATING, decide, verdict
+from netcosim.results.verdict import DISCRIMINATING, decide, undecided_between, verdict
 from netcosim.trace import StreamRow, bursts
 from netcosim.units import format_size
 from netcosim.work_clock import on_work_clock
@@ -29,8 +29,8 @@ class CellFacts:
     """What is known of a cell besides its rows.
 
     `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
-    `invalid_bursts` counts bursts whose evidence was lost, `shown_bursts` those with an input that
-    a pause delayed; `first_bursts` were the first on their connections. `lost_share` is what the
+    `invalid_bursts` counts bursts whose evidence was lost, `shown_bursts` are those with an input
+    that a pause delayed; `first_bursts` were the first on their connections. `lost_share` is what the
     bottleneck lost of the judged bursts' length, `unexplained_share` the part without a recorded
     pause; None where nothing was recorded. `seen_window_bytes` is the stream window that the
     receiver announced, `past_bytes` what the models are told is past the scheduler, `bdp_bytes`
@@ -48,7 +48,7 @@ class CellFacts:
     configured_discipline: str | None
     capacity_bps: float
     invalid_bursts: int
-    shown_bursts: int = 0
+    shown_bursts: frozenset[int] = frozenset()
     first_bursts: frozenset[int] = frozenset()
     lost_share: float | None = None
     unexplained_share: float | None = None
@@ -98,6 +98,8 @@ def summarise_cell(
 ) -> CellSummary:
     """Score every model on the cell's judged bursts and say what was seen.
 
+    Where a pause delayed an input in every burst, the figures are of those, and nothing is decided.
+
     Parameters
     ----------
     facts
@@ -113,7 +115,11 @@ def summarise_cell(
         A prediction lacks a stream of its burst, or has one that was not measured.
     """
     clocks = work_clocks(row for row in lost if row.cell == facts.cell)
-    seen = [row for row in measured if row.cell == facts.cell and row.valid]
+    rows = [row for row in measured if row.cell == facts.cell]
+    seen = [row for row in rows if row.valid]
+    judged_bursts = len({row.burst for row in seen})
+    if not seen:
+        seen = [replace(row, valid=True) for row in rows if row.burst in facts.shown_bursts]
     claims = [row for row in predicted if row.cell == facts.cell]
     truth = on_work_clock(seen, clocks)
     groups = list(bursts(truth).values())
@@ -124,7 +130,11 @@ def summarise_cell(
     goodput = _goodput_bps(groups)
     stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
     grade = grade_of(facts.lost_share)
-    answer = decide(judged, separations, facts.configured_discipline)
+    answer = (
+        decide(judged, separations, facts.configured_discipline)
+        if judged_bursts
+        else undecided_between(judged)
+    )
     return CellSummary(
         cell=facts.cell,
         workload=facts.workload,
@@ -137,8 +147,8 @@ def summarise_cell(
         flow_control=facts.flow_control,
         window_bytes=facts.window_bytes,
         configured_discipline=facts.configured_discipline,
-        judged_bursts=len(groups),
-        shown_bursts=facts.shown_bursts,
+        judged_bursts=judged_bursts,
+        shown_bursts=len(facts.shown_bursts),
         invalid_bursts=facts.invalid_bursts,
         grade=grade,
         lost_share=facts.lost_share,

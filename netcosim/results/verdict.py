@@ -41,7 +41,7 @@ def decide(
     """
     if not ranked or not ranked[0].by_burst:
         return Answer(kind="no evidence")
-    errors = {m.model: [burst.order_mean for burst in m.by_burst] for m in ranked}
+    errors = _errors_that_count(ranked)
     best = _winner(ranked, errors)
     others = [m.model for m in ranked if m.model != best]
     alike = [m for m in others if separations.get(frozenset((best, m)), 1.0) < MARGIN]
@@ -74,6 +74,20 @@ def decide(
             "bursts": bursts,
         }
     )
+
+
+def _errors_that_count(ranked: Sequence[ModelResult]) -> Mapping[str, Sequence[float]]:
+    """By model the mean order errors of the bursts that are ranked.
+
+    First bursts on connections stand by themselves where the model that is nearest in later ones is
+    farther off there, as a library's first burst can be.
+    """
+    later = {m.model: [b.order_mean for b in m.by_burst if not b.first] for m in ranked}
+    if later[ranked[0].model]:
+        nearest = _winner(ranked, later)
+        if first_differs(next(m for m in ranked if m.model == nearest)):
+            return later
+    return {m.model: [burst.order_mean for burst in m.by_burst] for m in ranked}
 
 
 def _winner(ranked: Sequence[ModelResult], errors: Mapping[str, Sequence[float]]) -> str:
@@ -119,9 +133,14 @@ def verdict(
         The discipline that our own sender was told to follow, if it was.
     """
     by_name = {m.model: m for m in ranked}
-    if answer.kind == "no evidence" or answer.model is None:
+    if answer.model is None:
         return f"{subject}: no burst could be judged, so nothing is known."
     best = by_name[answer.model]
+    if not answer.bursts:
+        return (
+            f"{subject}: undecided: in every burst a pause delayed an input of the models; the"
+            f" nearest there is {best.model}, with an order error of {percent(best.order.mean)}."
+        )
     error = f"{percent(best.order.mean)} on average (max {percent(best.order.max)})"
     if answer.kind == "alike":
         return (
@@ -146,6 +165,14 @@ def verdict(
             *_notes(answer, best, configured),
         ]
     )
+
+
+def undecided_between(ranked: Sequence[ModelResult]) -> Answer:
+    """The answer where bursts are there, and none may be judged: nothing is excluded."""
+    if not ranked:
+        return Answer(kind="no evidence")
+    best, *others = ranked
+    return Answer(kind="undecided", model=best.model, rivals=tuple(m.model for m in others))
 
 
 def _named(subject: str, answer: Answer, best: ModelResult, grade: str | None) -> str:
