@@ -30,7 +30,7 @@ class CellFacts:
 
     `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
     `invalid_bursts` counts bursts whose evidence was lost, `shown_bursts` are those with an input
-    that a pause delayed; `first_bursts` were the first on their connections. `lost_share` is what the
+    that a pause delayed; `first_bursts` were the first on their connections. `lost_share` is what a
     bottleneck lost of the judged bursts' length, `unexplained_share` the part without a recorded
     pause; None where nothing was recorded. `seen_window_bytes` is the stream window that the
     receiver announced, `past_bytes` what the models are told is past the scheduler, `bdp_bytes`

@@ -18,6 +18,9 @@ MARGIN: Final = 0.01
 FACTOR: Final = 2.0
 """and so many times as large. Models whose predictions differ by less than the margin are alike."""
 
+ORDER_ONLY: Final = "C"
+"""The grade at which times mean little."""
+
 Separations = Mapping[frozenset[str], float]
 
 
@@ -158,13 +161,8 @@ def verdict(
             f"{subject}: the bursts contradict each other: {best.model} is nearest in most,"
             f" and excluded in as many. Its order error is {error}."
         )
-    return " ".join(
-        [
-            _named(subject, answer, best, grade),
-            _beside(answer, ranked),
-            *_notes(answer, best, configured),
-        ]
-    )
+    sentence = _named(subject, answer, best, grade) + _beside(answer, ranked, grade)
+    return " ".join([sentence, *_notes(answer, best, configured)])
 
 
 def undecided_between(ranked: Sequence[ModelResult]) -> Answer:
@@ -185,15 +183,17 @@ def _named(subject: str, answer: Answer, best: ModelResult, grade: str | None) -
     return f"{subject} follows {best.model} ({sure}): {figures}"
 
 
-def _beside(answer: Answer, ranked: Sequence[ModelResult]) -> str:
-    """The next best model, and the time error."""
+def _beside(answer: Answer, ranked: Sequence[ModelResult], grade: str | None) -> str:
+    """The next best model; and the time error, if the grade allows to speak of it."""
     best = next(m for m in ranked if m.model == answer.model)
     others = [m for m in ranked if m.model not in (best.model, *answer.alike)]
     text = ""
     if others:
-        near = min(others, key=lambda m: m.order.mean)
-        text = f"next best {near.model} {percent(near.order.mean)}; "
-    return f"{text}time error {percent(best.wire.mean)} (max {percent(best.wire.max)})."
+        near = min(others, key=lambda m: ordinary(m).mean)
+        text = f", next best {near.model} {percent(ordinary(near).mean)}"
+    if grade != ORDER_ONLY:
+        text += f"; time error {percent(best.wire.mean)} (max {percent(best.wire.max)})"
+    return f"{text}."
 
 
 def _notes(answer: Answer, best: ModelResult, configured: str | None) -> list[str]:
