@@ -54,6 +54,7 @@ CAPTURE_SHARE: Final = 0.02
 
 _OTHER_FILES_BYTES: Final = 50_000_000
 _NICENESS: Final = -15
+_PROGRAM: Final = Path(__file__).with_name("run.py")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -77,7 +78,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
-    isolate.ensure_isolated([sys.executable, "-m", "emu.run", *arguments])
+    # By its file, which is found wherever the project is, installed or not.
+    isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
     from emu.network.kernel import check_kernel  # only here: planning is quick without it
 
     site.spare = isolate.lasting_dir()

@@ -73,7 +73,7 @@ def test_the_run_itself(world: World) -> None:
     """Nobody is left to say anything; what was written before is whole."""
     with running(world, *SLOW) as run:
         wait_for_large_burst(run)
-        inner = max(pid for pid, line in run.members().items() if "-m emu.run" in line)
+        inner = max(pid for pid, line in run.members().items() if "emu/run.py" in line)
         os.kill(inner, signal.SIGKILL)
         done = finish(run)
         assert run.wait_gone(10) == {}
