@@ -41,6 +41,7 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLED = 128 + signal.SIGKILL
 _SCRATCH_SHARE = 0.75
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a private one: named semaphores outlive their processes
 # Where programs keep temporary files, and libraries what they found out: scapy, matplotlib.
 _FOLDERS = ("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
 
@@ -78,6 +79,8 @@ def _init(watched: list[int], scratch: str, command: list[str], before: str) -> 
         _mount_sysfs()
         size_kib = int(_available_kib() * _SCRATCH_SHARE)
         _mount("netcosim", scratch, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size_kib}k,mode=0755")
+        if Path(_SHARED_MEMORY).is_dir():
+            _mount("netcosim", _SHARED_MEMORY, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777")
         _loopback_up()
     except OSError as problem:
         _refuse(command, f"private namespaces: {problem.filename}: {problem.strerror}")

@@ -259,6 +259,8 @@ def test_inside_is_a_world_of_its_own() -> None:
     assert found["files"] == ["file"]
     assert found["processes"] == 2
     assert not (isolate.SCRATCH / "file").exists()
+    assert found["shared memory"] == ["netcosim-test"]
+    assert not Path("/dev/shm/netcosim-test").exists()
 
 
 def test_exit_code_and_streams_pass_through() -> None:
