@@ -28,6 +28,7 @@ from netcosim.cli import (
     Options,
     builtin_scenarios,
     choose_scenario,
+    finishing,
     make_parser,
     print_summary,
     read_options,
@@ -123,15 +124,18 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             started=started,
         )
         summary = session.run()
-        wanted = plan.scenario.name == IDENTIFY and session.failure is None
-        found = identify_run(folder) if wanted else None
-    with console.status("drawing the report"):
-        page = write_report(path, owner)
-    print_summary(summary, Console())
-    if found is not None:
-        show_identification(found)
-    Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
-    return _verdict(session.failure, summary, path)
+        with finishing(session.failure) as late:
+            wanted = plan.scenario.name == IDENTIFY and session.failure is None
+            found = identify_run(folder) if wanted else None
+            with console.status("drawing the report"):
+                page = write_report(path, owner)
+            print_summary(summary, Console())
+            if found is not None:
+                show_identification(found)
+            for problem in session.problems:
+                Console(highlight=False).print(f"note: {problem}", markup=False, soft_wrap=True)
+            Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+    return _verdict(session.failure or late.interruption, summary, path)
 
 
 def _verdict(failure: BaseException | None, summary: Summary, path: Path) -> int:

@@ -163,17 +163,30 @@ def _watch_ancestors(root: str) -> list[int]:
 
 
 def _sudo_is_missing() -> bool:
-    """Whether sudo started this very command, yet was killed before we could watch it."""
+    """Whether sudo started this very command, yet was killed before we could watch it.
+
+    SUDO_COMMAND alone does not tell. Whatever sudo starts hands it on, such as a tmux server, which
+    outlives its sudo in order: then our parent has the same one. Who adopts an orphan has not.
+    """
     started = os.environ.get("SUDO_COMMAND", "")
     words = started.split()
     if "emu.run" not in started and not (words and Path(words[0]).name == "dev"):
         return False
-    pid = os.getppid()
+    if os.getsid(0) == os.getpid():  # sent away on purpose, as by `setsid --fork`
+        return False
+    parent = pid = os.getppid()
     while pid > 1:
         if _program(pid) == "sudo":
             return False
         pid = _parent_of(pid)
-    return True
+    return not _has_variable(parent, f"SUDO_COMMAND={started}")
+
+
+def _has_variable(pid: int, variable: str) -> bool:
+    try:
+        return os.fsencode(variable) in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 def _program(pid: int) -> str:

@@ -21,11 +21,11 @@ from emu.network.verify import measure_and_verify
 from emu.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
-from emu.rehearsal import Stage
+from emu.rehearsal import Stage, UncapturedError
 from emu.trust import reasons_against
 from emu.validity import BOUNDS
 from h2model.connection import LinkModel
-from netcosim.errors import CaptureError
+from netcosim.cli import finishing, interruption
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
 from netcosim.results.folder import ResultsFolder
@@ -71,8 +71,10 @@ class Session:
                 self._predict()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
             self.failure = self.failure or failure
-        with self._phase("results"):
-            return self._write()
+        with self._phase("results"), finishing(self.failure) as late:
+            summary = self._write()
+        self.failure = self.failure or late.interruption
+        return summary
 
     def _measure_all(self) -> None:
         tcp = resolved_tcp(self.plan)
@@ -86,6 +88,9 @@ class Session:
             with self._phase("receivers calibrated"):
                 self._calibrate(live, tcp)
             self._cells(live, self.measured, tcp)
+        except Exception:
+            live.check_alive()  # a host whose shell died is why whatever else failed
+            raise
         finally:
             with self._phase("network down"):
                 context.__exit__(None, None, None)
@@ -94,25 +99,23 @@ class Session:
         receivers = distinct_receivers(self.plan.cells)
         listening = distinct_receivers(filter(is_needed, self.plan.cells))
         self.progress.say(f"calibrating {len(receivers)} receivers")
-        # The cells may do better than what fails here; without an overhead, delivered ends are not
-        # predicted, without an acceptance calls count as read at once.
         # As with links: what predicts is what is stored.
         for key, cell in receivers.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
-            with self._told():
+            with self._told("delivered ends are not predicted"):
                 self.overheads[key] = as_stored(calibrate(stage).record())
         for key, cell in listening.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
-            with self._told():
+            with self._told("its pushed calls count as read at once"):
                 self.acceptances[key] = as_stored(measure_acceptance(stage).record())
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, consequence: str) -> Iterator[None]:
         """What no capture shows is a problem that is told, and no reason to end."""
         try:
             yield
-        except CaptureError as problem:
-            self.problems.append(str(problem))
+        except UncapturedError as problem:
+            self.problems.append(f"{problem}; {consequence}")
 
     def _cells(self, live: LiveNetwork, measured: Measured, tcp: TcpSpec) -> None:
         def link_of(cell: Cell, planned: PlannedConnection) -> LinkModel:
@@ -245,5 +248,5 @@ def resolved_tcp(plan: Plan) -> TcpSpec:
 
 def _one_line(failure: BaseException) -> str:
     if isinstance(failure, KeyboardInterrupt):
-        return "interrupted by Ctrl-C"
+        return f"interrupted by {interruption(failure)}"
     return " ".join(str(failure).split()) or type(failure).__name__

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from netcosim.cli import interruption
+from netcosim.cli import finishing, interruption
 from netcosim.errors import NetcosimError
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
@@ -84,12 +84,14 @@ class Session:
                     self.folder.write_summary(self._summary(_KILLED))
         except (KeyboardInterrupt, NetcosimError) as problem:
             self.failure = problem
-        with self._phase("results"):
-            self._write()
-        self.folder.write_run(self._record())
-        ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
-        summary = self._summary(*ended)
-        self.folder.write_summary(summary)  # last: until then it says that something is missing
+        with finishing(self.failure) as late:
+            with self._phase("results"):
+                self._write()
+            self.folder.write_run(self._record())
+            ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
+            summary = self._summary(*ended)
+            self.folder.write_summary(summary)  # last: until then it says that something is missing
+        self.failure = self.failure or late.interruption
         return summary
 
     def _runs_a_cell(self) -> int:

@@ -6,7 +6,16 @@ import signal
 import pytest
 
 from tests.run.midburst import processes, wait_for_large_burst
-from tests.run.running import WORK, Done, finish, results, running, scenario, wait_for_line
+from tests.run.running import (
+    WORK,
+    Done,
+    finish,
+    results,
+    running,
+    scenario,
+    wait_for,
+    wait_for_line,
+)
 from tests.run.world import World
 
 pytestmark = pytest.mark.root
@@ -67,6 +76,33 @@ def test_the_shell_that_holds_a_host(world: World) -> None:
         done = finish(run)
         assert run.wait_gone(10) == {}
     assert_kept(world, done, 4, "w0: its Mininet shell died", ["small/h2"])
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["addresses, TCP settings, shaping", "measuring s0 - w0", "calibrating", "small/h2: burst 0"],
+)
+def test_the_shell_that_holds_a_host_at_another_moment(world: World, moment: str) -> None:
+    """Whatever fails for lack of it, the line names the shell."""
+    with running(world, *SLOW) as run:
+        wait_for_line(run, moment)
+        (shell,) = processes(run, "mininet:w0")
+        os.kill(shell, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    cells = ["small/h2"] if moment.startswith("small") else []
+    assert_kept(world, done, 4, "w0: its Mininet shell died", cells)
+
+
+def test_tcpdump_while_a_receiver_is_calibrated(world: World) -> None:
+    """As in a cell: what the calibration is for would be missing without a word."""
+    with running(world, *SLOW) as run:
+        wait_for_line(run, "calibrating")
+        (tcpdump,) = wait_for("tcpdump", lambda: processes(run, "tcpdump"))
+        os.kill(tcpdump, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert_kept(world, done, 7, "tcpdump on w0-eth0: killed by SIGKILL", [])
 
 
 def test_the_run_itself(world: World) -> None:
