@@ -28,7 +28,7 @@ from h2model.connection import LinkModel
 from netcosim.cli import finishing, interruption
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
-from netcosim.results.folder import ResultsFolder
+from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
@@ -62,6 +62,7 @@ class Session:
 
         The failure itself is in `Session.failure`.
         """
+        self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             self._measure_all()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
@@ -156,6 +157,8 @@ class Session:
                 self.outcomes.append(outcome)
                 if outcome.failure is not None:
                     raise outcome.failure
+                with self._phase("results"):
+                    self._checkpoint()
 
     def _predict(self) -> None:
         known = {i: o.known for i, o in enumerate(self.outcomes) if o.known is not None}
@@ -163,31 +166,46 @@ class Session:
         for i, claims in zip(known, all_claims(list(known.values())), strict=True):
             self.outcomes[i].predicted = claims
 
+    def _checkpoint(self) -> None:
+        """Write what is finished so far: there may be nobody left to do it later.
+
+        The record comes after the rows that it speaks of, so that at every moment what is there can
+        be predicted again.
+        """
+        self._write_measured()
+        self.folder.write_run(self._record(None))
+        self.folder.write_summary(self._summary(NOT_ENDED))
+
+    def _write_measured(self) -> None:
+        self.folder.write_trace(row for o in self.outcomes for row in o.measured)
+        self.folder.write_windows(row for o in self.outcomes for row in o.windows)
+        self.folder.write_grants(row for o in self.outcomes for row in o.grants)
+
     def _write(self) -> Summary:
         folder = self.folder
-        folder.write_trace(row for o in self.outcomes for row in o.measured)
+        self._write_measured()
         digest = folder.write_predictions(row for o in self.outcomes for row in o.predicted)
-        folder.write_windows(row for o in self.outcomes for row in o.windows)
-        folder.write_grants(row for o in self.outcomes for row in o.grants)
-        summary = self._summary()
-        folder.write_summary(summary)
         folder.write_run(self._record(digest))
-        folder.write_perfetto()
+        ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
+        summary = self._summary(*ended)
+        under_way = {"complete": False, "trusted": False, "reasons": (NOT_ENDED, *summary.reasons)}
+        folder.write_summary(summary.model_copy(update=under_way))
+        folder.write_perfetto()  # which looks into the summary
+        folder.write_summary(summary)  # last: until then it says that something is missing
         return summary
 
-    def _summary(self) -> Summary:
+    def _summary(self, *ended: str) -> Summary:
+        """Of what is finished; `ended` says why that is not all, if it is not."""
         reasons = reasons_against(
             {o.cell.name: o.validity for o in self.outcomes}, self.plan.scenario.repetitions
         )
-        if self.failure is not None:
-            reasons = [f"ended early: {_one_line(self.failure)}", *reasons]
         return Summary(
             scenario=self.plan.scenario.name,
             world="emu",
             seed=self.plan.scenario.seed,
-            complete=self.failure is None,
-            trusted=not reasons,
-            reasons=tuple(reasons),
+            complete=not ended,
+            trusted=not (ended or reasons),
+            reasons=(*ended, *reasons),
             cells=tuple(
                 summarise_cell(
                     cell_facts(o.cell, self.models, o.validity, o.grants), o.measured, o.predicted
@@ -198,7 +216,7 @@ class Session:
             not_run=self.plan.not_run,
         )
 
-    def _record(self, predictions_sha256: str) -> RunRecord:
+    def _record(self, predictions_sha256: str | None) -> RunRecord:
         now = datetime.now(UTC)
         return RunRecord(
             command=self.command,
