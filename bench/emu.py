@@ -117,7 +117,10 @@ def _run(folder: Path, notes: list[str], name: str, scenario: str) -> dict[str, 
     path = folder / f"{name}.toml"
     path.write_text(scenario, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "emu.run", "--scenario", str(path), "--out", str(folder / name)],
+        [
+            *(sys.executable, "-P", "-m", "emu.run"),
+            *("--scenario", str(path), "--out", str(folder / name)),
+        ],
         cwd=ROOT,
         check=False,
         capture_output=True,

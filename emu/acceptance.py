@@ -88,6 +88,8 @@ def measure_acceptance(stage: Stage) -> AcceptanceFound:
     EndpointError
         An end failed.
     CaptureError
+        tcpdump failed.
+    UncapturedError
         The bursts were never captured whole, or told nothing.
     """
     transport = stage.cell.transport.model_copy(update={"window": H2_DEFAULT_WINDOW_BYTES})

@@ -21,7 +21,7 @@ from h2model.overhead import Acceptance, Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
-from netcosim.results.folder import GRANTS, RUN, TRACE, ResultsFolder
+from netcosim.results.folder import GRANTS, NOT_ENDED, RUN, TRACE, ResultsFolder
 from netcosim.results.grants import GrantRow
 from netcosim.results.lost import LostRow
 from netcosim.results.run_record import RunRecord, Validity
@@ -169,7 +169,7 @@ def _early(
 ) -> list[str]:
     """What ended the run early, as far as it can be told without its summary."""
     if before is not None:
-        return [reason for reason in before.reasons if reason.startswith(EARLY)]
+        return [r for r in before.reasons if r == NOT_ENDED or r.startswith(EARLY)]
     there = {cell.name for cell, _ in judged}
     missing = [cell.name for cell in plan.cells if cell.name not in there]
     return [f"{EARLY}: no burst of {missing[0]}"] if missing else []

@@ -28,6 +28,7 @@ from netcosim.cli import (
     Options,
     builtin_scenarios,
     choose_scenario,
+    finishing,
     make_parser,
     print_summary,
     read_options,
@@ -54,6 +55,7 @@ CAPTURE_SHARE: Final = 0.02
 
 _OTHER_FILES_BYTES: Final = 50_000_000
 _NICENESS: Final = -15
+_PROGRAM: Final = Path(__file__).with_name("run.py")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -77,7 +79,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
-    isolate.ensure_isolated([sys.executable, "-m", "emu.run", *arguments])
+    # By its file, which is found wherever the project is, installed or not.
+    isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
     from emu.network.kernel import check_kernel  # only here: planning is quick without it
 
     site.spare = isolate.lasting_dir()
@@ -121,15 +124,18 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             started=started,
         )
         summary = session.run()
-        wanted = plan.scenario.name == IDENTIFY and session.failure is None
-        found = identify_run(folder) if wanted else None
-    with console.status("drawing the report"):
-        page = write_report(path, owner)
-    print_summary(summary, Console())
-    if found is not None:
-        show_identification(found)
-    Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
-    return _verdict(session.failure, summary, path)
+        with finishing(session.failure) as late:
+            wanted = plan.scenario.name == IDENTIFY and session.failure is None
+            found = identify_run(folder) if wanted else None
+            with console.status("drawing the report"):
+                page = write_report(path, owner)
+            print_summary(summary, Console())
+            if found is not None:
+                show_identification(found)
+            for problem in session.problems:
+                Console(highlight=False).print(f"note: {problem}", markup=False, soft_wrap=True)
+            Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+    return _verdict(session.failure or late.interruption, summary, path)
 
 
 def _verdict(failure: BaseException | None, summary: Summary, path: Path) -> int:

@@ -39,7 +39,8 @@ def ensure_isolated(command: Sequence[str]) -> None:
     Parameters
     ----------
     command
-        The arguments that start this program again, ``[sys.executable, "-m", ...]``.
+        The arguments that start this program again, ``[sys.executable, "-P", ...]``: root must
+        import nothing from the current folder.
 
     Raises
     ------

@@ -41,6 +41,7 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLED = 128 + signal.SIGKILL
 _SCRATCH_SHARE = 0.75
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a private one: named semaphores outlive their processes
 # Where programs keep temporary files, and libraries what they found out: scapy, matplotlib.
 _FOLDERS = ("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
 
@@ -78,6 +79,8 @@ def _init(watched: list[int], scratch: str, command: list[str], before: str) -> 
         _mount_sysfs()
         size_kib = int(_available_kib() * _SCRATCH_SHARE)
         _mount("netcosim", scratch, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size_kib}k,mode=0755")
+        if Path(_SHARED_MEMORY).is_dir():
+            _mount("netcosim", _SHARED_MEMORY, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777")
         _loopback_up()
     except OSError as problem:
         _refuse(command, f"private namespaces: {problem.filename}: {problem.strerror}")
@@ -160,17 +163,30 @@ def _watch_ancestors(root: str) -> list[int]:
 
 
 def _sudo_is_missing() -> bool:
-    """Whether sudo started this very command, yet was killed before we could watch it."""
+    """Whether sudo started this very command, yet was killed before we could watch it.
+
+    SUDO_COMMAND alone does not tell. Whatever sudo starts hands it on, such as a tmux server, which
+    outlives its sudo in order: then our parent has the same one. Who adopts an orphan has not.
+    """
     started = os.environ.get("SUDO_COMMAND", "")
     words = started.split()
     if "emu.run" not in started and not (words and Path(words[0]).name == "dev"):
         return False
-    pid = os.getppid()
+    if os.getsid(0) == os.getpid():  # sent away on purpose, as by `setsid --fork`
+        return False
+    parent = pid = os.getppid()
     while pid > 1:
         if _program(pid) == "sudo":
             return False
         pid = _parent_of(pid)
-    return True
+    return not _has_variable(parent, f"SUDO_COMMAND={started}")
+
+
+def _has_variable(pid: int, variable: str) -> bool:
+    try:
+        return os.fsencode(variable) in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 def _program(pid: int) -> str:

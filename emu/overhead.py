@@ -82,6 +82,8 @@ def calibrate(stage: Stage) -> Calibration:
     EndpointError
         An end failed.
     CaptureError
+        tcpdump failed.
+    UncapturedError
         The bursts were never captured whole.
     """
     messages = calibration_messages(

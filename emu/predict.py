@@ -33,14 +33,17 @@ def _main(arguments: Sequence[str], site: CrashSite) -> int:
     with ResultsFolder.open(options.folder) as folder:
         again = predict_again(folder)
         digest = hashlib.sha256(trace_file(again.predicted)).hexdigest()
-        same = digest == read_record(folder).predictions_sha256
+        before = read_record(folder).predictions_sha256
         if options.out:
             _keep(folder, again, options.out, site)
     console = Console(highlight=False)
     print_summary(again.summary, console)
     print_levels(again.summary, console)
-    text = "the same as" if same else "not those of"
-    console.print(f"These predictions are {text} the run, byte for byte.")
+    if before is None:
+        console.print("The run itself did not come to predict.")
+    else:
+        text = "the same as" if digest == before else "not those of"
+        console.print(f"These predictions are {text} the run, byte for byte.")
     return 0
 
 

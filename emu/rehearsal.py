@@ -21,6 +21,11 @@ from topo.spec import GOODPUT_SHARE
 
 Found = TypeVar("Found")
 
+
+class UncapturedError(CaptureError):
+    """The bursts ran, and none of the attempts was captured whole."""
+
+
 CONNECTION: Final = 9_999
 """Its number; no cell has as many connections, so its port is its own."""
 
@@ -79,6 +84,8 @@ def rehearse(
     EndpointError
         An end failed.
     CaptureError
+        tcpdump failed.
+    UncapturedError
         The bursts were never captured whole, or there was nothing in them to evaluate.
     """
     planned = replace(stage.planned, messages=messages)
@@ -107,7 +114,7 @@ def rehearse(
         if not reasons:
             break
     if kept is None:
-        raise CaptureError(f"calibration of {receiver_key(stage.cell)}: {reasons[0]}")
+        raise UncapturedError(f"calibration of {receiver_key(stage.cell)}: {reasons[0]}")
     return kept
 
 

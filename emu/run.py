@@ -1,6 +1,16 @@
-"""The door, ``python -m emu.run``."""
+"""The command ``python -m emu.run``."""
 
+import os
 import sys
+
+if __name__ == "__main__":
+    # `python -m` looks for modules in the current folder first, and this is started as root:
+    # whoever may write there could have his json.py imported. So that folder goes before anything
+    # else is imported, and the project's own is the last to be searched.
+    if not sys.flags.safe_path:
+        del sys.path[0]
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+
 from collections.abc import Sequence
 
 from netcosim.door import leaving_at_once

@@ -24,14 +24,14 @@ from emu.network.verify import measure_and_verify
 from emu.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
-from emu.rehearsal import Stage
+from emu.rehearsal import Stage, UncapturedError
 from emu.trust import EARLY, reasons_against
 from emu.validity import BOUNDS
 from h2model.connection import LinkModel
-from netcosim.errors import CaptureError
+from netcosim.cli import finishing, interruption
 from netcosim.job import Cell
 from netcosim.results.cells import summarise_cell
-from netcosim.results.folder import ResultsFolder
+from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
@@ -66,6 +66,7 @@ class Session:
 
         The failure itself is in `Session.failure`.
         """
+        self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             self._measure_all()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
@@ -75,8 +76,10 @@ class Session:
                 self._predict()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
             self.failure = self.failure or failure
-        with self._phase("results"):
-            return self._write()
+        with self._phase("results"), finishing(self.failure) as late:
+            summary = self._write()
+        self.failure = self.failure or late.interruption
+        return summary
 
     def _measure_all(self) -> None:
         tcp = resolved_tcp(self.plan)
@@ -100,6 +103,9 @@ class Session:
             with self._phase("receivers calibrated"):
                 self._calibrate(live, tcp)
             self._cells(live, self.measured, tcp, recorders)
+        except Exception:
+            live.check_alive()  # a host whose shell died is why whatever else failed
+            raise
         finally:
             with self._phase("network down"):
                 context.__exit__(None, None, None)
@@ -108,25 +114,23 @@ class Session:
         receivers = distinct_receivers(self.plan.cells)
         listening = distinct_receivers(filter(is_needed, self.plan.cells))
         self.progress.say(f"calibrating {len(receivers)} receivers")
-        # The cells may do better than what fails here; without an overhead, delivered ends are not
-        # predicted, without an acceptance calls count as read at once.
         # As with links: what predicts is what is stored.
         for key, cell in receivers.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
-            with self._told():
+            with self._told("delivered ends are not predicted"):
                 self.overheads[key] = as_stored(calibrate(stage).record())
         for key, cell in listening.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
-            with self._told():
+            with self._told("its pushed calls count as read at once"):
                 self.acceptances[key] = as_stored(measure_acceptance(stage).record())
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, consequence: str) -> Iterator[None]:
         """What no capture shows is a problem that is told, and no reason to end."""
         try:
             yield
-        except CaptureError as problem:
-            self.problems.append(str(problem))
+        except UncapturedError as problem:
+            self.problems.append(f"{problem}; {consequence}")
 
     def _cells(
         self, live: LiveNetwork, measured: Measured, tcp: TcpSpec, recorders: PauseRecorders
@@ -170,6 +174,8 @@ class Session:
                 self.outcomes.append(outcome)
                 if outcome.failure is not None:
                     raise outcome.failure
+                with self._phase("results"):
+                    self._checkpoint()
 
     def _predict(self) -> None:
         known = {i: o.known for i, o in enumerate(self.outcomes) if o.known is not None}
@@ -177,20 +183,37 @@ class Session:
         for i, claims in zip(known, all_claims(list(known.values())), strict=True):
             self.outcomes[i].predicted = claims
 
+    def _checkpoint(self) -> None:
+        """Write what is finished so far: there may be nobody left to do it later.
+
+        The record comes after the rows that it speaks of, so that at every moment what is there can
+        be predicted again.
+        """
+        self._write_measured()
+        self.folder.write_run(self._record(None))
+        self.folder.write_summary(self._summary(NOT_ENDED))
+
+    def _write_measured(self) -> None:
+        self.folder.write_trace(row for o in self.outcomes for row in o.measured)
+        self.folder.write_windows(row for o in self.outcomes for row in o.windows)
+        self.folder.write_grants(row for o in self.outcomes for row in o.grants)
+        self.folder.write_lost(row for o in self.outcomes for row in o.lost)
+
     def _write(self) -> Summary:
         folder = self.folder
-        folder.write_trace(row for o in self.outcomes for row in o.measured)
+        self._write_measured()
         digest = folder.write_predictions(row for o in self.outcomes for row in o.predicted)
-        folder.write_windows(row for o in self.outcomes for row in o.windows)
-        folder.write_grants(row for o in self.outcomes for row in o.grants)
-        folder.write_lost(row for o in self.outcomes for row in o.lost)
-        summary = self._summary()
-        folder.write_summary(summary)
         folder.write_run(self._record(digest))
-        folder.write_perfetto()
+        ended = () if self.failure is None else (f"{EARLY}: {_one_line(self.failure)}",)
+        summary = self._summary(*ended)
+        under_way = {"complete": False, "trusted": False, "reasons": (NOT_ENDED, *summary.reasons)}
+        folder.write_summary(summary.model_copy(update=under_way))
+        folder.write_perfetto()  # which looks into the summary
+        folder.write_summary(summary)  # last: until then it says that something is missing
         return summary
 
-    def _summary(self) -> Summary:
+    def _summary(self, *ended: str) -> Summary:
+        """Of what is finished; `ended` says why that is not all, if it is not."""
         cells = tuple(
             summarise_cell(
                 cell_facts(o.cell, self.models, o.validity, o.grants),
@@ -202,20 +225,18 @@ class Session:
             if o.validity
         )
         reasons = reasons_against(cells)
-        if self.failure is not None:
-            reasons = [f"{EARLY}: {_one_line(self.failure)}", *reasons]
         return Summary(
             scenario=self.plan.scenario.name,
             world="emu",
             seed=self.plan.scenario.seed,
-            complete=self.failure is None,
-            trusted=not reasons,
-            reasons=tuple(reasons),
+            complete=not ended,
+            trusted=not (ended or reasons),
+            reasons=(*ended, *reasons),
             cells=cells,
             not_run=self.plan.not_run,
         )
 
-    def _record(self, predictions_sha256: str) -> RunRecord:
+    def _record(self, predictions_sha256: str | None) -> RunRecord:
         now = datetime.now(UTC)
         return RunRecord(
             command=self.command,
@@ -266,5 +287,5 @@ def resolved_tcp(plan: Plan) -> TcpSpec:
 
 def _one_line(failure: BaseException) -> str:
     if isinstance(failure, KeyboardInterrupt):
-        return "interrupted by Ctrl-C"
+        return f"interrupted by {interruption(failure)}"
     return " ".join(str(failure).split()) or type(failure).__name__

@@ -17,7 +17,7 @@ def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
     """
     reasons = []
     for cell in cells:
-        if cell.answer.kind == "no evidence":
+        if not cell.judged_bursts + cell.shown_bursts:
             reasons.append(f"{cell.cell}: no valid burst in {cell.invalid_bursts}")
         elif cell.answer.kind == "contradiction":
             reasons.append(f"{cell.cell}: its bursts contradict each other")

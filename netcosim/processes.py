@@ -1,40 +1,121 @@
-"""Work on many things, the machine's processors side by side."""
+"""A parallel map over processes that leaves nothing behind when everything is killed.
+
+The processes of `concurrent.futures` and `multiprocessing.Pool` share queues, whose locks are
+semaphores with names below ``/dev/shm``: after a kill -9 they are still there. Here each process
+has a pipe of its own, and needs no lock.
+"""
 
 import multiprocessing
 import os
+import pickle
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_Pipe = Connection  # Python 3.13 gave it parameters; what goes through is anything
+
+_GONE: Final = (EOFError, OSError, pickle.UnpicklingError)
+"""What a pipe raises whose other end was killed, perhaps in the midst of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a process made of an item, or what that raised; neither if it was killed."""
+
+    result: Any = None
+    failure: Exception | None = None
+    killed: bool = False
 
 
 def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield what `work` makes of each item, in their order.
+    """Yield what `work` makes of each item, in their order, on all processors.
 
     Processes begin anew, so the work, the items and the results must be picklable. What a process
-    does not answer because somebody killed it is done here.
+    does not answer because somebody killed it is done here. What `work` raises is raised here.
     """
     processes = min(os.cpu_count() or 1, len(items))
     if processes < 2:
         yield from map(work, items)
         return
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _leave_ctrl_c)
+    with ExitStack() as running:
+        pipes = [_start(work, running) for _ in range(processes)]
+        for item, answer in zip(items, _in_order(pipes, items), strict=True):
+            if answer.failure is not None:
+                raise answer.failure
+            yield work(item) if answer.killed else answer.result
+
+
+def _start(work: Callable[[Item], Result], running: ExitStack) -> _Pipe:
+    """Start a process that serves until `running` ends; its pipe."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    running.callback(ours.close)
+    with theirs:
+        process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        process.start()
+    running.callback(process.join)
+    running.callback(process.kill)
+    return ours
+
+
+def _in_order(pipes: Sequence[_Pipe], items: Sequence[Any]) -> Iterator[_Answer]:
+    """Give each process the next item as it answers; yield the answers in the items' order."""
+    free, todo = list(pipes), deque(range(len(items)))
+    busy: dict[_Pipe, int] = {}
+    answers: dict[int, _Answer] = {}
+    for wanted in range(len(items)):
+        while wanted not in answers:
+            while free and todo:
+                pipe = free.pop()
+                busy[pipe] = todo.popleft()
+                _ask(pipe, items[busy[pipe]])
+            if not busy:  # all were killed
+                answers[todo.popleft()] = _Answer(killed=True)
+                continue
+            ready = wait(list(busy))
+            for pipe in [each for each in busy if each in ready]:
+                number = busy.pop(pipe)
+                answers[number] = _answer(pipe)
+                if not answers[number].killed:
+                    free.append(pipe)
+        yield answers.pop(wanted)
+
+
+def _ask(pipe: _Pipe, item: object) -> None:
+    """Send an item; to whom is gone, it does not matter: there will be no answer."""
     try:
-        asked = [pool.submit(work, item) for item in items]
-        for each, item in zip(asked, items, strict=True):
-            try:
-                result = each.result()
-            except BrokenProcessPool:
-                result = work(item)
-            yield result
-    finally:
-        pool.shutdown(cancel_futures=True)
+        pipe.send(item)
+    except _GONE:
+        return
 
 
-def _leave_ctrl_c() -> None:
-    """It is for the process that asks."""
+def _answer(pipe: _Pipe) -> _Answer:
+    try:
+        answer: _Answer = pipe.recv()
+    except _GONE:
+        return _Answer(killed=True)
+    return answer
+
+
+def _serve(pipe: _Pipe, work: Callable[[Any], Any]) -> None:
+    """Answer items until nobody asks any more; Ctrl-C is for who asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            item = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = _Answer(result=work(item))
+        except Exception as problem:  # noqa: BLE001 - raised by who asks
+            answer = _Answer(failure=problem)
+        try:
+            pipe.send(answer)
+        except OSError:
+            return

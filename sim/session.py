@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from netcosim.cli import interruption
+from netcosim.cli import finishing, interruption
 from netcosim.errors import NetcosimError
-from netcosim.results.folder import ResultsFolder
+from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
 from netcosim.results.operations import OperationColumns
 from netcosim.results.run_record import RunRecord
@@ -34,8 +34,6 @@ from sim.progress import Progress
 
 MOST_STEP_ROWS: Final = 2_000_000
 """Beyond so many, `steps.parquet` takes no further runs."""
-
-_KILLED: Final = "has not ended: it is under way, or was killed"
 
 
 def worker_counts(scenario: Scenario) -> tuple[int, ...]:
@@ -76,20 +74,22 @@ class Session:
 
     def run(self) -> TrainingSummary:
         """Simulate everything, or as much as is possible; write the results."""
-        self.folder.write_summary(self._summary(_KILLED))
+        self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             with self.progress.runs(len(self.cells) * self._runs_a_cell()):
                 for cell in self.cells:
                     self._simulate(cell)
-                    self.folder.write_summary(self._summary(_KILLED))
+                    self.folder.write_summary(self._summary(NOT_ENDED))
         except (KeyboardInterrupt, NetcosimError) as problem:
             self.failure = problem
-        with self._phase("results"):
-            self._write()
-        self.folder.write_run(self._record())
-        ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
-        summary = self._summary(*ended)
-        self.folder.write_summary(summary)  # last: until then it says that something is missing
+        with finishing(self.failure) as late:
+            with self._phase("results"):
+                self._write()
+            self.folder.write_run(self._record())
+            ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
+            summary = self._summary(*ended)
+            self.folder.write_summary(summary)  # last: until then it says that something is missing
+        self.failure = self.failure or late.interruption
         return summary
 
     def _runs_a_cell(self) -> int:

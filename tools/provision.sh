@@ -28,6 +28,8 @@ provision() {
 #!/bin/sh
 $mark
 export PYTHONDONTWRITEBYTECODE=1  # no files of root's in the checkout
+# root imports nothing from the folder in which it happens to be
+if [ "\$(id -u)" = 0 ] && [ "\${1-}" = -m ]; then set -- -P "\$@"; fi
 exec "$python" "\$@"
 TEXT
   install_text 0644 "$profile" <<TEXT

@@ -73,6 +73,7 @@ def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
             [
                 *_ENDS_WITH_US,
                 sys.executable,
+                "-P",
                 "-m",
                 "emu.run",
                 "--scenario",

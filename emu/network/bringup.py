@@ -58,6 +58,17 @@ def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Appl
     log(f"building {len(spec.hosts)} hosts, {len(spec.links)} links")
     tcp.quiet_namespace()
     built = build_net(spec)
+    try:
+        return _configured(spec, wishes, built, log)
+    except Exception:
+        for node in spec.node_names:
+            built.pid(node)  # raises if its shell died, which is why whatever else failed
+        raise
+
+
+def _configured(
+    spec: NetSpec, wishes: TcpSpec, built: BuiltNet, log: Callable[[str], None]
+) -> Applied:
     places = _places(spec, built)
     log("addresses, TCP settings, shaping")
     sysctls, offloads = {}, {}

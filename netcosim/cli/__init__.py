@@ -1,6 +1,6 @@
 """The shared command line: options, one-line errors with exit codes, the table at the end."""
 
-from netcosim.cli.ending import interruption, run_main
+from netcosim.cli.ending import finishing, interruption, run_main
 from netcosim.cli.levels import print_levels
 from netcosim.cli.options import (
     Options,
@@ -21,6 +21,7 @@ __all__ = [
     "adjust",
     "builtin_scenarios",
     "choose_scenario",
+    "finishing",
     "interruption",
     "make_parser",
     "print_levels",

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
@@ -39,6 +40,40 @@ def run_main(main: Callable[[CrashSite], int], prog: str) -> int:
         return guarded(told, prog)
 
 
+@dataclass(slots=True)
+class Late:
+    """The interruption that came while results were being written, if one did."""
+
+    interruption: KeyboardInterrupt | None = None
+
+
+@contextmanager
+def finishing(before: BaseException | None = None) -> Iterator[Late]:
+    """Hold an interruption back while results are being written; a second one is raised.
+
+    `before` is what ended the work: if it was an interruption, the next one is the second. For the
+    main thread, below `run_main`.
+    """
+    late = Late()
+    if isinstance(before, KeyboardInterrupt):
+        yield late
+        return
+    first_s = 0.0
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        nonlocal first_s
+        if number == signal.SIGHUP:
+            _leave_dead_streams()
+        if late.interruption is None:
+            first_s = time.monotonic()
+            late.interruption = _named(number)
+        elif time.monotonic() - first_s >= _SAME_INTERRUPTION_S:
+            raise _named(number)
+
+    with _handled_by(hold):
+        yield late
+
+
 def interruption(problem: KeyboardInterrupt) -> str:
     """What interrupted, for a person: ``Ctrl-C``, ``SIGTERM`` or ``SIGHUP``."""
     return str(problem) or _CTRL_C[signal.SIGINT]
@@ -54,18 +89,29 @@ def _interruptible() -> Iterator[None]:
             _leave_dead_streams()
         before, last = last, time.monotonic()
         if last - before >= _SAME_INTERRUPTION_S:
-            name = signal.Signals(number)
-            raise KeyboardInterrupt(_CTRL_C.get(name, name.name))
+            raise _named(number)
 
+    with _handled_by(interrupt):
+        yield
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Give the signals that end a program to `handler`; those that are ignored stay so."""
     handlers = {number: signal.getsignal(number) for number in _ENDING}
-    taken = [number for number, handler in handlers.items() if handler is not signal.SIG_IGN]
+    taken = [number for number, before in handlers.items() if before is not signal.SIG_IGN]
     for number in taken:
-        signal.signal(number, interrupt)
+        signal.signal(number, handler)
     try:
         yield
     finally:
         for number in taken:
             signal.signal(number, handlers[number])
+
+
+def _named(number: int) -> KeyboardInterrupt:
+    name = signal.Signals(number)
+    return KeyboardInterrupt(_CTRL_C.get(name, name.name))
 
 
 def _leave_dead_streams() -> None:

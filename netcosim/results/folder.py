@@ -57,6 +57,9 @@ RUN: Final = "run.json"
 PERFETTO: Final = "perfetto.json"
 REPORT: Final = "report.html"
 
+NOT_ENDED: Final = "has not ended: it is under way, or was killed"
+"""Why a summary that was written on the way is incomplete; it stays where nobody can go on."""
+
 Row = TypeVar("Row")
 Kept = TypeVar("Kept")
 Record = TypeVar("Record", bound=BaseModel)

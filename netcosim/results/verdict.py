@@ -137,7 +137,7 @@ def verdict(
     """
     by_name = {m.model: m for m in ranked}
     if answer.model is None:
-        return f"{subject}: no burst could be judged, so nothing is known."
+        return f"{subject}: no burst was valid, or none is predicted yet."
     best = by_name[answer.model]
     if not answer.bursts:
         return (

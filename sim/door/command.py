@@ -10,7 +10,14 @@ from typing import Final
 
 from rich.console import Console
 
-from netcosim.cli import CrashSite, builtin_scenarios, choose_scenario, print_training, run_main
+from netcosim.cli import (
+    CrashSite,
+    builtin_scenarios,
+    choose_scenario,
+    finishing,
+    print_training,
+    run_main,
+)
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.owner import calling_user
@@ -95,11 +102,12 @@ def _run(
         summary = session.run()
     from netcosim.report.write import write_report  # only here: it takes a while to load
 
-    with console.status("drawing the report"):
-        page = write_report(path, owner)
-    print_training(summary, Console())
-    Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
-    return _verdict(session.failure, summary, path)
+    with finishing(session.failure) as late:
+        with console.status("drawing the report"):
+            page = write_report(path, owner)
+        print_training(summary, Console())
+        Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+    return _verdict(session.failure or late.interruption, summary, path)
 
 
 def _verdict(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:

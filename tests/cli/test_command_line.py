@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from netcosim.cli import (
     adjust,
     builtin_scenarios,
     choose_scenario,
+    finishing,
     interruption,
     make_parser,
     print_summary,
@@ -231,6 +233,39 @@ def test_signals_are_as_they_were_afterwards() -> None:
     assert run_main(main, "emu.run") == 0
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
     assert interruption(KeyboardInterrupt()) == "Ctrl-C"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interruption_waits_until_results_are_written(name: str) -> None:
+    number = signal.Signals[name]
+
+    def main(_: CrashSite) -> int:
+        with finishing(ValueError("what ended the work was no interruption")) as late:
+            assert late.interruption is None
+            signal.raise_signal(number)
+            signal.raise_signal(number)  # counts as the same
+        assert late.interruption is not None
+        assert interruption(late.interruption) == {"SIGINT": "Ctrl-C"}.get(name, name)
+        return 23
+
+    assert run_main(main, "emu.run") == 23
+
+
+def test_a_second_interruption_does_not_wait() -> None:
+    """The pause tells it from one signal that arrives twice; it is real time."""
+
+    def main(_: CrashSite) -> int:
+        with finishing():
+            signal.raise_signal(signal.SIGTERM)
+            time.sleep(0.55)
+            with pytest.raises(KeyboardInterrupt, match="SIGHUP"):
+                signal.raise_signal(signal.SIGHUP)
+        time.sleep(0.55)
+        with finishing(KeyboardInterrupt("SIGTERM")), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        return 23
+
+    assert run_main(main, "emu.run") == 23
 
 
 def test_a_bug_keeps_its_traceback_in_the_results_folder(tmp_path: Path) -> None:

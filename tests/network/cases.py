@@ -193,7 +193,10 @@ def where() -> Json:
     """What a process finds inside."""
     scratch = isolate.scratch_dir()
     (scratch / "file").write_text("x")
+    shared = Path("/dev/shm")
+    (shared / "netcosim-test").write_text("x")
     return {
+        "shared memory": sorted(path.name for path in shared.iterdir()),
         "isolated": isolate.is_isolated(),
         "interfaces": sorted(path.name for path in Path("/sys/class/net").iterdir()),
         "up": commands.run(["ip", "-br", "link", "show", "lo"]).split()[1:],

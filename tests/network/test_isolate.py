@@ -251,6 +251,28 @@ def test_a_run_whose_sudo_was_killed_before_it_could_look_does_not_start() -> No
     assert "sudo that started this was killed" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "between",
+    [
+        # The second command keeps the shell from replacing itself by the first.
+        ["bash", "-c", '"$@"; exit $?', "server"],
+        ["setsid", "--fork"],
+    ],
+    ids=["a server such as tmux", "a session of its own"],
+)
+def test_what_a_sudo_that_ended_in_order_left_running_may_start_a_run(between: list[str]) -> None:
+    done = subprocess.run(
+        [*between, *command("tests.network.cases:where")],
+        cwd=ROOT,
+        env={**os.environ, "SUDO_COMMAND": "/usr/bin/tmux new -d 'python -m emu.run'"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert '"isolated": true' in done.stdout, done.stderr
+
+
 def test_inside_is_a_world_of_its_own() -> None:
     found = inside("tests.network.cases:where")
     assert found["isolated"]
@@ -259,6 +281,8 @@ def test_inside_is_a_world_of_its_own() -> None:
     assert found["files"] == ["file"]
     assert found["processes"] == 2
     assert not (isolate.SCRATCH / "file").exists()
+    assert found["shared memory"] == ["netcosim-test"]
+    assert not Path("/dev/shm/netcosim-test").exists()
 
 
 def test_exit_code_and_streams_pass_through() -> None:

@@ -13,11 +13,11 @@ def processes(run: Run, word: str) -> list[int]:
 
     Those that carry the run have it, too, and so has whoever is about to enter a host.
     """
-    found = run.members().items()
+    others = ("emu.run", "emu/run.py", "mnexec")
     return sorted(
         pid
-        for pid, line in found
-        if word in line and "emu.run" not in line and "mnexec" not in line
+        for pid, line in run.members().items()
+        if word in line and not any(other in line for other in others)
     )
 
 

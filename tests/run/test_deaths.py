@@ -2,11 +2,25 @@
 
 import os
 import signal
+import sys
+from collections.abc import Callable
 
 import pytest
 
+from netcosim.results.folder import NOT_ENDED
 from tests.run.midburst import processes, wait_for_large_burst
-from tests.run.running import WORK, Done, finish, results, running, scenario, wait_for_line
+from tests.run.running import (
+    WORK,
+    Done,
+    Run,
+    finish,
+    results,
+    run_to_end,
+    running,
+    scenario,
+    wait_for,
+    wait_for_line,
+)
 from tests.run.world import World
 
 pytestmark = pytest.mark.root
@@ -69,16 +83,84 @@ def test_the_shell_that_holds_a_host(world: World) -> None:
     assert_kept(world, done, 4, "w0: its Mininet shell died", ["small/h2"])
 
 
-def test_the_run_itself(world: World) -> None:
-    """Nobody is left to say anything; what was written before is whole."""
+@pytest.mark.parametrize(
+    "moment",
+    ["addresses, TCP settings, shaping", "measuring s0 - w0", "calibrating", "small/h2: burst 0"],
+)
+def test_the_shell_that_holds_a_host_at_another_moment(world: World, moment: str) -> None:
+    """Whatever fails for lack of it, the line names the shell."""
     with running(world, *SLOW) as run:
-        wait_for_large_burst(run)
-        inner = max(pid for pid, line in run.members().items() if "-m emu.run" in line)
+        wait_for_line(run, moment)
+        (shell,) = processes(run, "mininet:w0")
+        os.kill(shell, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    cells = ["small/h2"] if moment.startswith("small") else []
+    assert_kept(world, done, 4, "w0: its Mininet shell died", cells)
+
+
+def test_tcpdump_while_a_receiver_is_calibrated(world: World) -> None:
+    """As in a cell: what the calibration is for would be missing without a word."""
+    with running(world, *SLOW) as run:
+        wait_for_line(run, "calibrating")
+        (tcpdump,) = wait_for("tcpdump", lambda: processes(run, "tcpdump"))
+        os.kill(tcpdump, signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert_kept(world, done, 7, "tcpdump on w0-eth0: killed by SIGKILL", [])
+
+
+def test_the_run_itself(world: World) -> None:
+    """Nobody is left to say anything; the cells that were finished before are there."""
+    kill_the_run(world, wait_for_large_burst)
+    assert_under_way(world, ["small/h2"])
+
+
+def test_the_run_itself_while_it_predicts(world: World) -> None:
+    """Everything was measured, so everything can still be predicted, and drawn."""
+    kill_the_run(world, lambda run: wait_for_line(run, "predicting"))
+    cells = ["small/h2", "large/h2"]
+    assert_under_way(world, cells)
+    done = run_to_end(world, "out", "--out", "again", command=program("emu.predict"))
+    assert done.code == 0, done.err
+    assert "The run itself did not come to predict." in done.out
+    with results(world, f"{WORK}/again") as folder:
+        summary = folder.read_summary()
+        assert summary is not None
+        assert [(cell.cell, cell.best) for cell in summary.cells] == [(c, "fifo") for c in cells]
+        assert summary.reasons[0] == NOT_ENDED
+        assert {row.cell for row in folder.read_predictions()} == set(cells)
+    for name in ("out", "again"):
+        done = run_to_end(world, name, command=program("netcosim.report"))
+        assert (done.code, done.err) == (0, "")
+        page = world.at(f"{WORK}/{name}/report.html").read_text()
+        assert NOT_ENDED in page
+        assert all(cell in page for cell in cells)
+
+
+def kill_the_run(world: World, wait: Callable[[Run], object]) -> None:
+    with running(world, *SLOW) as run:
+        wait(run)
+        inner = max(pid for pid, line in run.members().items() if "emu/run.py" in line)
         os.kill(inner, signal.SIGKILL)
         done = finish(run)
         assert run.wait_gone(10) == {}
     assert done.code == 128 + signal.SIGKILL
+
+
+def assert_under_way(world: World, cells: list[str]) -> None:
     with results(world) as folder:
-        assert folder.read_scenario().name == "slow"
-        assert folder.read_summary() is None
+        summary, record = folder.read_summary(), folder.read_run()
+        assert summary is not None
+        assert record is not None
+        assert (summary.complete, summary.trusted, summary.reasons[0]) == (False, False, NOT_ENDED)
+        assert [cell.cell for cell in summary.cells] == cells
+        for rows in (folder.read_trace(), folder.read_windows(), folder.read_grants()):
+            assert {row.cell for row in rows} == set(cells)
+        assert {v.cell for v in record.validity} == set(cells)
+        assert folder.read_predictions() == ()
     assert world.changes(below=f"{WORK}/out") == set()
+
+
+def program(module: str) -> tuple[str, ...]:
+    return ("env", "PYTHONDONTWRITEBYTECODE=1", sys.executable, "-P", "-m", module)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from netcosim.results.folder import PERFETTO, REPORT, RUN, SUMMARY
 from tests.run.midburst import wait_for_large_burst
 from tests.run.ownership import CALLER, assert_owned
 from tests.run.running import (
@@ -36,7 +37,9 @@ def terminal() -> Iterator[Terminal]:
         yield made
 
 
-def assert_what_was_finished_is_kept(world: World, done: Done, cells: list[str]) -> None:
+def assert_what_was_finished_is_kept(
+    world: World, done: Done, cells: list[str], by: str = "Ctrl-C"
+) -> None:
     assert "Traceback" not in done.err + done.out
     assert done.code == 130
     assert done.last == KEPT
@@ -45,7 +48,7 @@ def assert_what_was_finished_is_kept(world: World, done: Done, cells: list[str])
         assert summary is not None
         assert record is not None
         assert (summary.complete, summary.trusted) == (False, False)
-        assert summary.reasons[0] == "ended early: interrupted by Ctrl-C"
+        assert summary.reasons[0] == f"ended early: interrupted by {by}"
         assert [cell.cell for cell in summary.cells] == cells
         rows = folder.read_trace()
         assert {r.cell for r in rows} == set(cells)
@@ -54,7 +57,7 @@ def assert_what_was_finished_is_kept(world: World, done: Done, cells: list[str])
         assert len(rows) == 2 * len(finished)
         assert {(r.cell, r.burst) for r in folder.read_predictions()} == set(finished)
     page = world.at(f"{WORK}/out/report.html").read_text()
-    assert "interrupted by Ctrl-C" in page
+    assert f"interrupted by {by}" in page
     assert all(cell in page for cell in cells)
     assert world.changes(below=f"{WORK}/out") == set()
 
@@ -80,7 +83,26 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
         done = finish(run)
         assert run.wait_gone(10) == {}
     assert_owned(world.at(f"{WORK}/out"))
-    assert_what_was_finished_is_kept(world, done, ["small/h2", "large/h2"])
+    assert_what_was_finished_is_kept(world, done, ["small/h2", "large/h2"], "SIGTERM")
+
+
+@pytest.mark.parametrize("name", [SUMMARY, PERFETTO, "pictures"])
+def test_a_signal_while_the_results_are_written(world: World, name: str) -> None:
+    """What is complete stays so, with its report."""
+    with running(world, "--scenario", scenario("one"), "--out", "out") as run:
+        wait_for_line(run, "predicting")
+        wait_for(name, lambda: world.at(f"{WORK}/out/{name}").exists())
+        os.kill(run.process.pid, signal.SIGTERM)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert (done.code, done.last) == (130, KEPT)
+    with results(world) as folder:
+        summary = folder.read_summary()
+        assert summary is not None
+        assert summary.complete
+        assert {REPORT, PERFETTO, RUN} <= set(folder.names())
+    assert "This run is incomplete" not in world.at(f"{WORK}/out/{REPORT}").read_text()
+    assert world.changes(below=f"{WORK}/out") == set()
 
 
 @pytest.mark.parametrize("moment_s", [0, 0.2, 0.5, 0.9, 1.5])
