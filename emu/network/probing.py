@@ -1,10 +1,10 @@
 """Link probes in the hosts of a live network: started, asked, ended."""
 
+import contextlib
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Final
 
 from emu.network.live import LiveNetwork
@@ -16,7 +16,7 @@ _PORT: Final = 5201
 Json = dict[str, Any]
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
     """Have a probe listen in each of these hosts."""
     probes = {s: _start(live, s, "serve", live.address(s), None) for s in servers}
@@ -30,7 +30,7 @@ def serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
             probe.communicate()
 
 
-@contextmanager
+@contextlib.contextmanager
 def asking(live: LiveNetwork, server: str, worker: str) -> Iterator[Callable[[Json], Json]]:
     """Have a probe in the worker that carries out requests against the server's.
 
@@ -83,8 +83,9 @@ def _start(
 
 def _send_request(probe: subprocess.Popen[str], request: Json) -> None:
     assert probe.stdin is not None
-    probe.stdin.write(json.dumps(request) + "\n")
-    probe.stdin.flush()
+    with contextlib.suppress(BrokenPipeError):  # why it died is told where its answer is awaited
+        probe.stdin.write(json.dumps(request) + "\n")
+        probe.stdin.flush()
 
 
 def _read_answer(probe: subprocess.Popen[str], host: str) -> Json:
@@ -95,4 +96,6 @@ def _read_answer(probe: subprocess.Popen[str], host: str) -> Json:
         last = complaint.strip().splitlines()[-1:] or ["it died"]
         raise NetworkError(f"link probe in {host}: {last[0]}")
     answer: Json = json.loads(line)
+    if "failure" in answer:
+        raise NetworkError(f"link probe in {host}: {answer['failure']}")
     return answer

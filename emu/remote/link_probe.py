@@ -12,17 +12,21 @@ answer a line, both JSON. Requests, seen from the asking side:
     acknowledged) whenever it could not write, and its congestion control.
 
 Options: ``send_buffer`` (SO_SNDBUF) and ``notsent_lowat`` (TCP_NOTSENT_LOWAT) of the sender.
+
+What fails, on either side and in whichever thread, ends its request with ``{"failure": LINE}``.
 """
 
 import contextlib
 import fcntl
 import json
+import os
 import select
 import socket
 import struct
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 SIOCOUTQ = 0x5411
@@ -30,9 +34,47 @@ TCP_NOTSENT_LOWAT = 25
 CHUNK_BYTES = 1 << 18
 SAMPLE_NS = 2_000_000
 MOST_ROUND_TRIPS = 200
+PATIENCE_S = 20.0
+"""How long nothing may arrive, and how long the other side's report may take."""
 
 Json = dict[str, Any]
-_sent: dict[str, Json] = {}
+
+
+class ProbeError(Exception):
+    """A request that could not be carried out, in one line."""
+
+
+class Reports:
+    """What senders report when they are done, by the token of their request.
+
+    The receiver may ask before the sender's thread has come to put its report here.
+    """
+
+    def __init__(self) -> None:
+        self._by_token: dict[str, Json] = {}
+        self._changed = threading.Condition()
+
+    def put(self, token: str, report: Json) -> None:
+        """Store a report and wake up who waits for it."""
+        with self._changed:
+            self._by_token[token] = report
+            self._changed.notify_all()
+
+    def take(self, token: str, timeout_s: float) -> Json:
+        """Wait for a report and remove it.
+
+        Raises
+        ------
+        ProbeError
+            It did not come in time.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: token in self._by_token, timeout_s):
+                raise ProbeError(f"no report of the sender within {timeout_s:g} s")
+            return self._by_token.pop(token)
+
+
+_reports = Reports()
 
 
 def main(argv: list[str]) -> None:
@@ -42,7 +84,10 @@ def main(argv: list[str]) -> None:
         serve(address, port)
         return
     for line in sys.stdin:
-        answer = ask((address, port), json.loads(line))
+        try:
+            answer = ask((address, port), json.loads(line))
+        except (OSError, ProbeError) as problem:
+            answer = {"failure": one_line(problem)}
         print(json.dumps(answer), flush=True)
 
 
@@ -56,54 +101,105 @@ def serve(address: str, port: int) -> None:
 
 
 def ask(peer: tuple[str, int], request: Json) -> Json:
-    """Carry out one request against a serving probe."""
+    """Carry out one request against a serving probe.
+
+    Raises
+    ------
+    ProbeError, OSError
+        It failed, on this side or on the other one.
+    """
     if request["do"] == "rtt":
         return {"round_trips_ns": _round_trips(peer, request["seconds"])}
     if request["do"] != "both":
         return _bulk(peer, request["do"], request)
-    halves: Json = {}
+    down, up = at_once(
+        lambda: _bulk(peer, "down", request),
+        lambda: _bulk(peer, "up", request),
+    )
+    return {"down": down, "up": up}
 
-    def half(way: str) -> None:
-        halves[way] = _bulk(peer, way, request)
 
-    threads = [threading.Thread(target=half, args=(way,)) for way in ("down", "up")]
+def at_once(*calls: Callable[[], Json]) -> list[Json]:
+    """Run calls in threads of their own; their results, or the first failure as ProbeError."""
+    results: list[Json | Exception] = [ProbeError("ended without a result") for _ in calls]
+
+    def run(place: int, call: Callable[[], Json]) -> None:
+        try:
+            results[place] = call()
+        except Exception as problem:  # noqa: BLE001 - raised below, by the thread that asked
+            results[place] = problem
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return halves
+    for result in results:
+        if isinstance(result, Exception):
+            raise ProbeError(one_line(result)) from result
+    return [result for result in results if not isinstance(result, Exception)]
+
+
+def one_line(problem: Exception) -> str:
+    """Return a failure's text without line breaks, or its type where it has none."""
+    if isinstance(problem, BlockingIOError | TimeoutError):
+        return f"nothing moved for {PATIENCE_S:g} s"
+    return " ".join(str(problem).split()) or type(problem).__name__
 
 
 def _bulk(peer: tuple[str, int], way: str, request: Json) -> Json:
-    token = f"{way}-{time.monotonic_ns()}"
+    token = f"{way}-{os.urandom(8).hex()}"
     serving = {"do": "send" if way == "down" else "receive", "token": token}
-    with socket.create_connection(peer) as sock:
+    with _connect(peer) as sock:
         _write_line(sock, {**request, **serving})
         if way == "down":
             samples = receive(sock)
         else:
-            sender = send(sock, request)
-            samples = _read_line(sock)["samples"]
+            sender, samples = _send_up(sock, request)
     if way == "down":
-        with socket.create_connection(peer) as sock:
+        with _connect(peer) as sock:
             _write_line(sock, {"do": "sender", "token": token})
-            sender = _read_line(sock)
+            sender = _read_report(sock)
     return {"samples": samples, "sender": sender}
 
 
+def _send_up(sock: socket.socket, request: Json) -> tuple[Json, list[list[int]]]:
+    try:
+        sender = send(sock, request)
+    except ConnectionError:
+        _read_report(sock)  # where the serving side told why it left, that is the failure
+        raise
+    return sender, _read_report(sock)["samples"]
+
+
 def _answer(sock: socket.socket) -> None:
-    with sock, contextlib.suppress(ConnectionError):
-        request = _read_line(sock)
-        if request["do"] == "echo":
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while data := sock.recv(1):
-                sock.sendall(data)
-        elif request["do"] == "send":
-            _sent[request["token"]] = send(sock, request)
-        elif request["do"] == "receive":
-            _write_line(sock, {"samples": receive(sock)})
-        else:
-            _write_line(sock, _sent.pop(request["token"]))
+    """Serve one connection; its failure goes to whoever waits for what it was to bring."""
+    request: Json = {}
+    with sock:
+        try:
+            _be_patient(sock)
+            request = _read_line(sock)
+            _carry_out(sock, request)
+        except Exception as problem:  # noqa: BLE001 - told to the asking side, which names it
+            failure = {"failure": f"serving side: {one_line(problem)}"}
+            if request.get("do") == "send":
+                _reports.put(request["token"], failure)
+            elif request.get("do") != "echo":  # the asking side has its round trips and leaves
+                with contextlib.suppress(OSError):
+                    _write_line(sock, failure)
+
+
+def _carry_out(sock: socket.socket, request: Json) -> None:
+    if request["do"] == "echo":
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while data := sock.recv(1):
+            sock.sendall(data)
+    elif request["do"] == "send":
+        _reports.put(request["token"], send(sock, request))
+    elif request["do"] == "receive":
+        _write_line(sock, {"samples": receive(sock)})
+    else:
+        _write_line(sock, _reports.take(request["token"], PATIENCE_S))
 
 
 def send(sock: socket.socket, request: Json) -> Json:
@@ -148,7 +244,7 @@ def receive(sock: socket.socket) -> list[list[int]]:
 
 def _round_trips(peer: tuple[str, int], seconds: float) -> list[int]:
     found: list[int] = []
-    with socket.create_connection(peer) as sock:
+    with _connect(peer) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _write_line(sock, {"do": "echo"})
         end = time.monotonic_ns() + int(seconds * 1e9)
@@ -162,6 +258,20 @@ def _round_trips(peer: tuple[str, int], seconds: float) -> list[int]:
     return found
 
 
+def _connect(peer: tuple[str, int]) -> socket.socket:
+    sock = socket.create_connection(peer, timeout=PATIENCE_S)
+    _be_patient(sock)
+    return sock
+
+
+def _be_patient(sock: socket.socket) -> None:
+    """Have calls fail after `PATIENCE_S`, by the kernel: Python would poll before each of them."""
+    sock.settimeout(None)
+    limit = struct.pack("@ll", int(PATIENCE_S), int(PATIENCE_S % 1 * 1e6))
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+
+
 def _queued_bytes(sock: socket.socket) -> int:
     answer = fcntl.ioctl(sock, SIOCOUTQ, bytes(4))
     return int(struct.unpack("i", answer)[0])
@@ -171,13 +281,20 @@ def _write_line(sock: socket.socket, value: Json) -> None:
     sock.sendall(json.dumps(value).encode() + b"\n")
 
 
+def _read_report(sock: socket.socket) -> Json:
+    report = _read_line(sock)
+    if "failure" in report:
+        raise ProbeError(report["failure"])
+    return report
+
+
 def _read_line(sock: socket.socket) -> Json:
     line = b""
     while not line.endswith(b"\n"):
         # A byte at a time until the line is long: what follows it is not ours to take.
         data = sock.recv(1 if len(line) < 300 else 65536)
         if not data:
-            raise ConnectionError("the other side left in the middle of a line")
+            raise ProbeError("the other side left in the middle of a line")
         line += data
     value: Json = json.loads(line)
     return value
