@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from emu.network import commands, readback, tc, tcp
+from emu.network import commands, readback, receive_steering, tc, tcp
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
 from topo.mininet_build import PREFIX_BITS, BuiltNet, build_net
@@ -39,12 +39,16 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Applied:
-    """A network as brought up, with what was read back of it."""
+    """A network as brought up, with what was read back of it.
+
+    `receive_processor` handles what every interface receives.
+    """
 
     built: BuiltNet
     places: tuple[Place, ...]
     sysctls: dict[str, dict[str, str]]
     offloads: dict[str, dict[str, str]]
+    receive_processor: int
 
 
 def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Applied:
@@ -70,6 +74,8 @@ def _configured(
     spec: NetSpec, wishes: TcpSpec, built: BuiltNet, log: Callable[[str], None]
 ) -> Applied:
     places = _places(spec, built)
+    ends = [(built.pid(place.node), place.interface) for place in places]
+    receive_processor = receive_steering.steer_interfaces(ends)
     log("addresses, TCP settings, shaping")
     sysctls, offloads = {}, {}
     for host in spec.hosts:
@@ -92,7 +98,13 @@ def _configured(
         mine = [place for place in places if place.node == node]
         offloads.update(commands.within(built.pid(node), partial(_shape, mine)))
     _ports_ready(spec, places)
-    return Applied(built=built, places=places, sysctls=sysctls, offloads=offloads)
+    return Applied(
+        built=built,
+        places=places,
+        sysctls=sysctls,
+        offloads=offloads,
+        receive_processor=receive_processor,
+    )
 
 
 def _configure(

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from emu import isolate
-from emu.network import commands, kernel, openvswitch, readback
+from emu.network import commands, kernel, openvswitch
 from emu.network.bringup import PORT_GROUP, Applied, Place, bring_up
+from emu.network.counters import read_counters
+from emu.network.receive_steering import steering_mask
 from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.units import format_rate
@@ -79,18 +81,20 @@ class LiveNetwork:
         """Count per interface and per host, to compare before and after a burst.
 
         An interface has ``sent_bytes``, ``sent_packets``, ``queue_drops`` (its bounded queues),
-        ``loss_drops`` (loss that was asked for) and ``backlog_bytes``; a host, by its name,
-        ``tcp_retransmits``.
+        ``loss_drops`` (loss that was asked for), ``backlog_bytes``, and ``backlog_drops``: packets
+        for which the backlog of the processor that receives for it had no room. A host, by its
+        name, has what its TCP counted: ``tcp_retransmits`` in all, ``tcp_loss_probes`` (tail-loss
+        probes), ``tcp_timeouts``, ``tcp_reorders`` (segments seen to have been overtaken),
+        ``tcp_spurious`` (sent again though the first one arrived, as the receiver told).
         """
         found: dict[str, dict[str, int]] = {}
         for node in self.spec.node_names:
-            mine = [place for place in self._applied.places if place.node == node]
-            pid = self._applied.built.pid(node)
-            qdiscs, retransmits = commands.within(pid, _read_counters)
-            for place in mine:
-                found[place.interface] = _count(qdiscs.get(place.interface, {}))
+            counted = commands.within(self._applied.built.pid(node), read_counters)
+            for place in self._applied.places:
+                if place.node == node:
+                    found[place.interface] = counted.of_interface(place.interface)
             if node in self.hosts:
-                found[node] = {"tcp_retransmits": retransmits}
+                found[node] = counted.tcp
         return found
 
     def record(self) -> Json:
@@ -110,6 +114,7 @@ class LiveNetwork:
             },
             "switches": {switch.name: switch.kind for switch in self.spec.switches},
             "links": {link.name: self._link_record(link.name) for link in self.spec.links},
+            "receive_processor": self._applied.receive_processor,
             "mininet_messages": list(built.complaints),
         }
 
@@ -143,6 +148,7 @@ class LiveNetwork:
             "queue_bytes": leaves[0].queue_bytes,
             "classes": len(leaves),
             "offloads": self._applied.offloads[place.interface],
+            "rps_cpus": steering_mask(self._applied.receive_processor),
             "tc": [f"tc {' '.join(c)}" for c in place.shape.commands(place.interface)],
         }
 
@@ -191,22 +197,3 @@ def _remove(applied: Applied) -> None:
         with contextlib.suppress(NetworkError):
             commands.run(["ip", "link", "del", name])
     destroy_net(built.net)
-
-
-def _read_counters() -> tuple[dict[str, dict[str, Json]], int]:
-    qdiscs = readback.parse_qdiscs(commands.run(["tc", "-j", "-s", "qdisc", "show"]))
-    lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
-    names, values = (line.split() for line in lines if line.startswith("Tcp:"))
-    return qdiscs, int(dict(zip(names[1:], values[1:], strict=True))["RetransSegs"])
-
-
-def _count(qdiscs: dict[str, Json]) -> dict[str, int]:
-    queues = [q for q in qdiscs.values() if q["kind"] == "bfifo"]
-    loss = [q for q in qdiscs.values() if q["kind"] == "netem"]
-    return {
-        "sent_bytes": sum(q["bytes"] for q in queues),
-        "sent_packets": sum(q["packets"] for q in queues),
-        "queue_drops": sum(q["drops"] for q in queues),
-        "loss_drops": sum(q["drops"] for q in loss) - sum(q["drops"] for q in queues if loss),
-        "backlog_bytes": sum(q["backlog"] for q in queues),
-    }

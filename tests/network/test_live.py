@@ -186,6 +186,7 @@ def _host() -> dict[str, Any]:
         "kernel/pty/max",
         "net/core/*mem*",
         "net/core/netdev_max_backlog",
+        "net/core/rps_*",
         "net/ipv4/tcp_*",
         "net/ipv4/neigh/default/gc_thresh*",
         "net/ipv4/route/max_size",
