@@ -29,12 +29,19 @@ _PATIENCE: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstFacts:
-    """What was seen of machine and network around one burst."""
+    """What was seen of machine and network around one burst.
+
+    `drops` are those of queues and of the kernel's backlogs. Of what TCP sent again `loss_probes`
+    and `timeouts` were no answer to a loss; `reorderings` counts segments seen to be overtaken.
+    """
 
     steal: float
     throttled_ns: int
-    retransmissions: int
     drops: int
+    retransmissions: int
+    loss_probes: int
+    timeouts: int
+    reorderings: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,8 +188,11 @@ def _burst(
     outcome.facts[burst] = BurstFacts(
         steal=spent.steal,
         throttled_ns=spent.throttled_ns,
+        drops=sum(_difference(before, after, f"{place}_drops") for place in ("queue", "backlog")),
         retransmissions=_difference(before, after, "tcp_retransmits"),
-        drops=_difference(before, after, "queue_drops"),
+        loss_probes=_difference(before, after, "tcp_loss_probes"),
+        timeouts=_difference(before, after, "tcp_timeouts"),
+        reorderings=_difference(before, after, "tcp_reorders"),
     )
 
 
