@@ -13,8 +13,8 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
-from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow, on_clocks
-from netcosim.results.lost import LostRow, work_clocks
+from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
+from netcosim.results.lost import LostRow, moments_on_work_clock, work_clocks
 from netcosim.trace import StreamRow
 from netcosim.work_clock import on_work_clock
 from topo.share import Way
@@ -146,7 +146,7 @@ def known_cell(
     for row in on_work_clock(measured, clocks):
         rows.setdefault((row.connection, row.burst), []).append(row)
     events: dict[tuple[int, int], list[GrantRow]] = {}
-    for event in on_clocks(grants, clocks):
+    for event in moments_on_work_clock(grants, clocks):
         events.setdefault((event.connection, event.burst), []).append(event)
     rounds: dict[int, list[int]] = {}
     for burst in sorted({burst for _, burst in rows}):

@@ -1,7 +1,7 @@
 """What a report is made from, picked out of the rows of a results folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 from netcosim.compare import order_errors
@@ -9,14 +9,14 @@ from netcosim.metrics import Floats
 from netcosim.results.cells import LEVEL
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.identification import IDENTIFICATION, Identification
-from netcosim.results.lost import work_clocks
+from netcosim.results.lost import moments_on_work_clock, work_clocks
 from netcosim.results.records import from_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, Summary
 from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow, bursts
-from netcosim.work_clock import WALL, Connection, WorkClock, on_work_clock
+from netcosim.work_clock import Connection, WorkClock, on_work_clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +123,7 @@ def _cells(
     clocks: Mapping[Connection, WorkClock],
 ) -> tuple[CellData, ...]:
     measured = on_work_clock(measured, clocks)
-    windows = [
-        replace(
-            row, time_ns=clocks.get((row.cell, row.burst, row.connection), WALL).at(row.time_ns)
-        )
-        for row in windows
-    ]
+    windows = tuple(moments_on_work_clock(windows, clocks))
     cut: dict[str, dict[int, int]] = {}
     for (cell, burst, _), clock in clocks.items():
         mine = cut.setdefault(cell, {})

@@ -43,6 +43,7 @@ from netcosim.results.windows import WindowRow
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
 from netcosim.units import format_size
+from netcosim.work_clock import on_work_clock
 
 SCENARIO: Final = "scenario.toml"
 TRACE: Final = "trace.parquet"
@@ -200,7 +201,13 @@ class ResultsFolder(Directory):
             return
         summary = self.read_summary()
         best = {} if summary is None else {c.cell: c.best for c in summary.cells}
-        text = perfetto_json(self.read_trace(), self.read_predictions(), self.read_windows(), best)
+        clocks = lost.work_clocks(self.read_lost())
+        text = perfetto_json(
+            on_work_clock(self.read_trace(), clocks),
+            self.read_predictions(),
+            tuple(lost.moments_on_work_clock(self.read_windows(), clocks)),
+            best,
+        )
         self.write(PERFETTO, text.encode())
 
     def add_capture(self, cell: str, connection: int, source: Path) -> str:

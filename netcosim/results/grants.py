@@ -3,12 +3,10 @@
 From these rows and the trace all levels of prediction can be computed again without a capture.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from netcosim.results.flat import FlatTable
-from netcosim.work_clock import WALL, Connection, WorkClock
 
 WINDOW_UPDATE: Final = "window_update"
 INITIAL_WINDOW: Final = "initial_window"
@@ -45,12 +43,3 @@ class GrantRow:
 
 
 TABLE: Final = FlatTable(row=GrantRow, name="netcosim-grants")
-
-
-def on_clocks(
-    rows: Iterable[GrantRow], clocks: Mapping[Connection, WorkClock]
-) -> Iterator[GrantRow]:
-    """The rows with their times on the clocks of their connections."""
-    for row in rows:
-        clock = clocks.get((row.cell, row.burst, row.connection), WALL)
-        yield replace(row, time_ns=clock.at(row.time_ns))

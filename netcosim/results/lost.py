@@ -1,10 +1,12 @@
 """`lost.parquet`: time that links lost in bursts, and whether it was cut out of their clocks."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
 
 from netcosim.results.flat import FlatTable
+from netcosim.results.grants import GrantRow
+from netcosim.results.windows import WindowRow
 from netcosim.work_clock import Connection, WorkClock
 
 PAUSE: Final = "pause"
@@ -34,6 +36,18 @@ class LostRow:
 
 
 TABLE: Final = FlatTable(row=LostRow, name="netcosim-lost")
+
+
+Moment = TypeVar("Moment", GrantRow, WindowRow)
+
+
+def moments_on_work_clock(
+    rows: Iterable[Moment], clocks: Mapping[Connection, WorkClock]
+) -> Iterator[Moment]:
+    """Rows of one time each, with that on the clocks of their connections."""
+    for row in rows:
+        clock = clocks.get((row.cell, row.burst, row.connection))
+        yield row if clock is None else replace(row, time_ns=clock.at(row.time_ns))
 
 
 def work_clocks(rows: Iterable[LostRow]) -> dict[Connection, WorkClock]:
