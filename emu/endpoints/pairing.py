@@ -24,12 +24,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndPlan:
-    """One process: where it runs, how it is started."""
+    """One process: where it runs, how it is started, which capabilities of root's it keeps."""
 
     name: str
     host: str
     argv: tuple[str, ...]
     environment: dict[str, str]
+    capabilities: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +168,7 @@ def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bo
         environment=inherited
         | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
         | implementation.environment(spec, sends=sends),
+        capabilities=implementation.CAPABILITIES,
     )
 
 

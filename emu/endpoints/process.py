@@ -4,10 +4,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections import deque
+from pathlib import Path
 from typing import IO, Any, Protocol
 
 from emu.endpoints.pairing import EndPlan
+from emu.isolate import SCRATCH
+from emu.remote import confine
 from netcosim.errors import EndpointError
 
 Event = dict[str, Any]
@@ -44,7 +48,7 @@ class EndpointProcess:
         try:
             self._process = popen(
                 plan.host,
-                list(plan.argv),
+                confined(plan),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -152,6 +156,13 @@ class EndpointProcess:
                     stream.close()
                 except BrokenPipeError:
                     continue
+
+
+def confined(plan: EndPlan) -> list[str]:
+    """Build the command that starts an end with no more rights than it needs."""
+    capabilities = ",".join(map(str, plan.capabilities)) or "-"
+    script = str(Path(confine.__file__))
+    return [sys.executable, "-I", "-S", script, str(SCRATCH), capabilities, *plan.argv]
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

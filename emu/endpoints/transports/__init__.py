@@ -3,6 +3,7 @@
 A file offers the fields of a transport that it takes as sender and as receiver, and functions::
 
     SENDER_TAKES, RECEIVER_TAKES: frozenset of fields of a transport
+    CAPABILITIES: tuple of int                      # of root's rights, what it can't do without
     def check(spec, *, sends: bool) -> None         # ScenarioError for a value it can't take
     def missing(spec, *, sends: bool) -> str | None # what this machine lacks for it
     def command(spec, *, sends: bool) -> tuple      # program and first arguments
@@ -25,6 +26,7 @@ class Implementation(Protocol):
 
     SENDER_TAKES: frozenset[str]
     RECEIVER_TAKES: frozenset[str]
+    CAPABILITIES: tuple[int, ...]
 
     def check(self, spec: TransportSpec, *, sends: bool) -> None:
         """Refuse values that this end can't take."""

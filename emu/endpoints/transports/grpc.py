@@ -10,6 +10,7 @@ from netcosim.scenario import TransportSpec
 
 SENDER_TAKES = frozenset({"sender_release", "whole_messages"})
 RECEIVER_TAKES = frozenset({"receiver_release", "window"})
+CAPABILITIES = ()
 
 LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 WHOLE_MESSAGES = "prioritize_finished_requests"

@@ -11,6 +11,8 @@ from netcosim.scenario import TransportSpec
 
 SENDER_TAKES = frozenset({"discipline", "options", "frame_size"})
 RECEIVER_TAKES = frozenset({"window", "connection_window", "credit", "frame_size"})
+CAPABILITIES = (12,)
+"""CAP_NET_ADMIN, over its host's network alone: socket buffers beyond the machine's maximum."""
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:

@@ -16,6 +16,7 @@ SENDER_TAKES = frozenset({"sender_script", "options", "frame_size", "whole_messa
 RECEIVER_TAKES = frozenset(
     {"receiver_script", "window", "connection_window", "credit", "frame_size"}
 )
+CAPABILITIES = ()
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:
