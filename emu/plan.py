@@ -18,10 +18,6 @@ from topo.spec import GOODPUT_SHARE, NetSpec
 _MOST_HOSTS: Final = 64
 """Servers, and workers; each is a network namespace with its processes."""
 
-_PER_CELL_S: Final = 1.5
-_PER_RECEIVER_S: Final = 2.5
-_PER_RUN_S: Final = 15.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedConnection:
@@ -126,10 +122,10 @@ class Plan:
 
     @property
     def expected_s(self) -> float:
-        """Rough wall time of the whole run."""
-        bursts = sum(self.burst_seconds(cell) + 0.3 for cell in self.cells)
-        before = _PER_RUN_S + len(distinct_receivers(self.cells)) * _PER_RECEIVER_S
-        return before + len(self.cells) * _PER_CELL_S + bursts * self.scenario.repetitions
+        """Rough wall time of the whole run on a machine that is left alone."""
+        from emu.duration import expected_seconds  # which needs to know what a plan is
+
+        return expected_seconds(self)
 
 
 def make_plan(scenario: Scenario) -> Plan:

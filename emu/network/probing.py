@@ -14,6 +14,7 @@ from netcosim.errors import NetworkError
 _PORT: Final = 5201
 
 Json = dict[str, Any]
+Ask = Callable[[Json], Json]
 
 
 @contextlib.contextmanager
@@ -31,7 +32,7 @@ def serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def asking(live: LiveNetwork, server: str, worker: str) -> Iterator[Callable[[Json], Json]]:
+def asking(live: LiveNetwork, server: str, worker: str) -> Iterator[Ask]:
     """Have a probe in the worker that carries out requests against the server's.
 
     `emu.remote.link_probe` documents requests and answers.

@@ -27,6 +27,8 @@ from typing import Final, Literal
 from netcosim.scenario import LinkSpec
 
 FRAME_BYTES: Final = 1514
+# What TCP with timestamps carries of them.
+PAYLOAD_BYTES: Final = 1448
 # The bucket must hold what the rate brings while the timer or the processor is late, else that is
 # lost for good; yet a full bucket leaves at line speed, so it shortens a burst after a pause by
 # as much. 2 ms of the rate: 25 kB at 100 Mbit/s.

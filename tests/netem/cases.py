@@ -9,8 +9,9 @@ from typing import Any
 
 from emu.endpoints import Connection, Place, StreamRequest, pair
 from emu.network import LiveNetwork, open_network
-from emu.network.measure import expected_goodput_bps, steady_goodput_bps
+from emu.network.figures import expected_goodput_bps
 from emu.network.probing import asking, serving
+from emu.network.reading import goodput_bps, steady
 from netcosim.errors import EnvironmentRefusedError
 from netcosim.scenario import ClusterSpec, TcpSpec, TransportSpec
 from topo.catalogue import build_spec
@@ -60,7 +61,7 @@ def _path(live: LiveNetwork, worker: str, round_trips_s: float, download_s: floa
         if download_s is not None:
             samples = ask({"do": "down", "seconds": download_s})["samples"]
             rate = bottleneck_bps(path_between(live.spec, "s0", worker))
-            found["goodput_bps"] = steady_goodput_bps(samples)
+            found["goodput_bps"] = goodput_bps(steady(samples))
             found["expected_bps"] = expected_goodput_bps(rate)
     return found
 

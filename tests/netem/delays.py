@@ -16,8 +16,8 @@ from emu.endpoints.pairing import send_limit_bytes
 from emu.live_round import port_of, run_round
 from emu.measured import Carried, common_zero, find_connection, measured_rows, see_burst
 from emu.network import LiveNetwork, open_network
-from emu.network.measure import PAYLOAD_BYTES, expected_goodput_bps
-from emu.network.tc import FRAME_BYTES
+from emu.network.figures import expected_goodput_bps
+from emu.network.tc import FRAME_BYTES, PAYLOAD_BYTES
 from emu.plan import Plan, PlannedConnection, make_plan
 from h2model.candidates import (
     GRPC_PREFIX_BYTES,

@@ -4,17 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from emu.network.measure import (
-    Measured,
-    PathMeasured,
-    ShareMeasured,
-    bytes_between,
-    expected_goodput_bps,
-    steady_goodput_bps,
-)
+from emu.network.figures import expected_goodput_bps
+from emu.network.measure import Measured, PathMeasured, ShareMeasured
 from emu.network.tcp import bunch_segments, choose_sysctls, window_clamp
 from emu.network.verify import verify
 from netcosim.errors import NetworkError
@@ -65,6 +57,14 @@ def test_what_is_delivered_passes() -> None:
         ),
         (measured(replace(PATH, up_bps=97_000_000)), "w0 to s0 over s0, w0: goodput 97 Mbit/s"),
         (measured(replace(PATH, congestion_control="bbr")), "use bbr, asked for cubic"),
+        (
+            measured(replace(PATH, up_unexplained=0.3)),
+            "w0 to s0 over s0, w0: stood still 30.0% of the time in which no processor was busy",
+        ),
+        (
+            measured(share=replace(SHARE, unexplained=0.051)),
+            "s0 to all workers: stood still 5.1% of the time in which no processor was busy",
+        ),
         (measured(share=replace(SHARE, jain=0.9)), "Jain index 0.900, at least 0.98"),
         (measured(share=replace(SHARE, total_bps=50_000_000)), "s0 to all workers: goodput 50"),
     ],
@@ -82,32 +82,13 @@ def test_a_path_with_loss_or_jitter_is_not_judged_by_its_goodput(asked: dict[str
     verify(measured(unsteady, replace(SHARE, total_bps=1, jain=0.5, **asked)), TcpSpec())
 
 
+def test_what_the_machine_took_is_no_failure_of_the_link() -> None:
+    lost = replace(PATH, down_lost=0.9, up_lost=0.5, down_agreeing=0.01, steal=0.4)
+    verify(measured(lost, replace(SHARE, lost=0.9, agreeing=0.0)), TcpSpec())
+
+
 def test_an_unfair_share_of_a_fifo_is_no_failure() -> None:
     verify(measured(share=replace(SHARE, fair=False, jain=0.6)), TcpSpec())
-
-
-@given(
-    rate=st.integers(10**6, 10**10),
-    start=st.integers(0, 10**15),
-    slow=st.floats(0.0, 0.9),
-)
-def test_goodput_leaves_out_the_start(rate: int, start: int, slow: float) -> None:
-    samples, total = [], 0.0
-    for i in range(400):
-        total += rate / 8 * 0.002 * (slow if i < 100 else 1)
-        samples.append((start + i * 2_000_000, round(total)))
-    assert steady_goodput_bps(samples) == pytest.approx(rate, rel=1e-3)
-
-
-def test_goodput_of_nothing_is_nothing() -> None:
-    assert steady_goodput_bps([]) == 0
-    assert steady_goodput_bps([(1, 1), (2, 2)]) == 0
-
-
-def test_bytes_between_interpolates() -> None:
-    samples = [(0, 0), (100, 1000), (200, 1000), (300, 4000)]
-    assert bytes_between(samples, 50, 250) == 2000
-    assert bytes_between(samples, -10, 1000) == 4000
 
 
 def test_a_full_frame_carries_1448_bytes() -> None:

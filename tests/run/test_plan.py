@@ -1,6 +1,7 @@
 """What a scenario comes to: connections, load, shares; and the link that the models are given."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,32 @@ def test_the_scenarios_of_these_tests_can_be_planned() -> None:
         made = make_plan(read_scenario(path))
         slow = path.stem == "slow"
         assert all(made.burst_seconds(cell) < (3 if slow else 0.5) for cell in made.cells)
+
+
+def test_what_a_run_takes_follows_from_its_plan() -> None:
+    def takes(**wishes: Any) -> float:
+        return plan(**wishes).expected_s
+
+    usual = takes()
+    assert takes(topology="star", workers=60) > usual + 20
+    # Seven bursts of eight messages, each of a second, tell when a server reads pushed calls.
+    slow = {"link": {"rate": "1mbit"}, "transports": [GRPC]}
+    assert takes(**slow, direction="push") > takes(**slow, direction="pull") + 60
+
+
+@pytest.mark.parametrize(("direction", "rates"), [("pull", [95, 91, 92]), ("push", [94, 92, 91])])
+def test_workers_that_were_measured_with_each_other_tell_of_their_own_links(
+    direction: str, rates: list[int]
+) -> None:
+    made = plan(topology="star", workers=3, direction=direction)
+    paths = measured(("s0", "w0"), ("w2", "w1"), ("w1", "w2")).paths
+    links, rates_bps = [("s0", "w0"), ("w1",), ("w2",)], [(95, 94), (91, 92), (92, 91)]
+    paths = tuple(
+        replace(path, links=links[i], down_bps=down * 10**6, up_bps=up * 10**6)
+        for i, (path, (down, up)) in enumerate(zip(paths, rates_bps, strict=True))
+    )
+    connections = made.connections(made.cells[0])
+    share = shared_links(paths, connections, made.net)
+    alone = [share(frozenset({i}))[i] / 1e6 for i in range(3)]
+    assert alone == pytest.approx(rates)
+    assert [path_of(paths, each).worker for each in connections] == ["w0", "w1", "w2"]

@@ -1,0 +1,67 @@
+"""How long a run takes on a machine that is left alone, from its plan."""
+
+from typing import Final
+
+from emu import acceptance, overhead
+from emu.delivered import distinct_receivers
+from emu.network.measure import expected_s as measuring_s
+from emu.plan import Plan
+from netcosim.job import Cell, Message
+from topo.paths import bottleneck_bps, path_between, round_trip_ns
+from topo.spec import GOODPUT_SHARE
+
+_START_AND_REPORT_S: Final = 8.0
+_PER_HOST_S: Final = 0.08
+_PER_ROUND_S: Final = 1.5
+"""Endpoints and captures started and ended, and what was captured read."""
+
+_PER_BURST_S: Final = 0.3
+
+
+def expected_seconds(plan: Plan) -> float:
+    """Add up what `emu.session` does, one thing after the other; nothing is repeated."""
+    hosts = len(plan.net.servers) + len(plan.net.workers)
+    receivers = distinct_receivers(plan.cells).values()
+    listening = distinct_receivers(filter(acceptance.is_needed, plan.cells)).values()
+    return (
+        _START_AND_REPORT_S
+        + hosts * _PER_HOST_S
+        + measuring_s(plan.net)
+        + sum(overhead_s(plan, cell) for cell in receivers)
+        + sum(acceptance_s(plan, cell) for cell in listening)
+        + sum(cell_s(plan, cell) for cell in plan.cells)
+    )
+
+
+def cell_s(plan: Plan, cell: Cell) -> float:
+    """The bursts of a cell."""
+    return _PER_ROUND_S + plan.scenario.repetitions * (plan.burst_seconds(cell) + _PER_BURST_S)
+
+
+def overhead_s(plan: Plan, cell: Cell) -> float:
+    """The calibration of a cell's receiver (`emu.overhead`)."""
+    rate_bps, trip_ns = _path(plan, cell)
+    largest = overhead.largest_bytes(plan, cell)
+    messages = overhead.calibration_messages(rate_bps, trip_ns, largest)
+    return _rehearsal_s(messages, overhead.BURSTS, rate_bps)
+
+
+def acceptance_s(plan: Plan, cell: Cell) -> float:
+    """How long a cell's receiver leaves calls unread, measured (`emu.acceptance`)."""
+    rate_bps, _ = _path(plan, cell)
+    return _rehearsal_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
+
+
+def _rehearsal_s(messages: tuple[Message, ...], bursts: int, rate_bps: float) -> float:
+    """Bursts in which the wire is busy with what was handed over, and idle in between."""
+    done_s = 0.0
+    for message in messages:
+        done_s = max(done_s, message.ready_ns / 1e9) + message.size_bytes * 8 / rate_bps
+    return _PER_ROUND_S + bursts * (done_s + _PER_BURST_S)
+
+
+def _path(plan: Plan, cell: Cell) -> tuple[float, int]:
+    """Goodput and round trip of the path on which a cell's receiver is calibrated."""
+    planned = plan.connections(cell)[0]
+    path = path_between(plan.net, planned.source, planned.destination)
+    return bottleneck_bps(path) * GOODPUT_SHARE, round_trip_ns(path)

@@ -1,0 +1,203 @@
+"""Readings of one way of a path, repeated until they agree on a rate.
+
+What a link does and what the machine did are told apart: the rate is that of frames that came back
+to back, lost time is time in which the link stood still, and unexplained is what of it was lost
+while every processor had time to spare.
+"""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from emu.network.spacing import (
+    Samples,
+    Spacing,
+    Spans,
+    lost_spans,
+    measure_spacing,
+    overlap_ns,
+    unexplained_ns,
+)
+
+AGREEMENT: Final = 0.001
+AGREEMENT_BOTH: Final = 0.003
+LEAST_READINGS: Final = 2
+MOST_READINGS: Final = 4
+START_UP: Final = 0.35
+GRACE_NS: Final = 4_000_000
+"""What the ends may need to fill a link again after a processor is back, beyond a round trip."""
+
+_STEADY_UNEXPLAINED: Final = 0.01
+"""A reading that lost more without an explanation is not the last, if there may be more."""
+
+_LEAST_FREE: Final = 0.3
+"""Of a reading's time, in which every processor was free: less tells nothing of the link."""
+
+_DIGITS: Final = 3
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WayMeasured:
+    """One way of a path.
+
+    Attributes
+    ----------
+    rate_bps : goodput of frames back to back; None where too few windows agree on one
+    agreeing : the share of the windows that do
+    goodput_bps : the highest goodput of a reading, pauses included
+    lost : the share of its time that the link stood still, in the reading that
+        lost least without an explanation
+    unexplained : the share of the time in which every processor was free, that it stood still
+    """
+
+    rate_bps: int | None
+    agreeing: float
+    goodput_bps: int
+    lost: float
+    unexplained: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Readings:
+    """All readings of a way, or of both ways at once, and the last answer of the probe."""
+
+    ways: tuple[WayMeasured, ...]
+    count: int
+    answer: Json
+
+
+def read_way(
+    read: Callable[[], tuple[Json, Sequence[Samples]]],
+    *,
+    goodput_bps: int,
+    rate_bps: int,
+    busy: Callable[[], Spans],
+    grace_ns: int,
+    agreement: float,
+) -> Readings:
+    """Read until two readings agree on a rate in every direction.
+
+    Parameters
+    ----------
+    read
+        Takes one reading: the probe's answer, and the samples of each direction.
+    goodput_bps, rate_bps
+        What a direction should deliver, and the rate of the link.
+    busy
+        When some processor had no time to spare, so far.
+    grace_ns
+        How long the ends may need to fill the link again.
+    agreement
+        How far apart two readings may be, relatively.
+    """
+    taken: list[Sequence[Samples]] = []
+    while True:
+        answer, directions = read()
+        taken.append([steady(samples) for samples in directions])
+        spans = busy()
+        ways = tuple(
+            _measure(*each, goodput_bps, rate_bps, spans, grace_ns) for each in _directions(taken)
+        )
+        if len(taken) >= MOST_READINGS or (
+            len(taken) >= LEAST_READINGS
+            and all(way.unexplained <= _STEADY_UNEXPLAINED for way in ways)
+            and _agree(taken, rate_bps, agreement)
+        ):
+            return Readings(ways=ways, count=len(taken), answer=answer)
+
+
+def steady(samples: Samples) -> Samples:
+    """Leave out the start-up."""
+    if len(samples) < 2:
+        return samples
+    begin = samples[0][0] + round((samples[-1][0] - samples[0][0]) * START_UP)
+    return [sample for sample in samples if sample[0] >= begin]
+
+
+def goodput_bps(samples: Samples) -> int:
+    """Return what arrived over time, pauses included: the slope of the least squares."""
+    if len(samples) < 3 or samples[0][0] == samples[-1][0]:
+        return 0
+    times, sizes = zip(*samples, strict=True)
+    return round(statistics.linear_regression(times, sizes).slope * 8e9)
+
+
+def lost_shares(
+    samples: Samples, rate_bps: float, busy: Spans, grace_ns: int
+) -> tuple[float, float | None]:
+    """Return the share of time that the link stood still, and that of time with free processors.
+
+    The latter is None where processors were hardly ever free, or the receiver came to read but
+    once: that says nothing of the link.
+    """
+    if len(samples) < 2 or samples[0][0] >= samples[-1][0]:
+        return 1.0, None
+    begin, end = samples[0][0], samples[-1][0]
+    lost = lost_spans(samples, rate_bps)
+    unexplained = unexplained_ns(lost, busy, grace_ns)
+    free_ns = end - begin - overlap_ns(begin, end, busy, grace_ns)
+    judged = free_ns >= _LEAST_FREE * (end - begin)
+    return (
+        sum(length for _, _, length in lost) / (end - begin),
+        min(1.0, unexplained / free_ns) if judged else None,
+    )
+
+
+def best_loss(losses: Sequence[tuple[float, float | None]]) -> tuple[float, float]:
+    """Choose the reading that lost least without an explanation, of those that tell of the link.
+
+    Where none does, the one that lost least, and nothing of it is unexplained.
+    """
+    told = [(round(each, _DIGITS), lost, each) for lost, each in losses if each is not None]
+    if not told:
+        return min(lost for lost, _ in losses), 0.0
+    _, lost, unexplained = min(told)
+    return lost, unexplained
+
+
+def _directions(
+    taken: Sequence[Sequence[Samples]],
+) -> list[tuple[list[Samples], list[Samples] | None]]:
+    """Of each direction its samples in all readings, and those of the other, if there is one."""
+    columns = [list(each) for each in zip(*taken, strict=True)]
+    others: list[list[Samples] | None] = [*columns[::-1]] if len(columns) > 1 else [None]
+    return list(zip(columns, others, strict=True))
+
+
+def _measure(
+    readings: Sequence[Samples],
+    beside: Sequence[Samples] | None,
+    goodput: int,
+    rate_bps: int,
+    busy: Spans,
+    grace_ns: int,
+) -> WayMeasured:
+    spacing: Spacing = measure_spacing(readings, rate_bps, beside)
+    found = spacing.rate_bps or goodput
+    losses = [lost_shares(samples, found, busy, grace_ns) for samples in readings]
+    lost, unexplained = best_loss(losses)
+    return WayMeasured(
+        rate_bps=spacing.rate_bps,
+        agreeing=spacing.share,
+        goodput_bps=max(goodput_bps(samples) for samples in readings),
+        lost=lost,
+        unexplained=unexplained,
+    )
+
+
+def _agree(taken: Sequence[Sequence[Samples]], rate_bps: int, agreement: float) -> bool:
+    """Whether in every direction two readings are as close as that."""
+    for readings, beside in _directions(taken):
+        others = [None] * len(readings) if beside is None else [[other] for other in beside]
+        each = (
+            measure_spacing([samples], rate_bps, other).rate_bps
+            for samples, other in zip(readings, others, strict=True)
+        )
+        rates = sorted(rate for rate in each if rate is not None)
+        if not any(high - low <= agreement * high for low, high in pairwise(rates)):
+            return False
+    return True
