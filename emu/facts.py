@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from h2model.candidates import parameter_digests
+from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
 from netcosim.results.cells import CellFacts
 from netcosim.results.grants import INITIAL_WINDOW, GrantRow
@@ -56,6 +56,7 @@ def cell_facts(
         flow_control=transport.flow_control,
         window_bytes=cell.window_bytes,
         configured_discipline=transport.discipline,
+        not_studied=not_studied(transport),
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),
         seen_window_bytes=_seen_window_bytes(grants),

@@ -131,7 +131,7 @@ def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequ
     table.add_column("valid\nbursts", justify="right")
     for cell in cells:
         table.add_row(
-            Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}"),
+            Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}{_unstudied(cell)}"),
             _flow_control(cell),
             *(_figures(cell, model) for model in models),
             f"{cell.valid_bursts}\nof {cell.valid_bursts + cell.invalid_bursts}",
@@ -144,6 +144,10 @@ def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequ
             "not run",
         )
     return table
+
+
+def _unstudied(cell: CellSummary) -> str:
+    return "\nnot studied" if cell.not_studied else ""
 
 
 def _flow_control(cell: CellSummary) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from netcosim.compare import ModelScore, score
 from netcosim.metrics import ErrorStats
+from netcosim.results.studied import NotStudied, not_studied_text
 from netcosim.results.summary import CellSummary, Errors, ModelResult, Ratios
 from netcosim.results.verdict import DISCRIMINATING, verdict
 from netcosim.trace import StreamRow, bursts
@@ -44,6 +45,7 @@ class CellFacts:
     bdp_bytes: float | None = None
     sender_release: str | None = None
     receiver_release: str | None = None
+    not_studied: tuple[NotStudied, ...] = ()
 
     @property
     def cell(self) -> str:
@@ -94,6 +96,7 @@ def summarise_cell(
     judged = [model for model in models if model.level == LEVEL]
     separations = model_separations(truth, claims)
     separation = max(separations.values(), default=0.0)
+    unknown = not_studied_text(facts.not_studied)
     goodput = _goodput_bps(groups)
     stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
     return CellSummary(
@@ -103,6 +106,7 @@ def summarise_cell(
         sender=facts.sender,
         sender_release=facts.sender_release,
         receiver_release=facts.receiver_release,
+        not_studied=facts.not_studied,
         receiver=facts.receiver,
         direction=facts.direction,
         flow_control=facts.flow_control,
@@ -124,9 +128,8 @@ def summarise_cell(
         best=judged[0].model if judged else None,
         separation=separation,
         discriminating=separation >= DISCRIMINATING,
-        verdict=verdict(
-            facts.subject, judged, separation, separations, facts.configured_discipline
-        ),
+        verdict=verdict(facts.subject, judged, separation, separations, facts.configured_discipline)
+        + ("" if unknown is None else f" {unknown}."),
     )
 
 
