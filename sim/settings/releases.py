@@ -1,6 +1,7 @@
 """Which settings take effect in which release of grpcio; the emulator refuses the same ones.
 
-Source: captures, as docs/how-to/grpc-releases.md tells them.
+Source: captures of the releases that docs/how-to/grpc-releases.md lists; those between two that
+behave alike are taken to do so, too.
 """
 
 from typing import Final
