@@ -115,6 +115,7 @@ class World:
     handling_ns: int = 300_000
     buffer_bytes: int = 120_000
     frame_bytes: int = 16384
+    pauses: tuple = ()  # when the receiver does nothing: (from, to), from the first request
     stranger: "Stranger | None" = None  # serves instead of the discipline
 
     def play(self):
@@ -207,8 +208,16 @@ class World:
         if more > 0:
             self.granted[stream] += more
             who = "server" if self.push else "client"
-            self.said.append((there + self.handling_ns, who, update(stream, more)))
-            self.later(there + self.handling_ns + self.delay_ns, "credit", stream, more)
+            there = self.awake(there + self.handling_ns)
+            self.said.append((there, who, update(stream, more)))
+            self.later(there + self.delay_ns, "credit", stream, more)
+
+    def awake(self, now):
+        """When the receiver comes to what it would do now."""
+        for begin, end in self.pauses:
+            if 10 * MS + begin <= now < 10 * MS + end:
+                return 10 * MS + end
+        return now
 
 
 def capture(path, world):

@@ -1,12 +1,16 @@
 """Senders and receivers of known rules are recognised from their captures, or not guessed at."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from emu.capture import analyse_capture
+from emu.capture.arrays import ints
 from emu.identify.bursts import find_bursts
-from emu.identify.credit import judge_credit
+from emu.identify.credit import _counted_ns, judge_credit
 from emu.identify.discipline import Evidence, judge_discipline, judge_replayed, replay_all
 from emu.identify.distance import distance
 from emu.identify.turns import Turns, read_turns
@@ -236,6 +240,46 @@ def test_rules_that_grant_the_same_are_not_told_apart(tmp_path, rules, window, s
         assert verdict.rule is None
         assert set(verdict.alike) == set(rules)
         assert "cannot tell" in verdict.statement
+
+
+PAUSES = tuple((at * MS, (at + 35) * MS) for at in range(20, 400, 90))
+
+
+@pytest.mark.parametrize("rule", credit.names())
+def test_a_receiver_that_the_machine_holds_up_keeps_its_rule(tmp_path, rule):
+    """If it gives credit often; of five updates in all a rule may not be told: no guess."""
+    world = World("fifo", together("fifo"), credit=rule, window=WINDOW, pauses=PAUSES)
+    _, connection = seen(tmp_path / "a", world)
+    verdict = judge_credit([(connection, True)])
+    told = (rule,) if rule in ("half", "grpc_progress") else (rule, None)
+    assert verdict.rule in told, verdict
+
+
+def test_credit_that_comes_late_while_the_receiver_speaks_is_no_rule(tmp_path):
+    """A receiver that takes 30 ms for each update and was never silent for so long."""
+    many = [Message(1200 * KIB) for _ in range(8)]
+    late = World("round_robin", many, credit="half", window=WINDOW, handling_ns=30 * MS)
+    _, connection = seen(tmp_path / "a", late)
+    verdict = judge_credit([(connection, True)])
+    assert verdict.rule is None, verdict
+    assert verdict.statement.startswith("none of the known credit rules")
+
+
+@given(spoke=st.lists(st.integers(0, 99), unique=True, max_size=8))
+def test_what_a_receiver_must_have_counted_though_it_was_silent(spoke):
+    """Of the time since an arrival may pass: its patience, 10, and the longest silence meanwhile.
+
+    Nobody knows of a silence before it first spoke.
+    """
+    spoke.sort()
+
+    def silence(since):
+        edges = [since, *(time for time in spoke if time > since), 100]
+        return max(b - a for a, b in itertools.pairwise(edges))
+
+    allowed = [since for since in range(101) if 100 - since - silence(since) <= 10]
+    expected = min(90, max(allowed[0], spoke[0])) if spoke else 90
+    assert _counted_ns(ints(spoke), 100, 10) == expected
 
 
 def test_no_stream_larger_than_its_window_tells_no_credit_rule(tmp_path):
