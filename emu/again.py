@@ -46,7 +46,7 @@ def predict_again(folder: ResultsFolder) -> Again:
         The folder lacks a file, or one can't be read.
     """
     record = read_record(folder)
-    plan = make_plan(folder.read_scenario())
+    plan = make_plan(folder.read_scenario(), record.versions.get("grpcio"))
     judged = _judged(plan, record)
     for name in (TRACE, GRANTS) if judged else ():
         if not folder.has(name):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from emu.delivered import first_bursts
-from h2model.candidates import parameter_digests
+from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
 from netcosim.results.cells import CellFacts
 from netcosim.results.grants import INITIAL_WINDOW, GrantRow
@@ -57,6 +57,7 @@ def cell_facts(
         flow_control=transport.flow_control,
         window_bytes=cell.window_bytes,
         configured_discipline=transport.discipline,
+        not_studied=not_studied(transport),
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),
         shown_bursts=frozenset(v.burst for v in validity if v.valid and not v.judged),

@@ -6,10 +6,14 @@ from typing import Final
 
 from emu.delivered import distinct_receivers
 from emu.endpoints.pairing import check_transport, missing
+from emu.endpoints.releases import newest
+from h2model.candidates import not_studied
+from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
+from netcosim.results.studied import not_studied_text
 from netcosim.results.summary import NotRun
-from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec
+from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec, TransportSpec
 from netcosim.units import format_duration, format_rate, format_size
 from topo.catalogue import build_spec
 from topo.share import Way, route_between
@@ -128,8 +132,15 @@ class Plan:
         return expected_seconds(self)
 
 
-def make_plan(scenario: Scenario) -> Plan:
+def make_plan(scenario: Scenario, installed: str | None = None) -> Plan:
     """Resolve a scenario and check every name in it against the registries.
+
+    Parameters
+    ----------
+    scenario
+        Where it names no release of gRPC, the installed one is meant.
+    installed
+        The release of grpcio that stands for; None: the one in this environment.
 
     Raises
     ------
@@ -137,9 +148,32 @@ def make_plan(scenario: Scenario) -> Plan:
         An unknown name, settings that do not go together, or what only the simulator does.
     """
     _check_emulated(scenario)
+    scenario = _naming_releases(scenario, installed or newest())
     for transport in scenario.transport:
         check_transport(transport)
+        not_studied(transport)  # refuses releases that are older than all that were looked at
     return Plan(scenario=scenario, cells=resolve_cells(scenario), net=build_spec(scenario.cluster))
+
+
+def _naming_releases(scenario: Scenario, installed: str) -> Scenario:
+    """The scenario with the installed release named, unless it is the newest that was studied.
+
+    A release that is not named counts as that one.
+    """
+    if installed == releases("grpc")[-1]:
+        return scenario
+    transports = tuple(_naming_release(each, installed) for each in scenario.transport)
+    return scenario.model_copy(update={"transport": transports})
+
+
+def _naming_release(transport: TransportSpec, installed: str) -> TransportSpec:
+    ends = ("sender", "receiver")
+    unnamed = [
+        f"{end}_release"
+        for end in ends
+        if getattr(transport, end) == "grpc" and getattr(transport, f"{end}_release") is None
+    ]
+    return transport.model_copy(update=dict.fromkeys(unnamed, installed))
 
 
 def _check_emulated(scenario: Scenario) -> None:
@@ -189,6 +223,15 @@ def _properties(link: LinkSpec) -> Iterator[str]:
         yield f"queue {format_size(link.queue)}"
 
 
+def _not_studied(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The transports in use of whose releases no rules are known, with the nearest that are."""
+    used = {cell.transport.name: cell.transport for cell in plan.cells}
+    for name, transport in used.items():
+        text = not_studied_text(not_studied(transport))
+        if text is not None:
+            yield name, text
+
+
 def describe(plan: Plan) -> list[str]:
     """What would be done, line by line."""
     cluster = plan.scenario.cluster
@@ -213,6 +256,10 @@ def describe(plan: Plan) -> list[str]:
             f" {streams} streams, {format_size(cell.burst_bytes)} a worker, about"
             f" {plan.burst_seconds(cell):.1f} s a burst, {plan.scenario.repetitions} bursts"
         )
+    lines += [
+        f"not studied {name}: {text}; no rule of it is taken for known"
+        for name, text in _not_studied(plan)
+    ]
     if plan.scenario.training != TrainingSpec():
         lines.append("training    not used: it is for the simulator; here bursts are measured")
     lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]

@@ -1,11 +1,23 @@
-"""Which models are tried on a transport's bursts, and what is known of its receiver beforehand."""
+"""Which models are tried on a transport's bursts, and what is known of its receiver beforehand.
+
+Of a gRPC release that nobody studied the sender's rule is not known: every discipline is tried, and
+`followed` names none. Its receiver is taken to give credit as that of the nearest studied release
+does. `not_studied` tells it of both ends.
+"""
 
 from collections.abc import Mapping
 
 from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
 from h2model.disciplines import load, names
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
-from h2model.parameters import ReceiverRule, SenderRule, parameters
+from h2model.parameters import (
+    Parameters,
+    ReceiverRule,
+    SenderRule,
+    is_studied,
+    nearest,
+)
+from netcosim.results.studied import NotStudied
 from netcosim.scenario import TransportSpec
 
 DEFAULT_FRAME_BYTES = 16384
@@ -25,7 +37,8 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
     """Every discipline as a model of this transport's sender, by name.
 
     The discipline that our own sender was configured for gets its configured options; the one that
-    a gRPC release follows gets that release's constants; all others their defaults.
+    a gRPC release follows gets that release's constants; all others their defaults. For a release
+    that was not studied a discipline gets the constants of the nearest studied one that follows it.
     """
     frame = largest_frame_bytes(transport)
     return {
@@ -41,9 +54,35 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
 
 
 def followed(transport: TransportSpec) -> str | None:
-    """The discipline that the sender is known to follow; None for somebody's own script."""
+    """The discipline that the sender is known to follow.
+
+    None for somebody's own script, and for a gRPC release that was not studied.
+    """
+    if transport.sender == "grpc" and not is_studied("grpc", transport.sender_release):
+        return None
+    return assumed(transport)
+
+
+def assumed(transport: TransportSpec) -> str | None:
+    """The discipline that the sender is taken to follow where one is needed.
+
+    Of a gRPC release that was not studied it is that of the nearest one that was; None for
+    somebody's own script.
+    """
     rule = sender_rule(transport)
     return transport.discipline if rule is None else rule.discipline
+
+
+def not_studied(transport: TransportSpec) -> tuple[NotStudied, ...]:
+    """The ends whose gRPC release was not studied, each with the studied one nearest to it."""
+    found = []
+    for end, files, release in (
+        ("sender", [file for file, _ in _sender_rules(transport)], transport.sender_release),
+        ("receiver", _receiver_files(transport), transport.receiver_release),
+    ):
+        if files and release is not None and not is_studied("grpc", release):
+            found.append(NotStudied(end=end, release=release, nearest=files[0].release))
+    return tuple(found)
 
 
 def receiver_model(
@@ -95,18 +134,14 @@ def largest_frame_bytes(transport: TransportSpec) -> int:
 
 
 def sender_rule(transport: TransportSpec) -> SenderRule | None:
-    """What is known of a gRPC sender under the transport's settings."""
-    if transport.sender != "grpc":
-        return None
-    setting = "whole_messages" if transport.whole_messages else _setting(transport)
-    return parameters("grpc", transport.sender_release).sends(setting)
+    """The rule of a gRPC sender's release under the transport's settings, or of the nearest one."""
+    return next((rule for _, rule in _sender_rules(transport)), None)
 
 
 def receiver_rule(transport: TransportSpec) -> ReceiverRule | None:
-    """What is known of a gRPC receiver under the transport's settings."""
-    if transport.receiver != "grpc":
-        return None
-    return parameters("grpc", transport.receiver_release).receives(_setting(transport))
+    """The rule of a gRPC receiver's release under the transport's settings, or of the nearest."""
+    found = _receiver_files(transport)
+    return found[0].receives(_setting(transport)) if found else None
 
 
 def accepts_late(transport: TransportSpec) -> bool:
@@ -126,15 +161,30 @@ def reads_in_turn(transport: TransportSpec) -> bool:
 
 def parameter_digests(transport: TransportSpec) -> dict[str, str]:
     """The digests of the parameter files that predictions of this transport rest on."""
-    files = [
-        parameters("grpc", release)
-        for end, release in (
-            (transport.sender, transport.sender_release),
-            (transport.receiver, transport.receiver_release),
-        )
-        if end == "grpc"
-    ]
+    files = [*(file for file, _ in _sender_rules(transport)), *_receiver_files(transport)[:1]]
     return {f"{file.implementation}-{file.release}": file.sha256 for file in files}
+
+
+def _sender_rules(transport: TransportSpec) -> list[tuple[Parameters, SenderRule]]:
+    """What is told of a gRPC sender: its release's rule, or the nearest one of each discipline."""
+    if transport.sender != "grpc":
+        return []
+    setting = "whole_messages" if transport.whole_messages else _setting(transport)
+    files = nearest("grpc", transport.sender_release, "sender", setting)
+    if is_studied("grpc", transport.sender_release):
+        files = files[:1]
+    found: dict[str, tuple[Parameters, SenderRule]] = {}
+    for file in files:
+        rule = file.sends(setting)
+        found.setdefault(rule.discipline, (file, rule))
+    return list(found.values())
+
+
+def _receiver_files(transport: TransportSpec) -> tuple[Parameters, ...]:
+    """The parameters of a gRPC receiver's release, or of those near to it, the nearest first."""
+    if transport.receiver != "grpc":
+        return ()
+    return nearest("grpc", transport.receiver_release, "receiver", _setting(transport))
 
 
 def _setting(transport: TransportSpec) -> str:
@@ -148,8 +198,8 @@ def _options(
 ) -> Mapping[str, int | bool | str]:
     if transport.discipline == name:
         return transport.options
-    rule = sender_rule(transport)
-    known = rule.options if rule is not None and rule.discipline == name else {}
+    rules = {rule.discipline: rule for _, rule in _sender_rules(transport)}
+    known = rules[name].options if name in rules else {}
     if "frame" in load(name).OPTIONS:
         return {"frame": frame_bytes, **known}
     return known

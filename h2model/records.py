@@ -55,7 +55,7 @@ class ReceiverModel:
     its application has accepted the call, which is `acceptance` after it came; with `one_reader` it
     takes the calls in turn. `overhead` is what reading a message takes, if it is known.
     `smoothed` is the way of
-    releases up to 1.39: the window follows that measure through a PID controller, not at once, and
+    1.17.0 and 1.39.0: the window follows that measure through a PID controller, not at once, and
     an update is urgent when half the window is used, not when as much is wanted;
     `answer_first` that an answer to a PING is heard before the frame that follows it is counted.
     """

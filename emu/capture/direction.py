@@ -69,8 +69,8 @@ class Direction:
     def unbounded_by(self, peer: "Direction") -> bool:
         """Whether it went beyond the connection's first window though no WINDOW_UPDATE ever came.
 
-        That is gRPC up to 1.47 with GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends. It obeys
-        no window, and sends frames of 1 MiB whatever its peer allows.
+        That is gRPC (seen up to 1.47.5) with GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends.
+        It obeys no window, and sends frames of 1 MiB whatever its peer allows.
         """
         if self.frames.problem or not peer.opened or peer.control.updates.size:
             return False

@@ -36,7 +36,7 @@ def candidates(burst: Burst, turns: Turns) -> list[Candidate]:
 
 
 def _two_visit(burst: Burst, _: Turns) -> list[dict[str, int]]:
-    # By decisions as single as frames, or gathered into writes as C-core did before 1.60.
+    # By decisions as single as frames, or gathered into writes as grpcio 1.17.0 to 1.59.5 do.
     single = [{"requeue_at_completion": flag} for flag in (0, 1)]
     writes = [{"write": 1 << 20}, {"write": 1 << 17, "write_max": 1 << 24}]
     return [*single, *({**each, "frame": burst.frame_bytes} for each in writes)]

@@ -4,14 +4,19 @@ A WINDOW_UPDATE shows how much was granted; what the receiver had counted by the
 it had received a little earlier and what has passed the capture by now, the rest of a frame whose
 header has passed included: C-core counts a frame when its header comes, its reader only what was
 read. A rule explains an update if some point between makes it grant exactly that, then.
+
+A machine that takes the processor away lets updates come late. So where no rule explains nearly all
+of them, what a receiver had not counted while it said nothing at all is not held against a rule
+that explains most and far more than any other.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from emu.capture.arrays import Ints
 from emu.capture.report import ConnectionReport, DirectionReport
 from emu.capture.streams import HalfStream
 from emu.capture.windows import ALL_STREAMS, CONNECTION
@@ -28,6 +33,9 @@ PREFIX_BYTES: Final = 5
 EXPLAINED: Final = 0.9
 """The share of updates that a rule must explain."""
 
+MOST: Final = 0.5
+"""The share that it must explain without allowing for silences, and twice that of any other."""
+
 MOST_STREAMS: Final = 200
 
 
@@ -36,13 +44,15 @@ class Update:
     """One WINDOW_UPDATE of a stream that needed credit.
 
     `window` is the initial window then; `granted` all credit before it; `least` and `received`
-    bound what the receiver had consumed; `message` is all that the stream carried.
+    bound what the receiver had consumed, `least_silent` with its silence before the update allowed
+    for; `message` is all that the stream carried.
     """
 
     window: int
     granted: int
     amount: int
     least: int
+    least_silent: int
     received: int
     message: int
     frame: int
@@ -134,10 +144,15 @@ def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> Credit
         )
     shares = {name: sum(map(rule, updates)) / len(updates) for name, rule in _RULES.items()}
     fitting = [name for name, share in shares.items() if share >= EXPLAINED]
+    late = None if fitting else _but_for_silences(updates, shares)
+    if late is not None:
+        fitting = [late]
     counts = ", ".join(
         f"{name} {round(share * len(updates))}" for name, share in sorted(shares.items())
     )
     evidence = (*evidence, f"of {len(updates)} updates explained by {counts}")
+    if late is not None:
+        evidence = (*evidence, "the others came late, after the receiver had said nothing")
     grows = "; its initial window moves meanwhile (bandwidth-delay probing)" if probing else ""
     if len(fitting) == 1:
         statement = f"{fitting[0]} ({_WORDS[fitting[0]]}){grows}"
@@ -155,6 +170,20 @@ def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> Credit
         statement=statement,
         evidence=evidence,
     )
+
+
+def _but_for_silences(updates: Sequence[Update], shares: Mapping[str, float]) -> str | None:
+    """The rule that explains nearly all updates, if those after a silence may be late.
+
+    It must explain most without, and twice as many as any other rule.
+    """
+    best = max(shares, key=lambda name: shares[name])
+    rivals = [share for name, share in shares.items() if name != best]
+    if shares[best] < max(MOST, 2 * max(rivals)):
+        return None
+    rule = _RULES[best]
+    explained = sum(rule(u) or rule(replace(u, least=u.least_silent)) for u in updates)
+    return best if explained >= EXPLAINED * len(updates) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +270,7 @@ def _updates(
     arrived = data.chunks.time_ns[chunks]
     total = np.concatenate([[0], np.cumsum(data.chunks.size_bytes[chunks])])
     patience_ns = peer.round_trip_ns + HANDLING_NS
+    spoke = np.sort(np.concatenate([grants.time_ns, peer.pings_ns]))
     window = granted = DEFAULT_WINDOW
     frame = int(data.frames.size_bytes.max(initial=0))
     first = True
@@ -260,6 +290,9 @@ def _updates(
             granted=granted,
             amount=amount,
             least=int(total[np.searchsorted(arrived, now_ns - patience_ns, side="right")]),
+            least_silent=int(
+                total[np.searchsorted(arrived, _counted_ns(spoke, now_ns, patience_ns), "right")]
+            ),
             received=int(total[np.searchsorted(arrived, now_ns, side="right")]),
             message=half.flow_bytes,
             frame=frame,
@@ -267,6 +300,32 @@ def _updates(
         )
         granted += amount
         first = False
+
+
+def _counted_ns(spoke: Ints, now_ns: int, patience_ns: int) -> int:
+    """The latest arrival that a receiver must have counted, its longest silence allowed for.
+
+    Of the time from the arrival to now its patience may pass, and one silence that began or went on
+    meanwhile.
+
+    Parameters
+    ----------
+    spoke
+        When it sent anything that a frame shows, rising.
+    """
+    found = now_ns - patience_ns
+    silent_ns, until_ns = 0, now_ns
+    for since_ns in reversed(spoke[: np.searchsorted(spoke, now_ns)].tolist()):
+        reached = since_ns
+        if now_ns - until_ns > patience_ns:  # not all of this silence is needed
+            reached = max(since_ns, now_ns - patience_ns - silent_ns)
+        if reached > until_ns:
+            break
+        found = min(found, reached)
+        if reached > since_ns:
+            break
+        silent_ns, until_ns = max(silent_ns, until_ns - since_ns), since_ns
+    return found
 
 
 def describe_connection_updates(peer: DirectionReport) -> str:

@@ -21,11 +21,14 @@ class Distance:
 
     Attributes
     ----------
+    order_error : where streams end, in bytes that the connection had carried by then, over all its
+        bytes; mean over the streams
     misplaced : share of the bytes that went to another stream by then, mean over the burst
     turns : how different the turns are, in octaves: of the number of visits that did not finish
         their stream, and of the sizes of these visits (mean over deciles)
     """
 
+    order_error: float
     misplaced: float
     turns: float
 
@@ -44,14 +47,18 @@ class Reference:
         self._upto = upto_bytes
         self._grid = np.linspace(0, upto_bytes, GRID + 1)
         self._curves = _curves(runs, self._numbers, self._grid, upto_bytes)
+        self._ends = _ends(runs, self._numbers, upto_bytes)
         self._unfinished = unfinished(runs)
 
     def distance(self, runs: Sequence[Run]) -> Distance:
         """How far another order is from this one."""
         theirs = _curves(runs, self._numbers, self._grid, self._upto)
         misplaced = np.abs(self._curves - theirs).sum(axis=0).mean() / 2 / self._upto
+        moved = np.abs(self._ends - _ends(runs, self._numbers, self._upto))
         return Distance(
-            misplaced=float(misplaced), turns=_turn_octaves(self._unfinished, unfinished(runs))
+            order_error=float(moved.mean()) / self._upto,
+            misplaced=float(misplaced),
+            turns=_turn_octaves(self._unfinished, unfinished(runs)),
         )
 
 
@@ -87,6 +94,16 @@ def _curves(runs: Sequence[Run], numbers: Sequence[int], grid: _Floats, upto_byt
     points = (every[:, None] * stretch + grid[None, :]).ravel()
     curves: _Floats = np.interp(points, place[along], level[along])
     return curves.reshape(every.size, grid.size)
+
+
+def _ends(runs: Sequence[Run], numbers: Sequence[int], upto_bytes: int) -> _Floats:
+    """The position of each stream's last byte; that of a stream without any is the end."""
+    last: dict[int, int] = {}
+    at = 0
+    for stream, size in runs:
+        at = min(at + size, upto_bytes)
+        last[stream] = at
+    return np.array([last.get(stream, upto_bytes) for stream in numbers], dtype=np.float64)
 
 
 def unfinished(runs: Sequence[Run]) -> Ints:

@@ -18,7 +18,7 @@ _ROUGHLY: Final = (0, 131_072, 1_048_576)
 
 STRAIN: Final = 0.02
 """What an explanation is charged that needs the sender further ahead than its kernel's buffer was:
-then it must decide on megabytes at once, as C-core did before 1.60."""
+then it must decide on megabytes at once, as grpcio 1.17.0 to 1.59.5 do."""
 
 _BY_REQUEST: Final = (
     HandOver.APPEARANCE,

@@ -60,12 +60,13 @@ def print_identification(found: Identification, console: Console) -> None:
 def _ranking(verdict: DisciplineVerdict) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("discipline replayed")
-    for heading in ("bytes out of place", "turns off, octaves", "score"):
+    for heading in ("order error", "bytes out of place", "turns off, octaves", "score"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for each in verdict.candidates:
         table.add_row(
             each.name,
+            f"{100 * each.order_error:.2f} %",
             f"{100 * each.misplaced:.2f} %",
             f"{each.turns:.2f}",
             f"{each.score:.4f}",

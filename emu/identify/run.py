@@ -132,8 +132,13 @@ def _short(name: str | None, verdict: DisciplineVerdict | CreditVerdict) -> str:
         return name
     if verdict.alike:
         return f"one of {', '.join(verdict.alike)} (not told apart)"
-    known = not verdict.statement.startswith("none of")
-    return "a rule that these cells do not tell" if known else "no rule that is known"
+    if not verdict.statement.startswith("none of"):
+        return "a rule that these cells do not tell"
+    nearest = verdict.candidates[0] if isinstance(verdict, DisciplineVerdict) else None
+    if nearest is None:
+        return "no rule that is known"
+    off = f"the nearest, {nearest.name}, is off by {100 * nearest.misplaced:.1f} %"
+    return f"no rule that is known ({off})"
 
 
 def _by_credit(seen: Seen) -> CellEvidence:

@@ -29,6 +29,8 @@ class Turns:
     limited, first_is_window : streams larger than the credit that their first visit found; of
         these, how many sent exactly that in it
     second_finishes : of the latter, how many finished with their second visit
+    returned, out_of_turn : visits of contested streams that had been served before and left with
+        credit; of these, those that passed over a stream which had waited for longer
     preempted : visits that ended, with data and credit left, as another stream was handed over
         and then served to its end
     frame_bytes : the largest DATA frame
@@ -44,6 +46,8 @@ class Turns:
     limited: int = 0
     first_is_window: int = 0
     second_finishes: int = 0
+    returned: int = 0
+    out_of_turn: int = 0
     preempted: int = 0
     frame_bytes: int = 0
 
@@ -77,13 +81,18 @@ def read_turns(burst: Burst, credit: CreditHistory | None) -> Turns:
     sent: dict[int, int] = {}
     turn_bytes: list[int] = []
     credit_ended = preempted = 0
+    ring = _Ring()
     for place, (stream, size) in enumerate(runs):
         sent[stream] = sent.get(stream, 0) + size
-        if stream not in contested or visits[stream][-1] == place:
+        if stream not in contested:
+            continue
+        ring.served(stream)
+        if visits[stream][-1] == place:
             continue
         if sent[stream] in levels.get(stream, ()):
             credit_ended += 1
             continue
+        ring.waits(stream)
         turn_bytes.append(size)
         following = of[runs[place + 1][0]]
         arrived = max(following.asked_at, min(following.opened_at, following.first_at))
@@ -102,9 +111,31 @@ def read_turns(burst: Burst, credit: CreditHistory | None) -> Turns:
         limited=len(limited),
         first_is_window=len(exact),
         second_finishes=sum(len(visits[s.stream]) == 2 for s in exact),
+        returned=ring.returned,
+        out_of_turn=ring.out_of_turn,
         preempted=preempted,
         frame_bytes=burst.frame_bytes,
     )
+
+
+class _Ring:
+    """Streams that were served and have more to send, those that have waited longest first."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, None] = {}
+        self.returned = 0
+        self.out_of_turn = 0
+
+    def served(self, stream: int) -> None:
+        """Note that a stream is served, and whether it was another one's turn."""
+        if stream in self._waiting:
+            self.returned += 1
+            self.out_of_turn += next(iter(self._waiting)) != stream
+            del self._waiting[stream]
+
+    def waits(self, stream: int) -> None:
+        """Note that a stream's turn is over, with data and credit left."""
+        self._waiting[stream] = None
 
 
 def _contested(streams: Sequence[Served]) -> set[int]:

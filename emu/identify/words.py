@@ -50,6 +50,11 @@ def turn_evidence(turns: Turns) -> tuple[str, ...]:
         lines.append(f"visits that ended with the stream's credit: {turns.credit_ended}")
     if turns.turn_bytes:
         lines.append(_sizes(turns))
+    if turns.returned:
+        lines.append(
+            f"streams that came again before one that had waited for longer: {turns.out_of_turn} of"
+            f" {turns.returned}"
+        )
     return tuple(lines)
 
 

@@ -1,7 +1,8 @@
 """A gRPC receiver: as much ahead as the window, and at most 1 MiB of the message still needed.
 
-Source: C-core 1.41 to 1.85.1, src/core/ext/transport/chttp2/transport/flow_control.cc: the stream's
-announced window aims at the initial window plus min(bytes the reader still needs, 1 MiB).
+Source: grpcio 1.59.5 and 1.85.1; C-core, src/core/ext/transport/chttp2/transport/flow_control.cc:
+the stream's announced window aims at the initial window plus min(bytes the reader still needs,
+1 MiB).
 
 An update goes out when half of what the aim allows has been used up; C-core decides by an urgency
 that also looks at other writes, so the moment is an approximation.

@@ -1,7 +1,7 @@
 """The whole message may come as soon as its length is known.
 
 The receiver learns a message's length from its header and at once grants what the window
-does not cover. grpcio up to 1.39 behaves so for whole messages.
+does not cover. grpcio 1.17.0 and 1.39.0 behave so for whole messages.
 """
 
 

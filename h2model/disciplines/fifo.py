@@ -1,7 +1,7 @@
 """First in, first out: of the streams that may send, the one handed over first.
 
 Source: Li et al. (ICPE 2020), section 3.3: with flow control disabled, whole streams go one after
-another in the order in which they were scheduled. C-core 1.13 to 1.39 does so with
+another in the order in which they were scheduled. grpcio 1.17.0 and 1.39.0 do so with
 GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends.
 
 A stream without credit is passed over, and takes its place by arrival when credit comes.

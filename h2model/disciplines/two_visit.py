@@ -1,9 +1,9 @@
 """Two-visit: a first visit of at most the credit it finds, a second one to completion.
 
 Source: Li et al. (ICPE 2020), section 3.2.2 and Fig. 12, with WIN the stream's credit at the moment
-of the first visit. C-core 1.13 to 1.59 behaves so (src/core/ext/transport/chttp2/transport/
-writing.cc: no cap on a write, the unfinished stream goes to the tail of the writable list) as long
-as credit for the rest has come by the second visit.
+of the first visit. grpcio 1.17.0, 1.39.0 and 1.59.5 behave so (C-core, src/core/ext/transport/
+chttp2/transport/writing.cc: no cap on a write, the unfinished stream goes to the tail of the
+writable list) as long as credit for the rest has come by the second visit.
 
 `requeue_at_completion` = 0: the remainder goes to the tail when the first visit is chosen, ahead of
 streams that arrive while its bytes are on their way (C-core). 1: when the first visit's bytes have
@@ -15,9 +15,9 @@ what may be sent now, not the visit: a visit that it interrupts goes on.
 
 `write` > 0 is the rule as C-core carries it out: visits are gathered into writes, each with the
 credit that it finds when the write is gathered, and a write ends with the visit that takes it past
-its target. That is `write` bytes, and stays so (1 MiB in 1.17 and 1.39), unless `write_max` is
-larger: then it moves as in `write_cycle`, from 128 KiB up to 16 MiB in 1.59. `frame` is the payload
-of a full frame there.
+its target. That is `write` bytes, and stays so (1 MiB in 1.17.0 and 1.39.0), unless `write_max` is
+larger: then it moves as in `write_cycle`, from 128 KiB up to 16 MiB in 1.59.5. `frame` is the
+payload of a full frame there.
 """
 
 from h2model.gather import begin, drop, emit, ready, taken

@@ -1,6 +1,6 @@
 """Write cycle: round robin whose turns are capped by an adaptive target per write.
 
-Source: C-core 1.60 to 1.85.1, src/core/ext/transport/chttp2/transport/writing.cc and
+Source: grpcio 1.85.1; C-core, src/core/ext/transport/chttp2/transport/writing.cc and
 write_size_policy.cc. A cycle gathers up to `target` bytes (frame headers included) from the head
 of the writable list, hands them to the socket, and the next cycle begins when the kernel took them
 all. A stream that has more goes to the tail, with credit or without; one that comes to the head

@@ -1,14 +1,17 @@
-"""What each release of an endpoint does: one frozen file a release, and the way to the right one.
+"""Parameters of the endpoint releases that were studied: one frozen file a release.
 
 A file says, for each setting, which discipline a sender follows and which credit rule a receiver
-follows, with their constants and sources. Nothing in it was fitted to a burst that is scored. The
-digest of the file that a prediction used goes into the results.
+follows, with their constants and sources. It holds for the release that it was measured on and for
+no other one. Of any other release the rules are not known; models that need one all the same take
+the nearest studied release's, and results say so. Nothing in a file was fitted to a burst that is
+scored. The digest of the file that a prediction used goes into the results.
 """
 
 import functools
 import hashlib
 import re
 import tomllib
+from collections.abc import Container
 from importlib import resources
 from typing import Final, Literal
 
@@ -18,8 +21,8 @@ from h2model import credit, disciplines
 from netcosim.errors import ScenarioError
 from netcosim.scenario.fields import Flag, Name, OptionValue, Record, SizeBytes
 
-NEWEST: Final = "newest"
-"""Stands for the release in the project's own environment."""
+_OF_SOME: Final = ("window", "whole_messages")
+"""Settings that take effect in some releases only; rules for them say more than a default."""
 
 
 class SenderRule(Record):
@@ -52,16 +55,19 @@ class ReceiverRule(Record):
 
 
 class Parameters(Record):
-    """One release.
+    """One studied release.
 
-    `since` is the first release for which this file stands when there is no nearer one.
+    `serves_from` and `grants_from` are the first releases from which on, as far as was looked, the
+    wire shows this one's discipline and its limit on credit. They decide which studied release is
+    nearest to others, and nothing else.
     """
 
     format: Literal["netcosim-parameters"]
     version: Literal[1]
     implementation: Name
     release: Name
-    since: Name
+    serves_from: Name
+    grants_from: Name
     sources: tuple[str, ...]
     sender: dict[str, SenderRule]
     receiver: dict[str, ReceiverRule]
@@ -77,36 +83,88 @@ class Parameters(Record):
 
 
 def releases(implementation: str) -> tuple[str, ...]:
-    """The releases of an implementation that have a file, oldest first."""
-    return tuple(p.release for p in _files() if p.implementation == implementation)
+    """The releases of an implementation that were studied, oldest first."""
+    return tuple(p.release for p in _studied(implementation))
 
 
-def parameters(implementation: str, release: str | None = None) -> Parameters:
-    """The file of a release, or the one that stands for it.
+def is_studied(implementation: str, release: str | None) -> bool:
+    """Whether a release has a file of its own; None is the newest that has."""
+    return parameters(implementation, release) is not None
+
+
+def parameters(implementation: str, release: str | None = None) -> Parameters | None:
+    """The file of a release, None if it was not studied.
 
     Parameters
     ----------
     implementation
         Such as ``grpc``.
     release
-        Such as ``1.59.5``; None for the newest there is a file for.
+        Such as ``1.59.5``; None for the newest that was studied.
+    """
+    known = _studied(implementation)
+    if release is None:
+        return known[-1]
+    return next((file for file in known if file.release == release), None)
+
+
+def nearest(
+    implementation: str, release: str | None, end: Literal["sender", "receiver"], setting: str
+) -> tuple[Parameters, ...]:
+    """All files, the one of the release first, or of the studied release nearest to it.
+
+    Nearest are those whose end behaves as this release's does on the wire, as far as was looked,
+    and that have a rule for a setting which only some releases know; then those with the fewest
+    minor releases between. Of two equally far the newer one is nearer.
+
+    Parameters
+    ----------
+    implementation, release
+        As for `parameters`.
+    end, setting
+        What a rule is looked for.
 
     Raises
     ------
     ScenarioError
-        The release is older than every file.
+        The release is older than any whose wire was seen.
     """
-    known = [p for p in _files() if p.implementation == implementation]
-    if release in (None, NEWEST):
-        return known[-1]
-    exact = [p for p in known if p.release == release]
-    older = [p for p in known if order_of(p.since) <= order_of(release or "")]
-    if not exact and not older:
-        oldest = known[0].since if known else "none"
+    known = _studied(implementation)
+    exact = parameters(implementation, release)
+    release = known[-1].release if release is None else release
+    asked = order_of(release)
+    froms = {file.release: order_of(_from(file, end)) for file in known}
+    begun = [first for first in froms.values() if first <= asked]
+    if not begun:
+        oldest = min((_from(file, end) for file in known), key=order_of)
         raise ScenarioError(
             f'{implementation} release "{release}": nothing is known of releases before {oldest}'
         )
-    return (exact or older)[-1]
+    alike = max(begun)
+
+    def rank(file: Parameters) -> tuple[bool, bool, bool, int, int]:
+        place = _place(file.release)
+        last = abs(place - _place(release)), -place
+        other = froms[file.release] != alike
+        if end == "sender":  # an experiment replaces the rule by which releases were told apart
+            return file is not exact, _lacks(file.sender, setting), other, *last
+        return file is not exact, other, _lacks(file.receiver, setting), *last
+
+    return tuple(sorted(known, key=rank))
+
+
+def _place(release: str) -> int:
+    """A release's place in the row of minor releases."""
+    major, minor, *_ = *order_of(release), 0
+    return 1000 * major + minor
+
+
+def _lacks(rules: Container[str], setting: str) -> bool:
+    return setting in _OF_SOME and setting not in rules
+
+
+def _from(file: Parameters, end: Literal["sender", "receiver"]) -> str:
+    return file.serves_from if end == "sender" else file.grants_from
 
 
 def order_of(release: str) -> tuple[int, ...]:
@@ -152,6 +210,10 @@ def _check_names(found: Parameters, name: str) -> None:
                 receives.credit,
                 f"must be one of {', '.join(credit.names())}",
             )
+
+
+def _studied(implementation: str) -> list[Parameters]:
+    return [p for p in _files() if p.implementation == implementation]
 
 
 @functools.cache

@@ -133,7 +133,7 @@ def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequ
     table.add_column("sure\ngrade", justify="right")
     for cell in cells:
         table.add_row(
-            Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}"),
+            Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}{_unstudied(cell)}"),
             _flow_control(cell),
             *(_figures(cell, model) for model in models),
             _time(cell),
@@ -148,6 +148,10 @@ def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequ
             "not run",
         )
     return table
+
+
+def _unstudied(cell: CellSummary) -> str:
+    return "\nnot studied" if cell.not_studied else ""
 
 
 def _flow_control(cell: CellSummary) -> str:

@@ -11,6 +11,7 @@ from netcosim.compare import ModelScore, score
 from netcosim.metrics import ErrorStats
 from netcosim.order import byte_positions
 from netcosim.results.lost import LostRow, work_clocks
+from netcosim.results.studied import NotStudied, not_studied_text
 from netcosim.results.summary import BurstErrors, CellSummary, Errors, ModelResult, Ratios
 from netcosim.results.verdict import DISCRIMINATING, decide, undecided_between, verdict
 from netcosim.trace import StreamRow, bursts
@@ -57,6 +58,7 @@ class CellFacts:
     bdp_bytes: float | None = None
     sender_release: str | None = None
     receiver_release: str | None = None
+    not_studied: tuple[NotStudied, ...] = ()
 
     @property
     def cell(self) -> str:
@@ -127,6 +129,7 @@ def summarise_cell(
     judged = [model for model in models if model.level == LEVEL]
     separations = model_separations(truth, claims)
     separation = max(separations.values(), default=0.0)
+    unknown = not_studied_text(facts.not_studied)
     goodput = _goodput_bps(groups)
     stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
     grade = grade_of(facts.lost_share)
@@ -142,6 +145,7 @@ def summarise_cell(
         sender=facts.sender,
         sender_release=facts.sender_release,
         receiver_release=facts.receiver_release,
+        not_studied=facts.not_studied,
         receiver=facts.receiver,
         direction=facts.direction,
         flow_control=facts.flow_control,
@@ -170,7 +174,8 @@ def summarise_cell(
         answer=answer,
         verdict=verdict(
             facts.subject, answer, judged, separation, grade, facts.configured_discipline
-        ),
+        )
+        + ("" if unknown is None else f" {unknown}."),
     )
 
 

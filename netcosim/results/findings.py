@@ -4,6 +4,7 @@ import math
 from typing import Final
 
 from netcosim.results.bottleneck import bottleneck
+from netcosim.results.studied import not_studied_text
 from netcosim.results.training import Estimate, Point, Series, TrainingSummary
 from netcosim.results.verdict import percent
 
@@ -21,7 +22,7 @@ def findings(series: Series) -> tuple[str, ...]:
         return ("No run was finished.",)
     last = series.points[-1]
     said = (_speed(series, last), _limit(series, last), _time(last))
-    return (*said, *_unsettled(series), *_apart(series))
+    return (*said, *_unstudied(series), *_unsettled(series), *_apart(series))
 
 
 def formulas_note(series: Series) -> str | None:
@@ -52,6 +53,12 @@ def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
     for series in summary.series:
         groups.setdefault(series.workload, []).append(series)
     return groups
+
+
+def _unstudied(series: Series) -> tuple[str, ...]:
+    """Ends that were simulated by the rule of another release."""
+    text = not_studied_text(series.not_studied)
+    return () if text is None else (f"{text}; its rule was assumed, not measured.",)
 
 
 def _unsettled(series: Series) -> tuple[str, ...]:

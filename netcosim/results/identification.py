@@ -20,6 +20,9 @@ class CandidateScore(Record):
 
     name: str
     options: dict[str, int] = Field(description="the options that fitted best")
+    order_error: float = Field(
+        description="where streams end in bytes of their connection, over its bytes; mean"
+    )
     misplaced: float = Field(description="share of the bytes served out of place, mean")
     turns: float = Field(description="how different its turns are, in octaves")
     score: float = Field(

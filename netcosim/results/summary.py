@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from netcosim.results.studied import NotStudied
+
 
 class _Record(BaseModel):
     model_config = ConfigDict(
@@ -120,6 +122,10 @@ class CellSummary(_Record):
         default=None, description="as the scenario names it; null: the newest, or not gRPC"
     )
     receiver_release: str | None = Field(default=None, description="likewise")
+    not_studied: tuple[NotStudied, ...] = Field(
+        default=(),
+        description="gRPC ends of whose release no rule is known; models take the nearest one's",
+    )
     direction: str
     flow_control: bool
     window_bytes: int | None = Field(description="configured stream window; null: not configured")

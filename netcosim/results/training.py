@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from netcosim.results.studied import NotStudied
+
 TRAINING_FORMAT: Final = "netcosim-training-summary"
 
 
@@ -128,6 +130,10 @@ class Series(_Record):
     servers: int
     rate_bps: int = Field(description="of a server's port, either direction")
     discipline: str = Field(description="how a connection shares its bytes among its messages")
+    not_studied: tuple[NotStudied, ...] = Field(
+        default=(),
+        description="gRPC ends of whose release no rule is known; the nearest one's was simulated",
+    )
     window_bytes: int | None = Field(description="a stream's window; null: flow control is off")
     synchronisation: str = Field(description="asp, bsp, ssp")
     lead: int | None = Field(

@@ -10,7 +10,7 @@ from sim.experiment.job import TrainingCell
 from sim.experiment.point import straggler_text
 from sim.prepare.build import tensors_of
 from sim.session import simulated_counts, worker_counts
-from sim.settings import sender_text, windows_text
+from sim.settings import release_notes, sender_text, windows_text
 from sim.stragglers import use_texts
 
 
@@ -37,6 +37,7 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
             f" {len(cell.profile.step.operations)} operations,"
             f" {format_size(sum(tensors_of(cell.profile).values()))}",
             f"  sender    {sender_text(cell.sending)}",
+            *(f"  release   {text}" for text in release_notes(cell.transport)),
             f"  windows   {windows_text(cell.sending, cell.profile.window_bytes)}",
             f"  engine    {'generic, as ' + engine if engine else 'fast path'}",
         ]

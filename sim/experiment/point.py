@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
 from netcosim.results.measures import (
     estimate,
@@ -168,6 +169,7 @@ def make_series(cell: TrainingCell, points: Sequence[Point], reference: Referenc
         servers=scenario.cluster.servers,
         rate_bps=scenario.cluster.link.rate,
         discipline=cell.sending.discipline,
+        not_studied=not_studied(cell.transport),
         window_bytes=cell.sending.window_bytes,
         synchronisation=training.synchronisation,
         lead=cell.lead,

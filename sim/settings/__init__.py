@@ -3,12 +3,13 @@
 from sim.settings.network import MOST_LAID_OUT, network_of, share_names
 from sim.settings.sending import CHUNK_BYTES, sending_of
 from sim.settings.stalls import unseen_stalls
-from sim.settings.words import sender_text, windows_text
+from sim.settings.words import release_notes, sender_text, windows_text
 
 __all__ = [
     "CHUNK_BYTES",
     "MOST_LAID_OUT",
     "network_of",
+    "release_notes",
     "sender_text",
     "sending_of",
     "share_names",

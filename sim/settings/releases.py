@@ -1,11 +1,13 @@
 """Which settings take effect in which release of grpcio; the emulator refuses the same ones.
 
-Source: captures, as docs/how-to/grpc-releases.md tells them.
+Source: captures of the releases that docs/how-to/grpc-releases.md lists; those between two that
+behave alike are taken to do so, too.
 """
 
 from typing import Final
 
-from h2model.parameters import order_of, parameters
+from h2model.candidates import receiver_rule, sender_rule
+from h2model.parameters import order_of, releases
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
@@ -28,14 +30,14 @@ def check_releases(transport: TransportSpec) -> None:
     """
     where = f"transport[{transport.name}]"
     sends, receives = _release(transport.sender_release), _release(transport.receiver_release)
-    if transport.sender == "grpc":
-        parameters("grpc", transport.sender_release)
-        if transport.whole_messages and order_of(sends) < _WHOLE_MESSAGES_SINCE:
-            allowed = f"grpcio {sends} does not know it; needs a sender_release from 1.74 on"
-            raise ScenarioError.at(f"{where}.whole_messages", True, allowed)
+    for rule_of in (sender_rule, receiver_rule):
+        rule_of(transport)  # refuses releases that are older than all that were looked at
+    wanted = transport.sender == "grpc" and transport.whole_messages
+    if wanted and order_of(sends) < _WHOLE_MESSAGES_SINCE:
+        allowed = f"grpcio {sends} does not know it; needs a sender_release from 1.74 on"
+        raise ScenarioError.at(f"{where}.whole_messages", True, allowed)
     if transport.receiver != "grpc":
         return
-    parameters("grpc", transport.receiver_release)
     if not transport.flow_control:
         if order_of(receives) < _OWN_OFF_SINCE and not _off_by_variable(transport):
             allowed = (
@@ -64,4 +66,4 @@ def _within(releases: tuple[tuple[int, int], tuple[int, int]], release: str | No
 
 
 def _release(release: str | None) -> str:
-    return release or parameters("grpc").release
+    return release or releases("grpc")[-1]

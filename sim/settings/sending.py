@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from h2model import disciplines
-from h2model.candidates import candidate_senders, followed, receiver_model
+from h2model.candidates import assumed, candidate_senders, receiver_model
 from h2model.connection import UNLIMITED_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
@@ -20,10 +20,10 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
     """What the simulator is told of a transport.
 
     Our own sender follows the discipline that it is given; a gRPC sender the one that
-    `h2model.parameters` has for its release under its settings; a script the discipline that the
-    scenario says it has. Windows are the receiver's; with flow control off there are none. Credit
-    returns at once, whatever the receiver's rule: a window that a probe would widen stays as it
-    begins.
+    `h2model.parameters` has for its release under its settings, or, if that was not studied, for
+    the nearest release; a script the discipline that the scenario says it has. Windows are the
+    receiver's; with flow control off there are none. Credit returns at once, whatever the
+    receiver's rule: a window that a probe would widen stays as it begins.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _discipline(transport: TransportSpec, where: str) -> str:
     elif transport.whole_messages and transport.sender == "h2":
         allowed = "an h2 sender has no such setting; give it the discipline fifo"
         raise ScenarioError.at(f"{where}.whole_messages", True, allowed)
-    found = followed(transport)
+    found = assumed(transport)
     allowed = ", ".join(disciplines.names())
     if found is None:
         raise ScenarioError(

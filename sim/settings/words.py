@@ -3,6 +3,10 @@
 from typing import Final
 
 from h2model import disciplines
+from h2model.candidates import not_studied
+from h2model.parameters import releases
+from netcosim.results.studied import not_studied_text
+from netcosim.scenario import TransportSpec
 from netcosim.units import format_size
 from sim.plan import Sending
 
@@ -18,6 +22,26 @@ def sender_text(sending: Sending) -> str:
         if value != default
     ]
     return f"{sending.discipline} ({', '.join(given)})" if given else sending.discipline
+
+
+def release_notes(transport: TransportSpec) -> tuple[str, ...]:
+    """Say which release a gRPC end without one is, and which ends' releases were not studied."""
+    unknown = not_studied_text(not_studied(transport))
+    return (
+        *(
+            [f"none is named: grpcio {releases('grpc')[-1]}, the newest studied"]
+            * _unnamed(transport)
+        ),
+        *([] if unknown is None else [f"{unknown}; its rule is assumed, not measured"]),
+    )
+
+
+def _unnamed(transport: TransportSpec) -> bool:
+    ends = (
+        (transport.sender, transport.sender_release),
+        (transport.receiver, transport.receiver_release),
+    )
+    return ("grpc", None) in ends
 
 
 def windows_text(sending: Sending, recorded_bytes: int | None = None) -> str:

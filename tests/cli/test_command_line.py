@@ -27,9 +27,18 @@ from netcosim.cli import (
     run_main,
 )
 from netcosim.errors import ScenarioError
+from netcosim.results.cells import summarise_cell
+from netcosim.results.studied import NotStudied
 from netcosim.results.summary import NotRun, Summary
 from netcosim.scenario import dump_scenario
-from tests.results.synthetic import Case, scenario, summary
+from tests.results.synthetic import (
+    Case,
+    facts,
+    measured_rows,
+    predicted_rows,
+    scenario,
+    summary,
+)
 
 NOTHING = Options(
     scenario=None, out=None, list_names=False, plan=False, seed=None, repetitions=None
@@ -147,6 +156,20 @@ def test_the_table_names_the_cells_that_were_not_run_and_why() -> None:
     assert "DO NOT TRUST" not in text and "incomplete" not in text
     alone = table(summary((), not_run=(left,)))
     assert "nothing to compare" in alone and "w/old: not run: " in alone
+
+
+def test_the_table_tells_of_releases_that_were_not_studied() -> None:
+    unknown = (NotStudied(end="sender", release="1.62.3", nearest="1.59.5"),)
+    cell = summarise_cell(
+        replace(facts(SMALL), not_studied=unknown), measured_rows(SMALL), predicted_rows(SMALL)
+    )
+    assert cell.not_studied == unknown
+    assert cell.verdict.endswith(". grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5.")
+    made = summary((SMALL,))
+    assert "not studied" not in table(made)
+    text = table(made.model_copy(update={"cells": (cell,)}))
+    assert "not studied" in [line.strip()[:11] for line in text.splitlines()]
+    assert cell.verdict in " ".join(text.split())
 
 
 def test_a_run_without_bursts_says_so() -> None:

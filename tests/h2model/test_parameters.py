@@ -8,14 +8,17 @@ import pytest
 from h2model import parameters as package
 from h2model.candidates import (
     accepts_late,
+    assumed,
     candidate_senders,
     followed,
+    not_studied,
     parameter_digests,
     reads_in_turn,
     receiver_model,
 )
-from h2model.parameters import order_of, parameters, parse, releases
+from h2model.parameters import is_studied, order_of, parameters, parse, releases
 from netcosim.errors import ScenarioError
+from netcosim.results.studied import not_studied_text
 from netcosim.scenario import TransportSpec
 
 FILES = {
@@ -34,27 +37,104 @@ def test_releases_compare_as_numbers():
     assert order_of("1.9.3") < order_of("1.10") < order_of("1.60.0rc1")
 
 
+@pytest.mark.parametrize("release", ["1.17.0", "1.39.0", "1.59.5", "1.85.1"])
+def test_a_file_holds_for_its_release_and_for_no_other(release):
+    assert parameters("grpc", release).release == release
+    assert is_studied("grpc", release)
+    near = ".".join(release.split(".")[:2])
+    for other in (near, f"{near}.9", f"{release}rc1"):
+        assert not is_studied("grpc", other)
+        assert parameters("grpc", other) is None
+
+
+def test_without_a_release_it_is_the_newest_that_was_studied():
+    assert parameters("grpc").release == releases("grpc")[-1] == "1.85.1"
+    assert followed(grpc()) == followed(grpc(sender_release="1.85.1")) == "write_cycle"
+    assert not not_studied(grpc())
+
+
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("asked", "sender", "receiver"),
     [
-        (None, "1.85.1"),
-        ("newest", "1.85.1"),
-        ("1.60.0", "1.85.1"),
-        ("1.99.0", "1.85.1"),
-        ("1.59.5", "1.59.5"),
-        ("1.48.0", "1.59.5"),
-        ("1.39.0", "1.39.0"),
-        ("1.17.0", "1.17.0"),
-        ("1.13.0", "1.17.0"),
+        ("1.13.0", "1.17.0", "1.17.0"),
+        ("1.27.2", "1.17.0", "1.17.0"),
+        ("1.28.1", "1.39.0", "1.39.0"),  # equally far from both: the newer one
+        ("1.40.0", "1.39.0", "1.39.0"),
+        ("1.41.0", "1.39.0", "1.59.5"),  # from here on receivers limit their credit
+        ("1.48.2", "1.39.0", "1.59.5"),
+        ("1.49.1", "1.59.5", "1.59.5"),
+        ("1.59.4", "1.59.5", "1.59.5"),
+        ("1.60.1", "1.59.5", "1.59.5"),
+        ("1.76.0", "1.59.5", "1.85.1"),  # up to 1.78.0 senders were seen to serve by visits
+        ("1.80.0", "1.85.1", "1.85.1"),
+        ("1.99.0", "1.85.1", "1.85.1"),
+        ("2.0.0", "1.85.1", "1.85.1"),
     ],
 )
-def test_the_nearest_file_stands_for_a_release(asked, found):
-    assert parameters("grpc", asked).release == found
+def test_the_nearest_studied_release_by_what_the_wire_showed(asked, sender, receiver):
+    both = grpc(sender_release=asked, receiver_release=asked)
+    assert [(each.end, each.release, each.nearest) for each in not_studied(both)] == [
+        ("sender", asked, sender),
+        ("receiver", asked, receiver),
+    ]
+    assert set(parameter_digests(both)) >= {f"grpc-{sender}", f"grpc-{receiver}"}
 
 
-def test_a_release_before_all_files_is_refused():
+def test_no_rule_of_a_release_that_nobody_studied_is_claimed():
+    unknown = grpc(sender_release="1.62.3")
+    assert followed(unknown) is None
+    assert assumed(unknown) == "two_visit"
+    assert assumed(grpc(sender_release="1.80.0")) == "write_cycle"
+    assert [each.end for each in not_studied(unknown)] == ["sender"]
+    ours = TransportSpec(name="t", sender="h2", receiver="h2", discipline="fifo")
+    assert not not_studied(ours)
+
+
+def test_candidates_for_such_a_release_have_the_constants_of_the_nearest_that_follow_them():
+    near = {name: each.options for name, each in candidate_senders(grpc()).items()}
+    old = {
+        name: each.options
+        for name, each in candidate_senders(grpc(sender_release="1.59.5")).items()
+    }
+    found = candidate_senders(grpc(sender_release="1.62.3"))
+    assert set(found) == set(near)
+    assert found["write_cycle"].options == near["write_cycle"]
+    assert found["two_visit"].options == old["two_visit"]
+    assert found["round_robin"].options == near["round_robin"]
+
+
+def test_a_setting_that_only_some_releases_know_is_looked_for_in_these():
+    whole = grpc(sender_release="1.76.0", whole_messages=True)
+    assert assumed(whole) == "write_cycle"
+    assert candidate_senders(whole)["write_cycle"].options["finish_first"] == 1
+    for release in ("1.48.2", "1.76.0"):
+        fixed = receiver_model(grpc(receiver_release=release, window="1MiB"), 1 << 20)
+        assert (fixed.window_bytes, fixed.probes) == (1 << 20, False)
+
+
+def test_how_an_end_that_was_not_studied_is_told():
+    one = grpc(sender_release="1.62.3")
+    assert not_studied_text(not_studied(one)) == (
+        "grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5"
+    )
+    both = grpc(sender_release="1.62.3", receiver_release="1.62.3")
+    assert not_studied_text(not_studied(both)) == not_studied_text(not_studied(one))
+    apart = grpc(sender_release="1.76.0", receiver_release="1.76.0")
+    assert not_studied_text(not_studied(apart)) == (
+        "grpcio 1.76.0 is not studied: nearest is grpcio 1.59.5, as a receiver 1.85.1"
+    )
+    different = grpc(sender_release="1.62.3", receiver_release="1.80.0")
+    assert not_studied_text(not_studied(different)) == (
+        "grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5;"
+        " grpcio 1.80.0 is not studied: nearest is grpcio 1.85.1"
+    )
+    assert not_studied_text(not_studied(grpc())) is None
+
+
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+def test_a_release_before_all_that_were_looked_at_is_refused(end):
     with pytest.raises(ScenarioError, match=r'grpc release "1\.2": nothing is known .* 1\.13'):
-        parameters("grpc", "1.2")
+        not_studied(grpc(**{f"{end}_release": "1.2"}))
 
 
 def test_files_are_named_by_their_release_and_known_by_their_digest():
@@ -68,6 +148,7 @@ def test_files_are_named_by_their_release_and_known_by_their_digest():
     ("old", "new", "line"),
     [
         ("version = 1", "version = 2", "version"),
+        ('grants_from = "1.41"', 'since = "1.60"', "grants_from: Field required"),
         ('discipline = "write_cycle"', 'discipline = "best"', 'unknown discipline "best"'),
         ("head = 12", "headd = 12", 'no option "headd"'),
         ('credit = "grpc_progress"', 'credit = "x"', 'receiver.default.credit: "x": must be'),

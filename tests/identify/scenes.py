@@ -6,6 +6,7 @@ stream's first DATA (as gRPC does it).
 """
 
 import heapq
+import random
 import struct
 from dataclasses import dataclass, field
 
@@ -34,6 +35,72 @@ class Message:
     priority: int = 0
 
 
+class Stranger:
+    """A sender by a rule that no known discipline has: `choose` says who is next, and how much.
+
+    It is asked with the unfinished streams in the order of hand-over, and what is left of each.
+    """
+
+    def __init__(self, choose, window=LARGEST):
+        self.choose, self.window = choose, window
+        self.left, self.credits = {}, {}
+        self.turn, self.turn_bytes = None, 0
+
+    @property
+    def idle(self):
+        return not self.left
+
+    def enqueue(self, stream, size_bytes, now_ns, *, priority=0):
+        self.left[stream] = size_bytes
+        self.credits.setdefault(stream, self.window)
+
+    def credit(self, stream, size_bytes, now_ns):
+        self.credits[stream] = self.credits.get(stream, self.window) + size_bytes
+
+    def next(self, budget_bytes, now_ns):
+        able = {s: left for s, left in self.left.items() if self.credits[s] > 0}
+        if not able:
+            return BLOCKED, 0
+        if self.turn not in able or self.turn_bytes <= 0:
+            self.turn, self.turn_bytes = self.choose(able)
+        size = min(budget_bytes, able[self.turn], self.credits[self.turn], self.turn_bytes)
+        return self.turn, size
+
+    def sent(self, stream, size_bytes, now_ns):
+        self.turn_bytes -= size_bytes
+        self.left[stream] -= size_bytes
+        self.credits[stream] -= size_bytes
+        if self.left[stream] == 0:
+            del self.left[stream]
+
+
+def at_random(least, most, seed=1):
+    """Any stream at any time, for any number of bytes between two bounds."""
+    rng = random.Random(seed)
+    return lambda able: (rng.choice(list(able)), rng.randint(least, most))
+
+
+def weighted(weights, quantum):
+    """Turns in proportion to a weight of each stream, larger than any that others get."""
+    served = {}
+
+    def choose(able):
+        least = min(able, key=lambda s: (served.get(s, 0.0), s))
+        weight = weights[least // 2 % len(weights)]
+        floor = min(served.get(s, 0.0) for s in able)
+        for stream in able:
+            served[stream] = max(served.get(stream, floor), floor)
+        served[least] += 1.0
+        return least, quantum * weight
+
+    return choose
+
+
+def latest_first(able):
+    """The stream that came last, to its end if no later one comes."""
+    return list(able)[-1], 16384
+
+
 @dataclass
 class World:
     discipline: str
@@ -48,11 +115,13 @@ class World:
     handling_ns: int = 300_000
     buffer_bytes: int = 120_000
     frame_bytes: int = 16384
+    pauses: tuple = ()  # when the receiver does nothing: (from, to), from the first request
+    stranger: "Stranger | None" = None  # serves instead of the discipline
 
     def play(self):
         """Run to the end; (time, who, bytes) in the order of the capture."""
         window = LARGEST if self.credit is None else self.window
-        self.machine = Machine(
+        self.machine = self.stranger or Machine(
             self.discipline,
             options=self.options,
             initial_window=window,
@@ -139,8 +208,16 @@ class World:
         if more > 0:
             self.granted[stream] += more
             who = "server" if self.push else "client"
-            self.said.append((there + self.handling_ns, who, update(stream, more)))
-            self.later(there + self.handling_ns + self.delay_ns, "credit", stream, more)
+            there = self.awake(there + self.handling_ns)
+            self.said.append((there, who, update(stream, more)))
+            self.later(there + self.delay_ns, "credit", stream, more)
+
+    def awake(self, now):
+        """When the receiver comes to what it would do now."""
+        for begin, end in self.pauses:
+            if 10 * MS + begin <= now < 10 * MS + end:
+                return 10 * MS + end
+        return now
 
 
 def capture(path, world):

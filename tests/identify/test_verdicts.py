@@ -1,14 +1,22 @@
 """Senders and receivers of known rules are recognised from their captures, or not guessed at."""
 
+import itertools
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from emu.capture import analyse_capture
+from emu.capture.arrays import ints
 from emu.identify.bursts import find_bursts
-from emu.identify.credit import judge_credit
-from emu.identify.discipline import Evidence, judge_discipline
+from emu.identify.credit import _counted_ns, judge_credit
+from emu.identify.discipline import Evidence, judge_discipline, judge_replayed, replay_all
+from emu.identify.distance import distance
+from emu.identify.turns import Turns, read_turns
 from h2model import credit, disciplines
 
-from .scenes import MS, Message, World, capture
+from .scenes import MS, Message, Stranger, World, at_random, capture, weighted
 
 KIB = 1024
 WINDOW = 256 * KIB
@@ -144,11 +152,77 @@ def test_a_rule_of_nobody_is_called_none(tmp_path):
         s.stream for s in burst.streams)}  # fmt: skip
     for place, stream in enumerate(burst.stream.tolist()):
         shuffled[place] = order[stream] if place % 7 < 3 else stream
-    from dataclasses import replace
-
     strange = replace(burst, stream=shuffled)
     verdict = judge_discipline([Evidence(burst=strange)])
     assert verdict.discipline is None
+
+
+STRANGERS = {
+    "any stream, a frame": lambda: at_random(16 * KIB, 16 * KIB),
+    "any stream, 64 to 512 KiB": lambda: at_random(64 * KIB, 512 * KIB),
+    "any stream, 16 KiB to 1 MiB": lambda: at_random(16 * KIB, 1024 * KIB, seed=3),
+    "weights 1 and 2": lambda: weighted((1, 2), 16 * KIB),
+    "weights 1 to 4": lambda: weighted((1, 2, 3, 4), 64 * KIB),
+    "weights 4 and 1, large turns": lambda: weighted((4, 1), 64 * KIB),
+}
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["headers-first", "headers-with-data"])
+@pytest.mark.parametrize("choose", STRANGERS.values(), ids=STRANGERS.keys())
+def test_a_rule_that_no_discipline_has_is_given_no_name(tmp_path, choose, early):
+    """Not even that of the nearest, which puts a few per cent of the bytes out of place."""
+    worlds = [
+        World(
+            *("fifo", together("fifo")),
+            credit="rest_at_header",
+            window=WINDOW,
+            early_headers=early,
+            stranger=Stranger(choose(), WINDOW),
+        ),
+        World("fifo", staggered("fifo"), early_headers=early, stranger=Stranger(choose())),
+    ]
+    evidence = []
+    for number, world in enumerate(worlds):
+        evidence += seen(tmp_path / f"{number}", world, most_ahead_bytes=AHEAD)[0]
+    verdict = judge_discipline(evidence)
+    nearest = verdict.candidates[0]
+    assert (verdict.discipline, verdict.alike, verdict.options) == (None, (), {})
+    assert verdict.statement.startswith(
+        f"none of the known disciplines fits: the nearest, {nearest.name}, is off by"
+        f" {100 * nearest.misplaced:.1f} % of the bytes"
+    )
+    assert all(each.order_error > 0 for each in verdict.candidates)
+
+
+@pytest.mark.parametrize("discipline", ["round_robin", "processor_sharing", "write_cycle"])
+def test_who_goes_round_passes_nobody_over(tmp_path, discipline):
+    """That is what tells turns from any order with turns of the same sizes."""
+    for number, messages in enumerate((together(discipline), staggered(discipline))):
+        evidence, _ = seen(tmp_path / f"{number}", World(discipline, messages))
+        turns = sum((read_turns(e.burst, e.credit) for e in evidence), Turns())
+        assert turns.returned > 5
+        assert turns.out_of_turn == 0
+        stranger = Stranger(at_random(16 * KIB, 256 * KIB))
+        evidence, _ = seen(tmp_path / f"any{number}", World("fifo", messages, stranger=stranger))
+        turns = sum((read_turns(e.burst, e.credit) for e in evidence), Turns())
+        assert turns.out_of_turn > turns.returned / 5
+
+
+def test_the_order_error_is_how_far_streams_end_in_bytes_from_where_they_did():
+    """A of 3 then B of 1 against B first: A ends at 4 instead of 3, B at 1 instead of 4."""
+    one, other = [(1, 3), (2, 1)], [(2, 1), (1, 3)]
+    assert distance(one, other, 4).order_error == pytest.approx((1 + 3) / 2 / 4)
+    assert distance(one, one, 4).order_error == 0
+    # What lies beyond the bytes that are compared ends with them.
+    assert distance([(1, 2), (2, 9)], [(1, 2), (2, 5)], 4).order_error == 0
+
+
+def test_bursts_that_were_not_replayed_do_not_say_that_no_streams_met(tmp_path):
+    evidence, _ = seen(tmp_path / "a", World("round_robin", together("round_robin")))
+    (each,) = replay_all(evidence)
+    verdict = judge_replayed([replace(each, fits={})])
+    assert verdict.discipline is None
+    assert verdict.statement.endswith("because it was not replayed, others being larger")
 
 
 @pytest.mark.parametrize(
@@ -166,6 +240,46 @@ def test_rules_that_grant_the_same_are_not_told_apart(tmp_path, rules, window, s
         assert verdict.rule is None
         assert set(verdict.alike) == set(rules)
         assert "cannot tell" in verdict.statement
+
+
+PAUSES = tuple((at * MS, (at + 35) * MS) for at in range(20, 400, 90))
+
+
+@pytest.mark.parametrize("rule", credit.names())
+def test_a_receiver_that_the_machine_holds_up_keeps_its_rule(tmp_path, rule):
+    """If it gives credit often; of five updates in all a rule may not be told: no guess."""
+    world = World("fifo", together("fifo"), credit=rule, window=WINDOW, pauses=PAUSES)
+    _, connection = seen(tmp_path / "a", world)
+    verdict = judge_credit([(connection, True)])
+    told = (rule,) if rule in ("half", "grpc_progress") else (rule, None)
+    assert verdict.rule in told, verdict
+
+
+def test_credit_that_comes_late_while_the_receiver_speaks_is_no_rule(tmp_path):
+    """A receiver that takes 30 ms for each update and was never silent for so long."""
+    many = [Message(1200 * KIB) for _ in range(8)]
+    late = World("round_robin", many, credit="half", window=WINDOW, handling_ns=30 * MS)
+    _, connection = seen(tmp_path / "a", late)
+    verdict = judge_credit([(connection, True)])
+    assert verdict.rule is None, verdict
+    assert verdict.statement.startswith("none of the known credit rules")
+
+
+@given(spoke=st.lists(st.integers(0, 99), unique=True, max_size=8))
+def test_what_a_receiver_must_have_counted_though_it_was_silent(spoke):
+    """Of the time since an arrival may pass: its patience, 10, and the longest silence meanwhile.
+
+    Nobody knows of a silence before it first spoke.
+    """
+    spoke.sort()
+
+    def silence(since):
+        edges = [since, *(time for time in spoke if time > since), 100]
+        return max(b - a for a, b in itertools.pairwise(edges))
+
+    allowed = [since for since in range(101) if 100 - since - silence(since) <= 10]
+    expected = min(90, max(allowed[0], spoke[0])) if spoke else 90
+    assert _counted_ns(ints(spoke), 100, 10) == expected
 
 
 def test_no_stream_larger_than_its_window_tells_no_credit_rule(tmp_path):

@@ -21,6 +21,7 @@ from netcosim.results.findings import (
     speed_up,
 )
 from netcosim.results.measures import estimate
+from netcosim.results.studied import NotStudied
 from netcosim.results.training import Estimate, Point, Series, TrainingSummary
 from tests.results.synthetic_training import Job, point, series, training_summary
 
@@ -94,6 +95,17 @@ def test_the_words_of_a_job_that_still_scales() -> None:
     assert findings(alone)[1].startswith("Here the workers compute")
     assert findings(alone)[2].startswith("The worker computes for ")
     assert findings(made.model_copy(update={"points": ()})) == ("No run was finished.",)
+
+
+def test_a_rule_that_was_assumed_is_told_as_such() -> None:
+    unknown = (NotStudied(end="sender", release="1.62.3", nearest="1.59.5"),)
+    plain, made = findings(series(JOB)), series(JOB).model_copy(update={"not_studied": unknown})
+    said = (
+        "grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5;"
+        " its rule was assumed, not measured."
+    )
+    assert said in findings(made)
+    assert [text for text in findings(made) if text != said] == list(plain)
 
 
 def test_the_one_worker_is_no_straggler() -> None:

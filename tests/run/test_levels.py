@@ -67,6 +67,21 @@ def test_levels_above_predict_are_asked_of_the_configured_discipline(plan: Plan)
     assert {"fifo", "two_visit", "write_cycle"} < {r.model for r in predicted}
 
 
+def test_where_no_rule_is_known_they_are_asked_of_every_discipline(plan: Plan) -> None:
+    """As of somebody's own script, so of a gRPC release that nobody studied."""
+    whole = known(plan, wire_of(plan, {0: [0, 1, 2, 3, 4]}, CELL), {0: 0})
+    sends = {"sender": "grpc", "discipline": None, "sender_release": "1.62.3"}
+    for release, levels in (("1.62.3", None), ("1.59.5", {"two_visit"})):
+        transport = whole.cell.transport.model_copy(update={**sends, "sender_release": release})
+        asked = replace(whole, cell=replace(whole.cell, transport=transport))
+        predicted = predict_cell(asked)
+        tried = {r.model for r in predicted if r.level == "PREDICT"}
+        assert {"fifo", "two_visit", "write_cycle"} < tried
+        for level in ("EXPLAIN", "ORACLE"):
+            found = {r.model for r in predicted if r.level == level}
+            assert found == (tried if levels is None else levels)
+
+
 def test_a_rounds_state_outlives_its_bursts_and_ends_with_it(plan: Plan) -> None:
     """The write target grows from burst to burst, of invalid ones too, and not over rounds."""
     rows = wire_of(plan, {burst: [0, 1, 2, 3, 4] for burst in range(2)}, "mix/write-cycle")

@@ -65,6 +65,35 @@ def test_a_cell_whose_release_is_missing_is_planned_as_not_run(
     assert describe(on_this_machine(plan(transports=(old,))))[-1] == "no cell can be run here"
 
 
+def test_a_release_that_nobody_studied_is_told_before_it_is_run() -> None:
+    new = {**GRPC, "name": "new", "sender_release": "1.62.3", "receiver_release": "1.62.3"}
+    mixed = {**GRPC, "name": "mixed", "receiver": "h2", "sender_release": "1.80.0"}
+    said = [line for line in describe(plan(transports=(GRPC, new, mixed))) if "not studied" in line]
+    assert said == [
+        "not studied new: grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5;"
+        " no rule of it is taken for known",
+        "not studied mixed: grpcio 1.80.0 is not studied: nearest is grpcio 1.85.1;"
+        " no rule of it is taken for known",
+    ]
+    with pytest.raises(ScenarioError, match=r"nothing is known of releases before 1\.13"):
+        plan(transports=({**GRPC, "sender_release": "1.12.0"},))
+
+
+def test_the_installed_release_counts_where_none_is_named() -> None:
+    """Only the newest studied one goes unnamed; any other one is what it is, studied or not."""
+    scenario = plan(transports=(GRPC, H2)).scenario
+    for installed, named in (("1.85.1", None), ("1.86.0", "1.86.0"), ("1.80.0", "1.80.0")):
+        made = make_plan(scenario, installed)
+        grpc, h2 = (cell.transport for cell in made.cells)
+        assert (grpc.sender_release, grpc.receiver_release) == (named, named)
+        assert (h2.sender_release, h2.receiver_release) == (None, None)
+        assert made.scenario.transport == (grpc, h2)
+        assert any("not studied" in line for line in describe(made)) == (named is not None)
+    old = {**GRPC, "sender_release": "1.39.0"}
+    [cell] = make_plan(plan(transports=(old,)).scenario, "1.86.0").cells
+    assert (cell.transport.sender_release, cell.transport.receiver_release) == ("1.39.0", "1.86.0")
+
+
 @pytest.mark.parametrize(
     ("direction", "ends"),
     [("pull", ("s0", "w0")), ("pull-back", ("w0", "s0")), ("push", ("w0", "s0"))],

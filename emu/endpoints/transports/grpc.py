@@ -27,7 +27,8 @@ kernel must first find and clear, which takes several times as long as the copy 
 RFC_WINDOW_BYTES = 65535
 """What HTTP/2 begins with (RFC 9113, section 6.9.2)."""
 
-# First release, and first release no more; seen on the wire, see docs/how-to/grpc-releases.md.
+# First release, and first release no more: read off the wire at both edges and at a few releases
+# between (docs/how-to/grpc-releases.md); one between two that behave alike is taken to do so, too.
 _VARIABLE_OBEYED = ((1, 13), (1, 48))
 _WINDOW_TAKEN_BACK = ((1, 52), (1, 74))
 _OWN_OFF_SINCE = (1, 74)

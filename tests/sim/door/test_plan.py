@@ -56,6 +56,40 @@ def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job:
     assert "  windows   none: flow control is off" in planned(inside)
 
 
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (
+            'sender = "grpc"\nreceiver = "grpc"',
+            [
+                "  sender    write_cycle (frame 4194304, head_first 87, head 12, tail 25)",
+                "  release   none is named: grpcio 1.85.1, the newest studied",
+            ],
+        ),
+        (
+            'sender = "grpc"\nsender_release = "1.62.3"\nreceiver = "h2"',
+            [
+                "  sender    two_visit (write 131072, write_max 16777216)",
+                "  release   grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5; its rule is"
+                " assumed, not measured",
+            ],
+        ),
+        (
+            'sender = "grpc"\nsender_release = "1.39.0"\nreceiver = "h2"',
+            ["  sender    two_visit (write 1048576)"],
+        ),
+    ],
+)
+def test_whose_rule_a_grpc_sender_has(
+    inside: Inside, job: Path, ends: str, said: list[str]
+) -> None:
+    """Only that of a studied release is known; without a release it is the newest of these."""
+    plain_ends = 'sender = "h2"\nreceiver = "h2"\ndiscipline = "fifo"\nflow_control = false'
+    job.write_text(FAST.replace(plain_ends, ends))
+    lines = [line for line in planned(inside) if line.startswith(("  sender", "  release"))]
+    assert lines == said
+
+
 def test_what_a_speed_trace_says_of_its_machine(inside: Inside, job: Path) -> None:
     """For the largest run; the mean is over the time up to the last row."""
     job.write_text(FAST + TRACE)
