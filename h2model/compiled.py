@@ -90,6 +90,8 @@ def array_state(capacity: int, options: list[int]) -> State:
 class CompiledMachine(Machine):
     """A `Machine` whose rule is compiled: what it decides is what the interpreted one decides."""
 
+    _grows = False  # arrays keep their size
+
     @staticmethod
     def _load_rule(discipline: str) -> Discipline:
         return cast("Discipline", compile_discipline(discipline))

@@ -18,10 +18,12 @@ from h2model.state import (
     STALLED,
     State,
     empty_state,
+    extend_state,
     unlink,
 )
 
 BLOCKED = NONE
+_FIRST_SLOTS = 1024
 
 
 class Machine:
@@ -40,13 +42,15 @@ class Machine:
     initial_window, connection_window
         Credit that each stream and the connection start with, bytes.
     capacity
-        How many streams may be unfinished at once.
+        How many streams may be unfinished at once; None: as many as there are.
 
     Raises
     ------
     ValueError
         An unknown discipline or option.
     """
+
+    _grows = True
 
     def __init__(
         self,
@@ -55,9 +59,11 @@ class Machine:
         options: Mapping[str, int | bool | str] | None = None,
         initial_window: int,
         connection_window: int,
-        capacity: int = 1024,
+        capacity: int | None = None,
     ) -> None:
         self.name = discipline
+        self._may_grow = capacity is None and self._grows
+        capacity = capacity or _FIRST_SLOTS
         self._rule = self._load_rule(discipline)
         self._prepare = getattr(self._rule, "prepare", None)
         self._gathers = self._prepare is not None
@@ -251,6 +257,8 @@ class Machine:
         return tuple(self._slot_of)
 
     def _open(self, stream: int, priority: int) -> int:
+        if not self._free and self._may_grow:
+            self._grow()
         if not self._free:
             raise ValueError(
                 f"stream {stream}: more than {len(self._stream_of)} unfinished streams"
@@ -265,6 +273,14 @@ class Machine:
         self._slot_of[stream] = slot
         self._stream_of[slot] = stream
         return slot
+
+    def _grow(self) -> None:
+        """Make room for as many streams again."""
+        slots = len(self._stream_of)
+        extend_state(self.state, slots)
+        for values in (self._stream_of, self._unsent, self._decided):
+            values.extend([0] * slots)
+        self._free = list(range(2 * slots - 1, slots - 1, -1))
 
     def _close(self, stream: int) -> None:
         self._cancelled.discard(stream)

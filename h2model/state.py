@@ -86,6 +86,14 @@ def empty_state(capacity: int, options: Ints) -> State:
     )
 
 
+def extend_state(s: State, slots: int) -> None:
+    """Add room for so many streams to a state in lists."""
+    more = empty_state(slots, [])
+    for name, values in zip(State._fields, s, strict=True):
+        if name not in ("shared", "option"):
+            values.extend(getattr(more, name))
+
+
 def append(s: State, i: int, head: int, tail: int) -> None:
     """Put slot `i`, which is in no list, at the end of the list with these ends."""
     last = s.shared[tail]

@@ -92,6 +92,26 @@ def test_one_stream_alone_gets_everything(name):
 
 
 @pytest.mark.parametrize("name", names())
+def test_as_many_streams_as_there_are(name):
+    """More than there was room for at first; the order is that of a machine with room for all."""
+    orders = []
+    for capacity in (None, 5000):
+        machine = Machine(name, initial_window=70, connection_window=10**9, capacity=capacity)
+        for stream in range(1, 10_001, 2):
+            machine.enqueue(stream, 100, 0, priority=stream % 7)
+            if stream % 5 == 1:
+                machine.credit(stream, 30, 0)
+        order = []
+        while (decided := machine.next(40, 0))[0] != BLOCKED:
+            order.append(decided)
+            machine.sent(*decided, 0)
+        orders.append(order)
+        assert len(machine.unfinished) == 4000
+    assert orders[0] == orders[1]
+    assert sum(size for _, size in orders[0]) == 5000 * 70 + 1000 * 30
+
+
+@pytest.mark.parametrize("name", names())
 def test_slots_are_used_again_without_memory(name):
     """A thousand streams through two slots: each starts with the window and no more."""
     machine = Machine(name, initial_window=50, connection_window=10**9, capacity=2)
