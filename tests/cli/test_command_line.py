@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,10 +130,13 @@ def test_the_table_fits_eighty_columns_and_marks_the_best() -> None:
     other = replace(SMALL, workload="a-rather-long-workload", transport="grpc-off", truth="fifo")
     text = table(summary((SMALL, other)))
     assert max(map(len, text.splitlines())) <= 80
-    assert text.count("*0.") == 2
+    assert text.count("*0 ") == 2  # both ends are in order
     flat = " ".join(text.split())
     assert "level PREDICT" in flat
-    assert "mixed8/h2-on: h2 with flow control on (window 1MiB) follows two_visit:" in flat
+    assert (
+        "mixed8/h2-on: h2 with flow control on (window 1MiB) follows two_visit (2 of 2 bursts, grade A)"
+        in flat
+    )
     assert "…" not in text
 
 
@@ -175,7 +179,21 @@ def test_the_table_tells_of_releases_that_were_not_studied() -> None:
 def test_a_run_without_bursts_says_so() -> None:
     assert "nothing to compare" in table(summary(()))
     text = table(summary((replace(SMALL, invalid=(0, 1)),)))
-    assert "no valid burst, so no model could be judged" in " ".join(text.split())
+    assert "no burst was valid" in " ".join(text.split())
+
+
+def test_the_table_shows_times_where_the_link_lost_little() -> None:
+    """The time error of the nearest model, and the grade; at C nothing is said of times."""
+    lossless = table(summary((SMALL,)))
+    assert re.search(r" 0\.\d\d +2 of 2 *\n.* 0\.\d\d +A *$", lossless, re.MULTILINE)
+    paused = table(summary((replace(SMALL, pause=(90_000_000, 100_000_000)),)))
+    assert re.search(r" - +2 of 2 *\n.* C *$", paused, re.MULTILINE)
+    assert "time error" not in paused
+
+
+def test_bursts_with_a_delayed_input_are_undecided() -> None:
+    text = table(summary((replace(SMALL, shown=(0, 1)),)))
+    assert "0 of 0" in text and "undecided" in text
 
 
 def test_a_name_can_not_steer_the_terminal() -> None:

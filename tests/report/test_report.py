@@ -18,6 +18,7 @@ from netcosim.report.panels import panels_png
 from netcosim.report.timeline import plain, size_text, timeline_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.summary import NotRun
+from netcosim.results.verdict import percent
 from tests.results.synthetic import (
     Case,
     measured_rows,
@@ -26,6 +27,7 @@ from tests.results.synthetic import (
     scenario,
     sizes_like,
     summary,
+    window_rows,
     write_folder,
 )
 
@@ -73,7 +75,7 @@ def test_the_page_shows_each_calibrated_receiver(tmp_path: Path) -> None:
     calibration = {
         "overhead": {"first": line, "later": {**line, "alpha_ns_per_byte": 0.5}, "stretch": 1.7},
         "samples": [{"size_bytes": 4096}] * 30,
-        "reasons": ["steal 7.5% > 1.0%"],
+        "reasons": ["the capture lost 75 packets"],
         **{
             f"residual_{kind}_ns": 1000 * (i + 1) for i, kind in enumerate(("median", "p95", "max"))
         },
@@ -88,7 +90,7 @@ def test_the_page_shows_each_calibrated_receiver(tmp_path: Path) -> None:
         "0.500 ms/MB",
         "1.7",
         "0.003 ms",
-        "disturbed: steal 7.5%",
+        "disturbed: the capture lost 75 packets",
     ):
         assert word in text
 
@@ -98,12 +100,12 @@ def test_the_page_says_what_was_found(tmp_path: Path) -> None:
     write_folder(tmp_path / "run", (SMALL, other))
     page = report(tmp_path / "run")
     for case, model in ((SMALL, "two_visit"), (other, "fifo")):
-        assert page.text.count(f"h2 with flow control on (window 1MiB) follows {model}:") == 2
+        assert page.text.count(f"h2 with flow control on (window 1MiB) follows {model} (") == 2
         assert case.cell in page.text
     assert page.of_class("banner") == 0
     assert "errors by model and level" in page.text
-    assert "steal 7.3% > 1.0%" in page.text  # the invalid burst and its reason
-    assert "broken by 1 of 4 bursts" in page.text
+    assert "invalid: the capture lost 73 packets" in page.text
+    assert "1 of 4 bursts were invalid, in 0 a pause delayed an input of the models" in page.text
     assert "server1 to worker1" in page.text and "93.7" in page.text  # the link as measured
     images = [a["src"] or "" for tag, a in page.tags if tag == "img"]
     assert len(images) == 4
@@ -121,7 +123,7 @@ def test_the_best_model_of_each_cell_is_marked_once_a_table(tmp_path: Path) -> N
     write_folder(tmp_path / "run", (SMALL,))
     page = report(tmp_path / "run")
     tables = sum(a.get("class") == "errors" for tag, a in page.tags if tag == "table")
-    assert page.of_class("best") == tables == 4
+    assert page.of_class("best") == tables == 6
 
 
 def test_the_page_names_levels_and_what_is_not_counted(tmp_path: Path) -> None:
@@ -140,8 +142,47 @@ def test_the_page_names_levels_and_what_is_not_counted(tmp_path: Path) -> None:
     assert "window / the largest message: 0.26" in page.text
     assert "bandwidth-delay product / the window" not in page.text
     assert "the window stalled no stream: not counted" in page.text
-    assert page.text.count("two_visit (ORACLE)") == 4
-    assert page.of_class("best") == 4
+    assert page.text.count("two_visit (ORACLE)") == page.of_class("best") == 6
+
+
+def test_the_page_says_what_the_machine_took_and_what_was_cut_out(tmp_path: Path) -> None:
+    case = replace(SMALL, bursts=3, shown=(1,), pause=(90_000_000, 20_000_000))
+    write_folder(tmp_path / "run", (case,))
+    page = report(tmp_path / "run")
+    assert "2 bursts judged, 1 shown only: a pause delayed an input" in page.text
+    assert "not judged: a grant came 7.3 ms of link work late" in page.text
+    assert "0 of 3 bursts were invalid, in 1 a pause delayed an input of the models" in page.text
+    lost = 21 / (max(row.wire_end_ns for row in predicted_rows(case)) / 1e6 + 20)
+    assert f"the link lost {percent(lost)} of the time" in page.text
+    assert page.text.count("21.020.0") == 3  # lost and cut, in ms
+
+
+def test_pictures_and_errors_stand_on_the_clock_of_link_work(tmp_path: Path) -> None:
+    paused = replace(SMALL, pause=(90_000_000, 20_000_000))
+    write_folder(tmp_path / "run", (paused,))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        cell = ReportData.read(folder).cells[0]
+    ends = {row.stream: row.wire_end_ns for row in cell.shown_burst()}
+    calm = {row.stream: row.wire_end_ns for row in measured_rows(SMALL) if row.burst == 0}
+    assert ends == calm
+    assert cell.cut_ns == {0: 20_000_000, 1: 20_000_000}
+    assert cell.windows == tuple(window_rows(SMALL, measured_rows(SMALL)))
+
+
+def test_shares_of_links_have_a_table_where_links_are_shared(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    assert "Shares of links" not in report(tmp_path / "run").text
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        summary = folder.read_summary()
+        assert summary is not None
+        (cell,) = summary.cells
+        shared = tuple(m.model_copy(update={"share": m.order}) for m in cell.models)
+        folder.write_summary(
+            summary.model_copy(update={"cells": (cell.model_copy(update={"models": shared}),)})
+        )
+    page = report(tmp_path / "run")
+    assert "Shares of links: errors by model and level" in page.text
+    assert page.of_class("best") == 7
 
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
@@ -217,7 +258,7 @@ def test_a_run_killed_before_its_summary_shows_what_was_measured(tmp_path: Path)
 def test_a_cell_with_no_valid_burst_shows_an_invalid_one_as_such(tmp_path: Path) -> None:
     write_folder(tmp_path / "run", (replace(SMALL, invalid=(0, 1)),))
     page = report(tmp_path / "run")
-    assert "no valid burst, so no model could be judged" in page.text
+    assert "no burst was valid" in page.text
     assert page.of_class("errors") == 0
 
 

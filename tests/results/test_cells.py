@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.results import grants, windows
+from netcosim.results import grants, lost, windows
 from netcosim.results.cells import (
     cell_ratios,
     link_stall_ns,
@@ -19,12 +19,14 @@ from netcosim.results.cells import (
 from netcosim.results.coarsen import merge_close, resolution_for
 from netcosim.results.folder import grants_file, trace_file
 from netcosim.results.grants import GrantRow
+from netcosim.results.lost import UNEXPLAINED, LostRow
 from netcosim.results.summary import Ratios
 from netcosim.results.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
-from tests.results.synthetic import Case, facts, measured_rows, predicted_rows
+from tests.results.synthetic import Case, facts, lost_rows, measured_rows, predicted_rows
 
 MS = 1_000_000
+SMALL = Case(sizes=(300_000, 2_000_000, 400_000))
 
 
 def row(
@@ -62,31 +64,143 @@ def claim(measured: StreamRow, model: str, end_ms: int) -> StreamRow:
     return replace(measured, world="predict", model=model, level="PREDICT", wire_end_ns=end_ms * MS)
 
 
+def in_order(rows: list[StreamRow], *streams: int) -> list[StreamRow]:
+    """The rows with their services in this order of streams, one service after the other."""
+    left = {r.stream: list(r.services) for r in rows}
+    placed: dict[int, list[Service]] = {r.stream: [] for r in rows}
+    for position, stream in enumerate(streams):
+        placed[stream].append(replace(left[stream].pop(0), position=position))
+    assert not any(left.values())
+    return [replace(r, services=tuple(placed[r.stream])) for r in rows]
+
+
 def test_the_figures_of_two_streams() -> None:
-    truth = [row(1, [(0, 10), (20, 40)], [(10, 20)]), row(3, [(40, 100)])]
+    truth = in_order([row(1, [(0, 10), (20, 40)], [(10, 20)]), row(3, [(40, 100)])], 1, 1, 3)
     claims = [
         claim(truth[0], "fifo", 41),
         claim(truth[1], "fifo", 100),
-        claim(truth[0], "round_robin", 80),
-        claim(truth[1], "round_robin", 98),
+        *in_order(
+            [claim(truth[0], "round_robin", 80), claim(truth[1], "round_robin", 98)], 1, 3, 1
+        ),
     ]
     made = summarise_cell(facts(Case(sizes=(1,))), truth, claims)
-    assert (made.valid_bursts, made.streams, made.burst_bytes) == (1, 2, 90 * MS)
+    assert (made.judged_bursts, made.shown_bursts, made.invalid_bursts) == (1, 0, 0)
+    assert (made.streams, made.burst_bytes) == (2, 90 * MS)
     assert made.burst_length_ns == 100 * MS
     assert made.goodput_bps == pytest.approx(0.9 * 8e9)
     assert (made.stalls, made.link_stall_ns, made.visits) == (1, 10 * MS, 1.5)
-    assert [m.model for m in made.models] == ["fifo", "round_robin"]
-    assert made.models[0].wire.mean == pytest.approx(0.005)
-    assert made.models[0].wire.max == pytest.approx(0.01)
-    assert made.models[1].wire.mean == pytest.approx(0.21)
-    assert made.models[0].delivered is None
-    assert made.separation == pytest.approx((0.39 + 0.02) / 2)
+    fifo, round_robin = made.models
+    assert (fifo.model, round_robin.model) == ("fifo", "round_robin")
+    # Stream 1 ends after 30 of 90, stream 3 after 90; round robin has 90 and 70 instead.
+    assert (fifo.order.mean, fifo.order.max) == (0, 0)
+    assert round_robin.order.mean == pytest.approx((60 + 20) / 90 / 2)
+    assert round_robin.order.max == pytest.approx(60 / 90)
+    assert fifo.wire.mean == pytest.approx(0.005)
+    assert fifo.wire.max == pytest.approx(0.01)
+    assert round_robin.wire.mean == pytest.approx(0.21)
+    assert (fifo.delivered, fifo.share) == (None, None)
+    assert made.separation == round_robin.order.mean
     assert made.best == "fifo" and made.discriminating
+    assert (made.answer.kind, made.answer.agreeing, made.answer.bursts) == ("follows", 1, 1)
     assert made.verdict.startswith("h2 with flow control on (window 1MiB) follows fifo")
 
 
+def test_a_nearer_end_in_time_does_not_outweigh_the_order() -> None:
+    truth = in_order([row(1, [(0, 10), (20, 40)]), row(3, [(40, 100)])], 1, 1, 3)
+    late = [claim(truth[0], "fifo", 60), claim(truth[1], "fifo", 120)]
+    on_time = [claim(truth[0], "round_robin", 40), claim(truth[1], "round_robin", 100)]
+    made = summarise_cell(facts(Case(sizes=(1,))), truth, [*late, *in_order(on_time, 1, 3, 1)])
+    assert [(m.model, m.wire.max) for m in made.models] == [("fifo", 0.2), ("round_robin", 0.0)]
+    assert (made.best, made.answer.kind) == ("fifo", "follows")
+
+
+PAUSED = Case(sizes=(300_000, 2_000_000, 400_000), bursts=2, pause=(90 * MS, 20 * MS))
+
+
+def test_what_a_recorded_pause_cut_out_is_in_the_wall_clock_s_error_only() -> None:
+    calm = replace(PAUSED, pause=None)
+    before = summarise_cell(facts(calm), measured_rows(calm), predicted_rows(calm))
+    after = summarise_cell(
+        facts(PAUSED), measured_rows(PAUSED), predicted_rows(PAUSED), lost_rows(PAUSED)
+    )
+    for one, other in zip(before.models, after.models, strict=True):
+        assert (one.order, one.wire, one.wire_secondary) == (
+            other.order,
+            other.wire,
+            other.wire_secondary,
+        )
+        assert one.by_burst == other.by_burst
+    assert after.burst_length_ns == before.burst_length_ns
+    assert before.models[0].wall == before.models[0].wire
+    assert after.models[0].wall.max > after.models[0].wire.max + 0.05
+
+
+def test_what_no_pause_explains_stays_in_the_time() -> None:
+    lost = [replace(each, cause=UNEXPLAINED) for each in lost_rows(PAUSED)]
+    made = summarise_cell(facts(PAUSED), measured_rows(PAUSED), predicted_rows(PAUSED), lost)
+    assert made.models[0].wall == made.models[0].wire
+    assert made.models[0].wire.max > 0.05
+
+
+@pytest.mark.parametrize(
+    ("lost_share", "grade"),
+    [(None, None), (0.0, "A"), (0.005, "A"), (0.00501, "B"), (0.05, "B"), (0.0501, "C")],
+)
+def test_grades(lost_share: float | None, grade: str | None) -> None:
+    known = replace(facts(SMALL), lost_share=lost_share)
+    made = summarise_cell(known, measured_rows(SMALL), predicted_rows(SMALL))
+    assert (made.grade, made.lost_share) == (grade, lost_share)
+    assert (f"grade {grade}" in made.verdict) is (grade is not None)
+    assert ("time error" in made.verdict) is (grade != "C")
+
+
+def test_first_bursts_stand_by_themselves() -> None:
+    known = replace(facts(SMALL), first_bursts=frozenset({0}))
+    truth, claims = measured_rows(SMALL), predicted_rows(SMALL)
+    # In its first burst the connection did what fifo says, and two-visit after that.
+    odd = [
+        replace(r, services=next(c.services for c in claims if same(c, r, "fifo")))
+        if r.burst == 0
+        else r
+        for r in truth
+    ]
+    made = summarise_cell(known, odd, claims)
+    best = made.models[0]
+    assert best.model == "two_visit"
+    assert best.order_first is not None and best.order_first.mean > 0.01
+    assert best.order_later is not None and best.order_later.max == 0
+    assert [b.first for b in best.by_burst] == [True, False, False]
+    assert (made.answer.kind, made.answer.agreeing, made.answer.bursts) == ("follows", 2, 2)
+    assert "The first burst on a connection by itself" in made.verdict
+
+
+def same(claimed: StreamRow, measured: StreamRow, model: str) -> bool:
+    return claimed.model == model and (claimed.burst, claimed.stream) == (
+        measured.burst,
+        measured.stream,
+    )
+
+
+def test_bursts_with_a_delayed_input_are_shown_and_decide_nothing() -> None:
+    case = replace(SMALL, bursts=2, shown=(0, 1))
+    made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    assert (made.judged_bursts, made.shown_bursts, made.invalid_bursts) == (0, 2, 0)
+    assert made.models and made.models[0].model == "two_visit"
+    assert (made.answer.kind, made.answer.bursts) == ("undecided", 0)
+    assert "in every burst a pause delayed an input" in made.verdict
+    assert "follows" not in made.verdict
+
+
+def test_a_burst_with_a_delayed_input_does_not_count_beside_judged_ones() -> None:
+    case = replace(SMALL, bursts=3, shown=(1,))
+    made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    assert (made.judged_bursts, made.shown_bursts) == (2, 1)
+    assert [b.burst for b in made.models[0].by_burst] == [0, 2]
+    assert (made.answer.kind, made.answer.bursts) == ("follows", 2)
+
+
 def test_invalid_bursts_and_other_cells_count_for_nothing() -> None:
-    case = Case(sizes=(300_000, 2_000_000, 400_000), bursts=2)
+    case = replace(SMALL, bursts=2)
     clean = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
     noisy = [
         *measured_rows(case),
@@ -100,8 +214,9 @@ def test_invalid_bursts_and_other_cells_count_for_nothing() -> None:
 def test_a_cell_without_a_valid_burst_has_an_honest_summary() -> None:
     case = Case(bursts=1, invalid=(0,), sizes=(10_000,))
     made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
-    assert (made.valid_bursts, made.models, made.best) == (0, (), None)
-    assert "no valid burst" in made.verdict
+    assert (made.judged_bursts, made.invalid_bursts) == (0, 1)
+    assert (made.models, made.best, made.answer.kind) == ((), None, "no evidence")
+    assert "no burst was valid" in made.verdict
 
 
 def test_a_windowed_cell_without_a_stall_is_not_counted() -> None:
@@ -146,14 +261,23 @@ def test_only_predict_makes_a_model_the_best() -> None:
 
 
 def test_separations_pair_up_streams_of_the_same_burst() -> None:
-    truth = [row(1, [(0, 100)]), row(1, [(0, 50)], burst=1)]
+    first = in_order([row(1, [(0, 10), (10, 30)]), row(3, [(30, 40)])], 1, 1, 3)
+    second = in_order([row(1, [(0, 10), (10, 30)], burst=1), row(3, [(30, 60)], burst=1)], 1, 1, 3)
     claims = [
-        claim(truth[0], "a", 100),
-        claim(truth[1], "a", 50),
-        claim(truth[0], "b", 90),
-        claim(truth[1], "b", 60),
+        *(claim(r, "a", 60) for r in (*first, *second)),
+        *(claim(r, "b", 60) for r in (*in_order(first, 1, 3, 1), *in_order(second, 1, 3, 1))),
     ]
-    assert model_separations(truth, claims) == {frozenset("ab"): pytest.approx((0.1 + 0.2) / 2)}
+    # a: 30 of 40 and 40 of 40; 30 of 60 and 60 of 60. b: 40 and 20 of 40; 60 and 40 of 60.
+    expected = (10 / 40 + 20 / 40 + 30 / 60 + 20 / 60) / 4
+    assert model_separations([*first, *second], claims) == {
+        frozenset("ab"): pytest.approx(expected)
+    }
+
+
+def test_separations_do_not_depend_on_when_anything_ends() -> None:
+    truth = [row(1, [(0, 100)])]
+    claims = [claim(truth[0], "a", 100), claim(truth[0], "b", 10)]
+    assert model_separations(truth, claims) == {frozenset("ab"): 0}
 
 
 @pytest.mark.parametrize(
@@ -230,6 +354,7 @@ ROWS = st.builds(
         st.builds(Service, start_ns=INT64, end_ns=INT64, size_bytes=INT64), max_size=3
     ).map(tuple),
     stalls=st.lists(st.builds(Stall, start_ns=INT64, end_ns=INT64), max_size=3).map(tuple),
+    link_position=st.none() | st.floats(0, 1),
 )
 
 
@@ -274,6 +399,24 @@ def test_any_windows_survive_arrow(rows: list[WindowRow]) -> None:
 )
 def test_any_grants_survive_their_file(rows: list[GrantRow]) -> None:
     assert grants.TABLE.rows(pq.read_table(io.BytesIO(grants_file(rows)))) == tuple(rows)
+
+
+@given(
+    st.lists(
+        st.builds(
+            LostRow,
+            cell=TEXT,
+            burst=st.integers(0, 9),
+            connection=st.integers(0, 9),
+            start_ns=INT64,
+            length_ns=INT64,
+            cause=TEXT,
+        ),
+        max_size=5,
+    )
+)
+def test_any_losses_survive_arrow(rows: list[LostRow]) -> None:
+    assert lost.TABLE.rows(lost.TABLE.table(rows)) == tuple(rows)
 
 
 def test_a_table_without_one_of_its_columns_is_refused() -> None:

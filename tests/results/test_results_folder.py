@@ -12,6 +12,7 @@ from netcosim.results.folder import ResultsFolder, capture_name, default_path
 from tests.results.synthetic import (
     Case,
     grant_rows,
+    lost_rows,
     measured_rows,
     predicted_rows,
     run_record,
@@ -21,7 +22,9 @@ from tests.results.synthetic import (
     write_folder,
 )
 
-SMALL = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2, invalid=(1,))
+SMALL = Case(
+    sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2, invalid=(1,), pause=(10**8, 10**7)
+)
 
 
 def create(path: Path) -> ResultsFolder:
@@ -41,6 +44,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         folder.write_predictions(predicted)
         folder.write_windows(windows)
         folder.write_grants(grants)
+        folder.write_lost(lost_rows(SMALL))
         folder.write_summary(summary((SMALL,)))
         folder.write_run(run_record((SMALL,)))
         folder.write_perfetto()
@@ -50,6 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         assert folder.read_predictions() == tuple(predicted)
         assert folder.read_windows() == tuple(windows)
         assert folder.read_grants() == tuple(grants)
+        assert folder.read_lost() == tuple(lost_rows(SMALL))
         assert folder.read_run() == run_record((SMALL,))
         found = folder.read_summary()
         assert found is not None
@@ -60,6 +65,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         "predictions.parquet",
         "windows.parquet",
         "grants.parquet",
+        "lost.parquet",
         "summary.json",
         "run.json",
         "perfetto.json",
@@ -68,6 +74,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         "schemas/trace.columns.json",
         "schemas/windows.columns.json",
         "schemas/grants.columns.json",
+        "schemas/lost.columns.json",
     }
 
 
@@ -78,6 +85,7 @@ def test_an_interrupted_run_reads_as_empty(tmp_path: Path) -> None:
         assert folder.read_predictions() == ()
         assert folder.read_windows() == ()
         assert folder.read_grants() == ()
+        assert folder.read_lost() == ()
         assert folder.read_summary() is None
         assert folder.read_run() is None
 

@@ -12,18 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from netcosim.results import grants, windows
+from netcosim.results import grants, lost, windows
 from netcosim.results.columns import (
     GRANT_COLUMNS,
+    LOST_COLUMNS,
     TRACE_COLUMNS,
     WINDOW_COLUMNS,
     grant_columns,
+    lost_columns,
     trace_columns,
     window_columns,
 )
 from netcosim.results.records import dump_json, from_json, schema_json, to_json
-from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import CellSummary, ModelResult, Ratios, Summary
+from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.summary import Answer, CellSummary, ModelResult, Ratios, Summary
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 from tests.results.synthetic import Case, run_record, summary
 
@@ -94,12 +96,14 @@ def test_every_column_is_explained() -> None:
     assert list(TRACE_COLUMNS) == TRACE_SCHEMA.names
     assert list(WINDOW_COLUMNS) == windows.TABLE.schema.names
     assert list(GRANT_COLUMNS) == grants.TABLE.schema.names
-    for text in (trace_columns(), window_columns(), grant_columns()):
+    assert list(LOST_COLUMNS) == lost.TABLE.schema.names
+    for text in (trace_columns(), window_columns(), grant_columns(), lost_columns()):
         assert all(column["description"] for column in json.loads(text)["columns"])
 
 
 def test_the_reference_names_every_field() -> None:
     text = DOCS.read_text()
-    columns = {*TRACE_COLUMNS, *WINDOW_COLUMNS, *GRANT_COLUMNS}
-    named = {*fields(Summary, CellSummary, Ratios, ModelResult, RunRecord), *columns}
+    columns = {*TRACE_COLUMNS, *WINDOW_COLUMNS, *GRANT_COLUMNS, *LOST_COLUMNS}
+    records = (Summary, CellSummary, Ratios, ModelResult, Answer, RunRecord, Validity)
+    named = {*fields(*records), *columns}
     assert [field for field in sorted(named) if f"`{field}`" not in text] == []
