@@ -69,7 +69,7 @@ def record(
     content = {
         "bench": name,
         "command": f"./dev bench {name}",
-        "commit": _commit(),
+        "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "cores": os.cpu_count(),
         "notes": list(notes),
@@ -85,9 +85,7 @@ def record(
 def heading(name: str) -> str:
     """What made a page of results, for its top."""
     day = datetime.now(UTC).date().isoformat()
-    return (
-        f"# bench {name}\n\n`./dev bench {name}` on {os.cpu_count()} cores, {day}, {_commit()}.\n"
-    )
+    return f"# bench {name}\n\n`./dev bench {name}` on {os.cpu_count()} cores, {day}, {commit()}.\n"
 
 
 def _table(name: str, figures: Sequence[Figure]) -> None:
@@ -98,7 +96,8 @@ def _table(name: str, figures: Sequence[Figure]) -> None:
     Console().print(table)
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The checkout's commit, and whether something was changed since."""
     root = Path(__file__).parent.parent
     safe = ["-c", f"safe.directory={root}"]
     head = subprocess.run(

@@ -1,1 +1,1 @@
-"""The default scenario under a load that takes the processors away; what is left of its answers."""
+"""`./dev bench noise`: the default scenario on a machine whose processors are taken away."""
