@@ -41,14 +41,14 @@ class Place:
 class Applied:
     """A network as brought up, with what was read back of it.
 
-    `receive_processor` handles what every interface receives.
+    `steering` says which processor handles what every interface receives.
     """
 
     built: BuiltNet
     places: tuple[Place, ...]
     sysctls: dict[str, dict[str, str]]
     offloads: dict[str, dict[str, str]]
-    receive_processor: int
+    steering: receive_steering.Steering
 
 
 def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Applied:
@@ -75,7 +75,7 @@ def _configured(
 ) -> Applied:
     places = _places(spec, built)
     ends = [(built.pid(place.node), place.interface) for place in places]
-    receive_processor = receive_steering.steer_interfaces(ends)
+    steering = receive_steering.steer_interfaces(ends)
     log("addresses, TCP settings, shaping")
     sysctls, offloads = {}, {}
     for host in spec.hosts:
@@ -103,7 +103,7 @@ def _configured(
         places=places,
         sysctls=sysctls,
         offloads=offloads,
-        receive_processor=receive_processor,
+        steering=steering,
     )
 
 

@@ -12,7 +12,6 @@ from emu import isolate
 from emu.network import commands, kernel, openvswitch
 from emu.network.bringup import PORT_GROUP, Applied, Place, bring_up
 from emu.network.counters import read_counters
-from emu.network.receive_steering import steering_mask
 from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.units import format_rate
@@ -114,7 +113,7 @@ class LiveNetwork:
             },
             "switches": {switch.name: switch.kind for switch in self.spec.switches},
             "links": {link.name: self._link_record(link.name) for link in self.spec.links},
-            "receive_processor": self._applied.receive_processor,
+            "receive_processor": self._applied.steering.processor,
             "mininet_messages": list(built.complaints),
         }
 
@@ -148,7 +147,7 @@ class LiveNetwork:
             "queue_bytes": leaves[0].queue_bytes,
             "classes": len(leaves),
             "offloads": self._applied.offloads[place.interface],
-            "rps_cpus": steering_mask(self._applied.receive_processor),
+            "rps_cpus": self._applied.steering.mask,
             "tc": [f"tc {' '.join(c)}" for c in place.shape.commands(place.interface)],
         }
 

@@ -12,12 +12,24 @@ and holds for the one namespace in which it is written. The host's own settings 
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from netcosim.errors import NetworkError
 
 _BITS_PER_WORD: Final = 32
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Steering:
+    """The processor that receives for all interfaces, and the mask that says so.
+
+    `mask` is None where the kernel is made for one processor: it has no steering and needs none.
+    """
+
+    processor: int
+    mask: str | None
 
 
 def steering_mask(processor: int) -> str:
@@ -27,7 +39,7 @@ def steering_mask(processor: int) -> str:
     return ",".join(words)
 
 
-def steer_interfaces(ends: Sequence[tuple[int, str]]) -> int:
+def steer_interfaces(ends: Sequence[tuple[int, str]]) -> Steering:
     """Steer what all of these interfaces receive to one processor, and read it back.
 
     It is the first that this process, its cpuset included, may run on and that the kernel takes
@@ -38,16 +50,13 @@ def steer_interfaces(ends: Sequence[tuple[int, str]]) -> int:
     ends
         Of each interface a process in its namespaces, whose sysfs shows it, and its name.
 
-    Returns
-    -------
-    int
-        The processor's number.
-
     Raises
     ------
     NetworkError
         The kernel has no receive steering, takes no processor, or reads back another.
     """
+    if os.cpu_count() == 1 and not _has_steering(ends):
+        return Steering(processor=0, mask=None)
     files = [file for pid, interface in ends for file in _mask_files(pid, interface)]
     refused = "no processor is allowed to this process"
     for processor in sorted(os.sched_getaffinity(0)):
@@ -58,7 +67,7 @@ def steer_interfaces(ends: Sequence[tuple[int, str]]) -> int:
             refused = f"{steering_mask(processor)}: {problem.strerror}"
             continue
         check_steering(ends, processor)
-        return processor
+        return Steering(processor=processor, mask=steering_mask(processor))
     raise NetworkError(f"receive steering: rps_cpus = {refused}")
 
 
@@ -78,6 +87,13 @@ def check_steering(ends: Sequence[tuple[int, str]], processor: int) -> None:
                 raise NetworkError(
                     f"receive steering of {interface}: is {found}, asked for {wanted}"
                 )
+
+
+def _has_steering(ends: Sequence[tuple[int, str]]) -> bool:
+    try:
+        return bool([_mask_files(pid, interface) for pid, interface in ends])
+    except NetworkError:
+        return False
 
 
 def _mask_files(pid: int, interface: str) -> list[Path]:
