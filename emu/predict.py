@@ -17,7 +17,7 @@ from emu.again import Again, predict_again, read_record
 from emu.facts import parameters_used
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells
-from netcosim.results.folder import GRANTS, TRACE, WINDOWS, ResultsFolder, trace_file
+from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file
 from netcosim.results.owner import calling_user
 
 PROG: Final = "emu.predict"
@@ -69,7 +69,7 @@ def _keep(folder: ResultsFolder, again: Again, out: Path, site: CrashSite) -> No
     record = read_record(folder)
     with ResultsFolder.create(out, folder.read_scenario(), owner) as kept:
         site.folder = out
-        for name in (TRACE, GRANTS, WINDOWS):
+        for name in (TRACE, GRANTS, WINDOWS, LOST):
             if folder.has(name):
                 kept.write(name, folder.read(name))
         digest = kept.write_predictions(again.predicted)

@@ -16,6 +16,7 @@ from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.grants import GrantRow
+from netcosim.results.lost import PAUSE, LostRow
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.scenario import Scenario
 from netcosim.trace import Service, StreamRow
@@ -124,22 +125,25 @@ def judgement(cell: str, burst: int, *, valid: bool = True) -> Validity:
         burst=burst,
         attempt=0,
         valid=valid,
-        reasons=() if valid else ("steal 7.3% > 1.0%",),
-        steal=0.0 if valid else 0.073,
+        reasons=() if valid else ("the capture lost 73 packets",),
+        judged=valid,
+        steal=0.0,
         throttled_ns=0,
         retransmissions=0,
         drops=0,
-        capture_drops=0,
-        largest_gap_ns=0,
+        capture_drops=0 if valid else 73,
         late_ns=0,
         past_scheduler_bytes=None,
     )
 
 
-def write_run(path: Path, scenario: Scenario, *, bursts: int) -> None:
+def write_run(
+    path: Path, scenario: Scenario, *, bursts: int, pause: tuple[int, int] | None = None
+) -> None:
     """A run whose every cell followed its own discipline on `LINK`; its first bursts are invalid.
 
-    With its predictions, and without what only captures give.
+    With its predictions, and without what only captures give. In each burst the machine stood still
+    for `pause` (when, for how long), and that was recorded.
     """
     plan = make_plan(scenario)
     rows: list[StreamRow] = []
@@ -147,16 +151,55 @@ def write_run(path: Path, scenario: Scenario, *, bursts: int) -> None:
     for cell in plan.cells:
         order = range(len(plan.connections(cell)[0].messages))
         made = wire_of(plan, dict.fromkeys(range(bursts), order), cell.name)
-        rows += [replace(row, valid=row.burst > 0) for row in made]
+        rows += [replace(held(row, pause), valid=row.burst > 0) for row in made]
         grants += [replace(each, cell=cell.name) for each in OPEN_WINDOWS]
     with ResultsFolder.create(path, scenario) as folder:
         folder.write_trace(rows)
         folder.write_grants(grants)
+        folder.write_lost(_lost(plan, bursts, pause))
         folder.write_run(_record(plan, bursts, None))
         again = predict_again(folder)
         folder.write_summary(again.summary)
         digest = folder.write_predictions(again.predicted)
         folder.write_run(_record(plan, bursts, digest))
+
+
+def held(row: StreamRow, pause: tuple[int, int] | None) -> StreamRow:
+    """The row where everything stood still for a while, from a time on."""
+    if pause is None:
+        return row
+    since_ns, length_ns = pause
+
+    def at(time_ns: int) -> int:
+        return time_ns + (length_ns if time_ns > since_ns else 0)
+
+    return replace(
+        row,
+        ready_ns=at(row.ready_ns),
+        start_ns=at(row.start_ns),
+        wire_end_ns=at(row.wire_end_ns),
+        services=tuple(
+            replace(s, start_ns=at(s.start_ns), end_ns=at(s.end_ns)) for s in row.services
+        ),
+    )
+
+
+def _lost(plan: Plan, bursts: int, pause: tuple[int, int] | None) -> list[LostRow]:
+    if pause is None:
+        return []
+    since_ns, length_ns = pause
+    return [
+        LostRow(
+            cell=cell.name,
+            burst=burst,
+            connection=0,
+            start_ns=since_ns,
+            length_ns=length_ns,
+            cause=PAUSE,
+        )
+        for cell in plan.cells
+        for burst in range(bursts)
+    ]
 
 
 def _record(plan: Plan, bursts: int, digest: str | None) -> RunRecord:

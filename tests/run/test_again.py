@@ -16,7 +16,7 @@ from tests.run.running import results, run_to_end, scenario
 from tests.run.world import ROOT, World
 
 pytestmark = pytest.mark.root
-SMALL = ("scenario.toml", "trace.parquet", "grants.parquet", "run.json")
+SMALL = ("scenario.toml", "trace.parquet", "grants.parquet", "lost.parquet", "run.json")
 WINDOW = 64 * 1024
 
 
@@ -71,7 +71,13 @@ def test_the_same_is_predicted_again_without_captures_and_without_root(ran: Ran)
     assert "These predictions are the same as the run, byte for byte." in done.stdout
     for level in ("PREDICT", "EXPLAIN", "ORACLE"):
         assert level in done.stdout
-    for name in ("predictions.parquet", "scenario.toml", "trace.parquet", "grants.parquet"):
+    for name in (
+        "predictions.parquet",
+        "scenario.toml",
+        "trace.parquet",
+        "grants.parquet",
+        "lost.parquet",
+    ):
         assert (again / name).read_bytes() == ran.files[name], name
     # Whether it was complete is told by the summary itself; all else follows from the rows.
     assert (again / "summary.json").read_bytes() == ran.files["summary.json"]

@@ -5,10 +5,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from emu import predict
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.summary import CellSummary
 from netcosim.scenario import Scenario, build_scenario
 from tests.run.made import write_run
 
@@ -70,9 +72,74 @@ def test_invalid_bursts_are_predicted_and_not_scored(run: Path, tmp_path: Path) 
         (cell, burst) for cell in ("mix/fifo", "mix/turns") for burst in range(3)
     }
     for cell in summary.cells:
-        assert (cell.valid_bursts, cell.invalid_bursts) == (2, 1)
+        assert (cell.judged_bursts, cell.invalid_bursts) == (2, 1)
         assert {m.bursts for m in cell.models} == {2}
         assert cell.best == {"mix/fifo": "fifo", "mix/turns": "round_robin"}[cell.cell]
+
+
+PAUSE = (20_000_000, 35_000_000)
+
+
+def cells_of(folder: Path) -> dict[str, CellSummary]:
+    with ResultsFolder.open(folder) as opened:
+        summary = opened.read_summary()
+    assert summary is not None
+    return {cell.cell: cell for cell in summary.cells}
+
+
+def test_a_recorded_pause_changes_neither_predictions_nor_errors(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path / "paused", job(), bursts=3, pause=PAUSE)
+    assert predict.run([str(tmp_path / "paused"), "--out", str(tmp_path / "again")]) == 0
+    assert "These predictions are the same as the run, byte for byte." in capsys.readouterr().out
+    calm = (run / "predictions.parquet").read_bytes()
+    assert (tmp_path / "again/predictions.parquet").read_bytes() == calm
+    before, after = cells_of(run), cells_of(tmp_path / "again")
+    for name, cell in after.items():
+        for one, other in zip(before[name].models, cell.models, strict=True):
+            assert (one.model, one.order, one.wire) == (other.model, other.order, other.wire)
+        assert before[name].models[0].wall.max == 0
+        assert cell.models[0].wall.max > 0.1
+
+
+def test_what_is_kept_can_be_predicted_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path / "paused", job(), bursts=3, pause=PAUSE)
+    assert predict.run([str(tmp_path / "paused"), "--out", str(tmp_path / "again")]) == 0
+    capsys.readouterr()
+    assert predict.run([str(tmp_path / "again"), "--out", str(tmp_path / "third")]) == 0
+    assert "These predictions are the same as the run, byte for byte." in capsys.readouterr().out
+    for name in ("predictions.parquet", "summary.json", "lost.parquet"):
+        assert (tmp_path / "third" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_a_run_of_an_older_release_is_predicted_on_its_wall_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It recorded no pauses and no positions on links, and did not say what was judged."""
+    write_run(tmp_path / "old", job(), bursts=3, pause=PAUSE)
+    (tmp_path / "old/lost.parquet").unlink()
+    table = pq.read_table(tmp_path / "old/trace.parquet").drop_columns(["link_position"])
+    pq.write_table(table, tmp_path / "old/trace.parquet")
+    record = json.loads((tmp_path / "old/run.json").read_text())
+    news = ("judged", "delayed_inputs", "length_ns", "lost_ns", "cut_ns", "loss_probes")
+    for one in record["validity"]:
+        for name in (*news, "timeouts", "reorderings"):
+            del one[name]
+        one["largest_gap_ns"] = 7
+    del record["recorder"]
+    (tmp_path / "old/run.json").write_text(json.dumps(record))
+    assert predict.run([str(tmp_path / "old"), "--out", str(tmp_path / "again")]) == 0
+    assert "These predictions are not those of the run" in capsys.readouterr().out
+    for cell in cells_of(tmp_path / "again").values():
+        assert (cell.judged_bursts, cell.shown_bursts, cell.invalid_bursts) == (2, 0, 1)
+        assert (cell.grade, cell.lost_share) == (None, None)
+        assert all(m.wall == m.wire for m in cell.models)
+        best = next(m for m in cell.models if m.model == cell.best)
+        assert best.order.max == 0
+        assert best.wire.max > 0.1
 
 
 def test_other_links_make_other_predictions(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

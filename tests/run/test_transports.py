@@ -31,6 +31,7 @@ OUT = f"{WORK}/out"
 FILES = {
     *("scenario.toml", "report.html", "summary.json", "run.json", "perfetto.json"),
     *("trace.parquet", "predictions.parquet", "windows.parquet", "grants.parquet"),
+    "lost.parquet",
     *("captures", "pictures", "schemas"),
 }
 
@@ -85,7 +86,10 @@ def test_it_is_complete_and_trusted_or_says_why_not(finished: Finished) -> None:
     assert finished.summary.trusted == (finished.done.code == 0)
     if finished.done.code == 1:
         assert finished.done.last.startswith("emu.run: these figures can't be trusted: ")
-        assert all("bursts are valid after" in reason for reason in finished.summary.reasons)
+        assert all(
+            ": no valid burst in " in reason or ": its bursts contradict" in reason
+            for reason in finished.summary.reasons
+        )
         assert "DO NOT TRUST THESE FIGURES" in finished.done.out
     else:
         assert finished.summary.reasons == ()
@@ -95,7 +99,7 @@ def test_it_is_complete_and_trusted_or_says_why_not(finished: Finished) -> None:
 
 def test_every_stream_of_every_burst_is_there_with_its_bytes(finished: Finished) -> None:
     groups = bursts(finished.measured)
-    judged = {(v.cell, v.burst): v.valid for v in finished.record.validity}
+    judged = {(v.cell, v.burst): v.judged for v in finished.record.validity}
     assert groups.keys() == judged.keys()
     for cell in finished.plan.cells:
         mine = {where: rows for where, rows in groups.items() if where[0] == cell.name}
@@ -190,7 +194,7 @@ def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Fini
     seen = 0
     for (cell, burst), rows in bursts(finished.measured).items():
         transport = finished.transport(cell)
-        # Credit that a busy machine gives too late changes the order; such a burst is not valid.
+        # Credit that a busy machine gives too late changes the order; such a burst is not judged.
         if transport.sender != "h2" or transport.name == "fixed":
             continue
         if transport.flow_control and not rows[0].valid:

@@ -1,123 +1,172 @@
-"""A burst's bounds, the run's trust, and the counters behind them."""
+"""What makes a burst valid and judged, the run's trust, and the counters behind them."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from emu.measured import longest_within
+from emu.clock.moved import GRANT, HAND_OVER, Moved
 from emu.plan import make_plan
 from emu.processor import ProcessorClock
 from emu.trust import reasons_against
-from emu.validity import BOUNDS, Facts, judge
+from emu.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from netcosim.results.run_record import Validity
+from netcosim.results.summary import Answer, CellSummary
 from netcosim.scenario import read_scenario
+from tests.results.synthetic import Case, summary
 from tests.run.running import scenario
 
+RATE_BPS = 100_000_000
 GOOD = Facts(
-    steal=BOUNDS.steal,
+    steal=0.0,
     throttled_ns=0,
-    segments=10_000,
-    retransmissions=5,
+    retransmissions=0,
     drops=0,
     capture_drops=0,
-    largest_gap_ns=BOUNDS.gap_ns,
-    late_ns=BOUNDS.late_ns,
-    past_scheduler_bytes=None,
+    late_ns=0,
+    length_ns=10**9,
 )
+
+
+def link(seen_bps: float | None) -> tuple[LinkSeen, ...]:
+    return (LinkSeen(name="s0-sw", rate_bps=RATE_BPS, seen_bps=seen_bps),)
 
 
 def verdict(facts: Facts, *, lossy: bool = False) -> Validity:
     return judge(facts, cell="w/t", burst=3, attempt=1, lossy=lossy)
 
 
-def test_at_its_bounds_a_burst_is_valid() -> None:
+def test_a_whole_burst_is_valid_and_judged() -> None:
     found = verdict(GOOD)
-    assert found.valid
-    assert found.reasons == ()
+    assert (found.valid, found.judged) == (True, True)
+    assert (found.reasons, found.delayed_inputs) == ((), ())
     assert (found.cell, found.burst, found.attempt) == ("w/t", 3, 1)
     assert found.past_scheduler_bytes is None
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    "surroundings",
     [
-        ({"steal": 0.0111}, "steal 1.1% > 1.0%"),
-        ({"throttled_ns": 1_500_000}, "throttled for 1.5 ms"),
-        ({"capture_drops": 1}, "the capture lost 1 packets"),
-        (
-            {"largest_gap_ns": 5_100_000},
-            "the link idled 5.1 ms for no lack of credit (> 5 ms)",
-        ),
-        ({"late_ns": 6_000_000}, "a wait ended 6.0 ms late"),
-        (
-            {"retransmissions": 6},
-            "6 of 10000 segments were sent again on a link without loss",
-        ),
-        ({"drops": 2}, "2 packets dropped on a link without loss"),
-        ({"problems": ("cut off in mid-frame",)}, "cut off in mid-frame"),
+        {"steal": 0.41},
+        {"throttled_ns": 300_000_000},
+        {"late_ns": 80_000_000},
+        {"retransmissions": 700, "loss_probes": 3, "timeouts": 2, "reorderings": 9},
+        {"lost_ns": 400_000_000, "cut_ns": 100_000_000},
+        {"past_scheduler_bytes": 10**7},
     ],
 )
-def test_each_bound_is_a_reason(change: dict[str, int], reason: str) -> None:
+def test_what_the_machine_did_is_recorded_and_invalidates_nothing(
+    surroundings: dict[str, float],
+) -> None:
+    found = verdict(replace(GOOD, **surroundings))
+    assert (found.valid, found.judged, found.reasons) == (True, True, ())
+    for name, value in surroundings.items():
+        assert getattr(found, name) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"capture_drops": 1}, "the capture lost 1 packets"),
+        ({"drops": 2}, "2 packets dropped on a link without loss"),
+        ({"problems": ("cut off in mid-frame",)}, "cut off in mid-frame"),
+        (
+            {"links": link(0.95 * RATE_BPS)},
+            "link s0-sw carried frames back to back at 95mbit of 100mbit",
+        ),
+    ],
+)
+def test_evidence_that_is_lost_is_a_reason(change: dict[str, Any], reason: str) -> None:
     found = verdict(replace(GOOD, **change))
-    assert not found.valid
+    assert (found.valid, found.judged) == (False, False)
     assert found.reasons == (reason,)
 
 
-def test_every_broken_bound_is_told() -> None:
-    found = verdict(replace(GOOD, steal=0.5, drops=1, problems=("a", "b")))
-    assert found.reasons[:2] == ("a", "b")
-    assert len(found.reasons) == 4
+@pytest.mark.parametrize(
+    ("share", "valid"),
+    [(1.2, True), (1.0, True), (BOUNDS.link_share, True), (BOUNDS.link_share - 0.0001, False)],
+)
+def test_the_bound_of_a_slow_link(share: float, valid: bool) -> None:
+    assert verdict(replace(GOOD, links=link(share * RATE_BPS))).valid is valid
+
+
+def test_a_link_that_carried_too_little_to_tell_is_no_reason() -> None:
+    assert verdict(replace(GOOD, links=link(None))).valid
+
+
+def test_a_delayed_input_is_shown_and_not_judged() -> None:
+    moved = (
+        Moved(what=HAND_OVER, time_ns=5, late_ns=1_200_000),
+        Moved(what=GRANT, time_ns=9, late_ns=12_340_000),
+    )
+    found = verdict(replace(GOOD, moved=moved))
+    assert (found.valid, found.judged, found.reasons) == (True, False, ())
+    assert found.delayed_inputs == (
+        "a hand-over came 1.2 ms of link work late",
+        "a grant came 12.3 ms of link work late",
+    )
+    assert not verdict(replace(GOOD, moved=moved, drops=1)).valid
+
+
+def test_every_reason_is_told() -> None:
+    facts = replace(GOOD, drops=1, capture_drops=2, problems=("a", "b"), links=link(10**6))
+    assert verdict(facts).reasons[:2] == ("a", "b")
+    assert len(verdict(facts).reasons) == 5
 
 
 def test_what_a_link_drops_by_design_is_no_reason() -> None:
-    facts = replace(GOOD, retransmissions=900, drops=900)
+    facts = replace(GOOD, retransmissions=900, drops=900, links=link(10**6))
     assert verdict(facts, lossy=True).valid
     assert not verdict(replace(facts, capture_drops=1), lossy=True).valid
 
 
+def test_bytes_that_do_not_match_are_no_evidence() -> None:
+    found = unreadable("tensor 3 was received but not captured", cell="c", burst=1, attempt=0)
+    assert (found.valid, found.judged) == (False, False)
+    assert found.reasons == ("tensor 3 was received but not captured",)
+
+
 @pytest.mark.parametrize(
-    ("link", "lossy"), [({}, False), ({"model": "fifo"}, True), ({"loss": 0.01}, True)]
+    ("link_settings", "lossy"), [({}, False), ({"model": "fifo"}, True), ({"loss": 0.01}, True)]
 )
-def test_which_links_drop_by_design(link: dict[str, object], lossy: bool) -> None:
+def test_which_links_drop_by_design(link_settings: dict[str, object], lossy: bool) -> None:
     given_ = read_scenario(Path(scenario("tiny")))
     cluster = given_.cluster.model_copy(
-        update={"link": given_.cluster.link.model_copy(update=link)}
+        update={"link": given_.cluster.link.model_copy(update=link_settings)}
     )
     assert make_plan(given_.model_copy(update={"cluster": cluster})).lossy == lossy
 
 
-def judged(*valid: bool) -> list[Validity]:
-    facts = [GOOD if good else replace(GOOD, drops=7) for good in valid]
-    return [
-        judge(each, cell="any", burst=i, attempt=0, lossy=False) for i, each in enumerate(facts)
+def cell(**changes: object) -> CellSummary:
+    (made,) = summary((Case(sizes=(300_000, 2_000_000), bursts=1),)).cells
+    return made.model_copy(update=changes)
+
+
+@pytest.mark.parametrize("kind", ["follows", "undecided", "fits none", "alike"])
+def test_every_kind_of_answer_can_be_trusted(kind: str) -> None:
+    answer = Answer.model_validate({"kind": kind, "model": "fifo", "bursts": 1})
+    assert reasons_against([cell(answer=answer)]) == []
+
+
+def test_a_cell_without_evidence_or_that_contradicts_itself_can_not() -> None:
+    nothing = Answer(kind="no evidence")
+    contradiction = Answer(kind="contradiction", model="fifo", agreeing=1, bursts=2)
+    good = cell()
+    cells = [
+        cell(cell="w/a", answer=nothing, judged_bursts=0, shown_bursts=0, invalid_bursts=3),
+        good,
+        cell(cell="w/b", answer=contradiction, judged_bursts=2),
+    ]
+    assert reasons_against(cells) == [
+        "w/a: no valid burst in 3",
+        "w/b: its bursts contradict each other",
     ]
 
 
-def test_a_run_is_trusted_when_every_cell_has_its_valid_bursts() -> None:
-    assert reasons_against({"a": judged(True, False, True), "b": judged(True, True)}, 2) == []
-    assert reasons_against({"a": judged(True, True), "b": judged(False, True, False)}, 2) == [
-        "b: 1 of 2 bursts are valid after 3 attempts: 7 packets dropped on a link without loss"
-    ]
-    assert reasons_against({"a": judged()}, 1) == ["a: 0 of 1 bursts are valid after 0 attempts"]
-
-
-TIMES = st.integers(0, 40)
-SPANS = st.lists(st.tuples(TIMES, TIMES).map(lambda two: (min(two), max(two))), max_size=6)
-
-
-@given(SPANS, TIMES, TIMES)
-def test_longest_within_counts_what_is_covered_without_a_break(
-    spans: list[tuple[int, int]], one: int, other: int
-) -> None:
-    start, end = min(one, other), max(one, other)
-    longest = run = 0
-    for tick in range(start, end):  # each unit of time by itself
-        run = run + 1 if any(a <= tick < b for a, b in spans) else 0
-        longest = max(longest, run)
-    assert longest_within(spans, start, end) == longest
+def test_bursts_that_are_only_shown_are_an_answer() -> None:
+    (made,) = summary((Case(sizes=(300_000, 2_000_000), bursts=2, shown=(0, 1)),)).cells
+    assert reasons_against([made]) == []
 
 
 STAT = "cpu  {user} 0 100 5000 0 0 0 {steal} 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
