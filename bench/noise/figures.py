@@ -64,13 +64,11 @@ def figures_of(runs: Sequence[Run], *, wanted: int, cells: Sequence[str]) -> lis
 
 
 def machine(runs: Sequence[Run]) -> str:
-    """Steal and load average of these runs: the mean, the least and the largest."""
+    """Steal and load average of these runs; the largest steal behind the mean."""
     steal = [100 * run.steal for run in runs]
-    busy = [run.load_average for run in runs]
-    return (
-        f"{len(runs)} runs, steal {_mean(steal):.2g} % ({min(steal):.2g} to {max(steal):.2g}),"
-        f" load average {_mean(busy):.2g} ({min(busy):.2g} to {max(busy):.2g})"
-    )
+    busy = _mean([run.load_average for run in runs])
+    many = f"{len(runs)} runs" if len(runs) > 1 else "1 run"
+    return f"{many}, steal {_mean(steal):.2g} % (max {max(steal):.2g}), load average {busy:.2g}"
 
 
 def _overall(runs: Sequence[Run], wanted: int, cells: Sequence[str]) -> Iterator[Figure]:

@@ -230,7 +230,8 @@ def _bursts(validity: Sequence[Validity], model: ModelResult | None) -> Iterable
     errors = {} if model is None else {each.burst: each for each in model.by_burst}
     first = first_bursts({v.burst: v.attempt for v in validity})
     for v in validity:
-        off = errors.get(v.burst) if v.judged else None
+        judged = v.valid and v.judged
+        off = errors.get(v.burst) if judged else None
         known: dict[str, Any] = {}
         if off is not None:
             names = ("order_mean", "order_max", "time_mean", "time_max")
@@ -240,7 +241,7 @@ def _bursts(validity: Sequence[Validity], model: ModelResult | None) -> Iterable
             burst=v.burst,
             first=v.burst in first,
             valid=v.valid,
-            judged=v.judged,
+            judged=judged,
             length_ns=v.length_ns,
             lost_ns=v.lost_ns or 0,
             cut_ns=v.cut_ns,

@@ -1,0 +1,305 @@
+"""`bench noise`: what is kept of a run, what its answers are worth, what the runs come to."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.cells.listing import read_listing, scenario_of
+from bench.noise import kept
+from bench.noise.figures import figures_of, wilson
+from bench.noise.kept import Burst, Cell, Run
+from bench.noise.running import Place, order_of, run_missing
+from bench.record import Figure
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.summary import Answer, CellSummary
+from tests.run.made import write_run
+
+CELLS = ("mixed8/h2", "mixed8/grpc")
+
+
+def burst(number: int = 0, **changes: object) -> Burst:
+    plain = Burst(
+        burst=number,
+        first=number == 0,
+        valid=True,
+        judged=True,
+        length_ns=1_000_000_000,
+        lost_ns=20_000_000,
+        cut_ns=15_000_000,
+        retransmissions=0,
+        loss_probes=0,
+        timeouts=0,
+        reorderings=0,
+        order_mean=0.0,
+        order_max=0.0,
+        time_mean=0.0005,
+        time_max=0.002,
+        exact=True,
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+UNSCORED = {
+    "judged": False,
+    **dict.fromkeys(("order_mean", "order_max", "time_mean", "time_max", "exact")),
+}
+
+
+def cell(name: str = "mixed8/h2", *bursts: Burst, **changes: object) -> Cell:
+    plain = Cell(
+        cell=name,
+        sender=name.partition("/")[2],
+        right="two_visit",
+        kind="follows",
+        model="two_visit",
+        outcome="right",
+        verdict="",
+        grade="B",
+        streams=8,
+        wall_mean=0.01,
+        wall_max=0.03,
+        bursts=bursts or (burst(0), burst(1)),
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def run(load: int = 0, number: int = 0, *cells: Cell, **changes: object) -> Run:
+    plain = Run(
+        load=load,
+        number=number,
+        commit="abc",
+        exit_code=0,
+        said="",
+        wall_s=90.0,
+        steal=0.01,
+        load_average=2.0,
+        occupied=load / 100,
+        cells=cells or tuple(cell(name) for name in CELLS),
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def by_name(runs: list[Run], wanted: int = 2) -> dict[str, Figure]:
+    figures = figures_of(runs, wanted=wanted, cells=CELLS)
+    assert len({figure.name for figure in figures}) == len(figures)
+    return {figure.name: figure for figure in figures}
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=5, unique=True), st.integers(1, 12))
+def test_every_prefix_has_as_many_runs_of_each_load_but_for_one(
+    loads: list[int], runs: int
+) -> None:
+    order = order_of(loads, runs)
+    assert sorted(order) == sorted((load, n) for load in loads for n in range(runs))
+    for end in range(len(order)):
+        counts = [sum(load == each for load, _ in order[:end]) for each in loads]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_each_load_comes_first_in_its_turn() -> None:
+    assert [load for load, _ in order_of([0, 5, 10, 20], 4)][::4] == [0, 5, 10, 20]
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_has_the_shares_that_a_score_test_does_not_reject(seen: tuple[int, int]) -> None:
+    hits, count = seen
+    low, high = wilson(hits, count)
+    share = hits / count
+    assert -1e-12 <= low <= share + 1e-12
+    assert share - 1e-12 <= high <= 1 + 1e-12
+    for bound, end in ((low, 0), (high, 1)):
+        if share == end:
+            assert bound == pytest.approx(end, abs=1e-9)
+        else:
+            score = abs(share - bound) / math.sqrt(bound * (1 - bound) / count)
+            assert score == pytest.approx(1.959963984540054, rel=1e-6)
+
+
+def test_wilson_needs_a_try() -> None:
+    with pytest.raises(ValueError, match="0 hits of 0"):
+        wilson(0, 0)
+
+
+def test_runs_are_read_as_they_were_kept(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "noise.jsonl"
+    runs = [
+        run(0, 0),
+        run(10, 0, cell("mixed8/grpc", burst(0, **UNSCORED)), exit_code=1, said="not trusted"),
+        run(20, 0, cells=(), exit_code=4, said="link w0 does not deliver"),
+    ]
+    for each in runs:
+        kept.keep(each, path)
+    assert kept.read(path) == runs
+    assert kept.read(tmp_path / "none") == []
+
+
+def test_a_line_that_a_kill_cut_short_is_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "noise.jsonl"
+    kept.keep(run(0, 0), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:50])
+    assert kept.read(path) == [run(0, 0)]
+    kept.keep(run(5, 0), path)
+    assert kept.read(path) == [run(0, 0), run(5, 0)]
+    assert [json.loads(line)["load"] for line in path.read_text().splitlines()] == [0, 5]
+
+
+def test_forty_runs_of_the_default_scenario_are_small(tmp_path: Path) -> None:
+    path = tmp_path / "noise.jsonl"
+    bursts = [burst(n, order_mean=0.0123456, time_max=0.1234567) for n in range(5)]
+    cells = [cell(f"alexnet/grpc-on-{n}", *bursts) for n in range(8)]
+    kept.keep(run(20, 9, *cells), path)
+    assert 40 * path.stat().st_size <= 300_000
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two cells that the models made."""
+    group = [c for c in read_listing() if c.group == "mixed8-pull-100mbit-fair"]
+    folder = tmp_path_factory.mktemp("run") / "out"
+    write_run(folder, scenario_of([c for c in group if c.family == "h2"]), bursts=3)
+    return folder
+
+
+def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made: Path) -> None:
+    with ResultsFolder.open(made) as folder:
+        cells = kept.cells_of(folder)
+        summary = folder.read_summary()
+    assert summary is not None
+    assert [c.cell for c in cells] == [c.cell for c in summary.cells]
+    for found, theirs in zip(cells, summary.cells, strict=True):
+        assert found.right == theirs.configured_discipline == found.model
+        assert (found.outcome, found.verdict) == ("right", "")
+        assert [b.valid for b in found.bursts] == [False, True, True]
+        assert [b.exact for b in found.bursts] == [None, True, True]
+        assert [b.order_max for b in found.judged] == [0.0, 0.0]
+        own = next(m for m in theirs.models if m.model == found.right and m.level == "PREDICT")
+        assert found.wall_max == round(own.wall.max, 7)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (Answer(kind="follows", model="fifo", bursts=3), "right"),
+        (Answer(kind="follows", model="priority", alike=("fifo",), bursts=3), "right"),
+        (Answer(kind="follows", model="two_visit", rivals=(), bursts=3), "wrong"),
+        (Answer(kind="undecided", model="fifo", rivals=("two_visit",), bursts=3), "undecided"),
+        (Answer(kind="undecided", model="two_visit", rivals=("fifo",), bursts=3), "undecided"),
+        (Answer(kind="undecided", model="two_visit", rivals=("round_robin",)), "wrong"),
+        (Answer(kind="alike", model="two_visit", alike=("fifo",), bursts=3), "undecided"),
+        (Answer(kind="fits none", model="fifo", bursts=3), "wrong"),
+        (Answer(kind="contradiction", model="fifo", bursts=2), "missing"),
+        (Answer(kind="no evidence"), "missing"),
+    ],
+)
+def test_what_an_answer_is_worth(answer: Answer, outcome: str, made: Path) -> None:
+    with ResultsFolder.open(made) as folder:
+        summary = folder.read_summary()
+    assert summary is not None
+    found: CellSummary = summary.cells[0].model_copy(update={"answer": answer})
+    assert kept.outcome_of(found, "fifo") == outcome
+
+
+def test_figures_hold_runs_against_the_targets() -> None:
+    figures = by_name([run(0, 0), run(10, 0)])
+    assert all(figure.met is not False for figure in figures.values())
+    assert figures["runs"].value == 2
+    assert figures["10 % load: h2: time error, mean"].value == pytest.approx(0.05)
+    assert figures["10 % load: h2: time error, max"].value == pytest.approx(0.2)
+    assert figures["10 % load: h2: time error on the wall clock, max"].value == pytest.approx(3)
+    assert figures["10 % load: h2: lost share"].value == pytest.approx(2)
+    assert figures["10 % load: h2: unexplained part of it"].value == pytest.approx(0.5)
+    assert figures["10 % load: processor time that the load took"].value == pytest.approx(10)
+    for name, figure in figures.items():
+        if "load:" in name:
+            assert "steal 1 %" in figure.note, name
+            assert "load average 2" in figure.note, name
+
+
+def test_every_way_to_miss_is_a_missed_target() -> None:
+    bad_h2 = cell(
+        "mixed8/h2", burst(0, order_mean=0.001, order_max=0.01, time_mean=0.01, time_max=0.1)
+    )
+    grpc = cell("mixed8/grpc", outcome="undecided", verdict="undecided between ...")
+    sent = cell("mixed8/grpc", burst(1, reorderings=1, retransmissions=3))
+    runs = {
+        "runs": [run(0)],
+        "runs that ended with exit code 0": [run(0), run(10, exit_code=1)],
+        "longest run": [run(0), run(10, wall_s=121.0)],
+        "wrong verdicts": [run(0, 0, cell(outcome="wrong"), cell("mixed8/grpc"))],
+        "cells without a verdict": [run(0), run(10, cells=(), exit_code=4)],
+        "gRPC: verdicts undecided": [run(0), run(10, 0, cell(), grpc)],
+        "10 % load: h2: order error, mean": [run(10, 0, bad_h2)],
+        "10 % load: h2: order error, max": [run(10, 0, bad_h2)],
+        "10 % load: h2: time error, mean": [run(10, 0, bad_h2)],
+        "10 % load: h2: time error, max": [run(10, 0, bad_h2)],
+        "10 % load: h2: bursts judged": [
+            run(10, 0, cell("mixed8/h2", burst(0), burst(1, **UNSCORED)))
+        ],
+        "10 % load: reorderings": [run(10, 0, sent)],
+        "10 % load: segments sent again without probe or timeout": [run(10, 0, sent)],
+    }
+    good = by_name([run(0), run(10)])
+    for name, made in runs.items():
+        assert good[name].met is True, name
+        assert by_name(made)[name].met is False, name
+
+
+def test_later_bursts_of_grpc_stand_by_themselves_with_their_interval() -> None:
+    cells = [
+        cell("mixed8/grpc", burst(0, exact=False), burst(1), burst(2, exact=False), burst(3)),
+        cell("mixed8/grpc", burst(0), burst(1), burst(2, **UNSCORED), burst(3)),
+    ]
+    figures = by_name([run(20, 0, *cells)])
+    later = figures["20 % load: gRPC: later bursts in exact order"]
+    assert later.value == pytest.approx(80)
+    assert later.note.startswith("4 of 5, 95 % interval 38 to 96;")
+    first = figures["20 % load: gRPC: first bursts of connections in exact order"]
+    assert first.note.startswith("1 of 2,")
+
+
+def test_means_are_over_streams() -> None:
+    cells = [
+        cell("a/h2", burst(0, time_mean=0.0), streams=30),
+        cell("b/h2", burst(0, time_mean=0.01), streams=10),
+    ]
+    found = by_name([run(0, 0, *cells)])["0 % load: h2: time error, mean"]
+    assert found.value == pytest.approx(0.25)
+
+
+def test_segments_after_a_probe_or_a_timeout_are_not_held_against_the_order() -> None:
+    bursts = [burst(1, retransmissions=1, loss_probes=1), burst(2, retransmissions=7, timeouts=1)]
+    figures = by_name([run(0, 0, cell("mixed8/grpc", *bursts))])
+    assert figures["0 % load: segments sent again without probe or timeout"].value == 0
+    assert figures["0 % load: segments sent again in all"].value == 8
+    assert figures["0 % load: tail-loss probes"].value == 1
+    assert figures["0 % load: timeouts"].value == 1
+
+
+def test_a_budget_that_is_used_up_begins_no_run(tmp_path: Path) -> None:
+    said: list[str] = []
+    place = Place(kept=tmp_path / "noise.jsonl", folders=tmp_path / "folders")
+    run_missing([0, 10], 1, budget_s=-1.0, say=said.append, place=place)
+    assert said == ["the budget of -1 s is used up before run 0 at 0 %"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_fails_has_ended_and_stays(tmp_path: Path) -> None:
+    """Nothing is run on a network: the scenario is refused."""
+    said: list[str] = []
+    refused = ("python3", "-c", "import sys; print('x'); sys.exit('scenario: no such file')")
+    place = Place(command=refused, kept=tmp_path / "noise.jsonl", folders=tmp_path / "folders")
+    for _ in range(2):
+        run_missing([0], 2, budget_s=1e9, say=said.append, place=place)
+    assert len(said) == 2
+    assert said[0].startswith("run 0 at 0 %: exit code 1, ")
+    assert said[0].endswith(": scenario: no such file")
+    assert [(r.number, r.exit_code, r.cells) for r in kept.read(place.kept)] == [
+        (0, 1, ()),
+        (1, 1, ()),
+    ]
