@@ -14,7 +14,7 @@ from emu.calibration import link_model, shared_links
 from emu.cell import CellOutcome, CellRunner
 from emu.claims import all_claims
 from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
-from emu.clock.recorder import LATE_NS
+from emu.clock.recorder import LATE_NS, PAUSES
 from emu.delivered import distinct_receivers, overhead_of
 from emu.facts import cell_facts, link_key, parameters_used
 from emu.network.live import LiveNetwork, open_network
@@ -87,7 +87,7 @@ class Session:
             recorders = stack.enter_context(recording(self.scratch))
             self.recorder = {
                 "period_ns": PERIOD_NS,
-                "late_ns": LATE_NS,
+                "late_ns": LATE_NS[PAUSES],
                 "scheduling": {str(p): kind for p, kind in recorders.scheduling.items()},
             }
             self._measure_on_network(tcp, recorders)

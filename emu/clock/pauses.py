@@ -14,7 +14,7 @@ from emu.clock import recorder
 from emu.clock.spans import Spans, united, within
 from netcosim.errors import CaptureError
 
-PERIOD_NS: Final = recorder.PERIOD_NS
+PERIOD_NS: Final = recorder.PERIOD_NS[recorder.PAUSES]
 _START_S: Final = 10.0
 
 
@@ -70,8 +70,10 @@ class PauseRecorders:
 
 
 @contextlib.contextmanager
-def recording(folder: Path) -> Iterator[PauseRecorders]:
+def recording(folder: Path, what: str = recorder.PAUSES) -> Iterator[PauseRecorders]:
     """Record the pauses of every processor that this process may use, in files of this folder.
+
+    `what` is ``pauses`` or ``contention``, as `emu.clock.recorder` describes them.
 
     Raises
     ------
@@ -83,7 +85,7 @@ def recording(folder: Path) -> Iterator[PauseRecorders]:
         for processor in sorted(os.sched_getaffinity(0)):
             path = _file(folder, processor)
             path.touch()
-            argv = [sys.executable, "-I", "-S", recorder.__file__, str(processor), str(path)]
+            argv = [sys.executable, "-I", "-S", recorder.__file__, str(processor), str(path), what]
             processes[processor] = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from emu.network.busy import ProcessorWatch, watching_processors
+from emu.network.contention import Busy, watching_contention
 from emu.network.figures import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
 from emu.network.probing import Ask, asking, serving
@@ -100,16 +100,16 @@ def _measure(
     before = _processor_time()
     paths: list[PathMeasured] = []
     shares: list[ShareMeasured] = []
-    with watching_processors() as watch, serving(live, listening):
+    with watching_contention() as busy, serving(live, listening):
         for side_by_side in rounds:
             named = ", ".join(f"{pair.near} - {pair.far}" for pair in side_by_side)
             log(f"measuring {named}")
             with ThreadPoolExecutor(len(side_by_side)) as pool:
-                found = pool.map(lambda pair: _measure_pair(live, pair, watch), side_by_side)
+                found = pool.map(lambda pair: _measure_pair(live, pair, busy), side_by_side)
                 paths += [path for each in found for path in each]
         for server in shared:
             log(f"measuring how {len(live.spec.workers)} workers share {server}")
-            shares.append(measure_share(live, server, watch))
+            shares.append(measure_share(live, server, busy))
     order = {worker.name: place for place, worker in enumerate(live.spec.workers)}
     return Measured(
         paths=tuple(sorted(paths, key=lambda path: order[path.worker])),
@@ -133,16 +133,16 @@ def expected_s(spec: NetSpec) -> float:
     return total_s
 
 
-def _measure_pair(live: LiveNetwork, pair: Pair, watch: ProcessorWatch) -> list[PathMeasured]:
+def _measure_pair(live: LiveNetwork, pair: Pair, busy: Busy) -> list[PathMeasured]:
     clock = ProcessorClock.read()
     with asking(live, pair.near, pair.far) as ask:
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
-        down, up, both = (_read(ask, way, pair, watch) for way in _WAYS)
+        down, up, both = (_read(ask, way, pair, busy) for way in _WAYS)
     steal = ProcessorClock.read().since(clock).steal
     return [_told(told, pair, (down, up, both), trips, steal) for told in pair.tells]
 
 
-def _read(ask: Ask, way: str, pair: Pair, watch: ProcessorWatch) -> Readings:
+def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
     seconds = reading_s(pair.path)
 
     def read() -> tuple[Json, Sequence[Samples]]:
@@ -154,7 +154,7 @@ def _read(ask: Ask, way: str, pair: Pair, watch: ProcessorWatch) -> Readings:
         read,
         goodput_bps=expected_goodput_bps(pair.rate_bps),
         rate_bps=pair.rate_bps,
-        busy=watch.busy,
+        busy=busy,
         grace_ns=GRACE_NS + round_trip_ns(pair.path),
         agreement=AGREEMENT_BOTH if way == "both" else AGREEMENT,
     )

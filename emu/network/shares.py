@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from emu.network.busy import ProcessorWatch
+from emu.network.contention import Busy
 from emu.network.figures import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
 from emu.network.probing import ask_at_once
@@ -27,7 +27,7 @@ _BUSY: Final = 0.02
 _ROUNDS_OF_A_SLICE: Final = 20
 
 
-def measure_share(live: LiveNetwork, server: str, watch: ProcessorWatch) -> ShareMeasured:
+def measure_share(live: LiveNetwork, server: str, busy: Busy) -> ShareMeasured:
     """Measure a server's links while all workers pull; again if time was lost without a reason.
 
     Raises
@@ -38,14 +38,14 @@ def measure_share(live: LiveNetwork, server: str, watch: ProcessorWatch) -> Shar
     clock = ProcessorClock.read()
     found: list[ShareMeasured] = []
     while len(found) < MOST_READINGS:
-        found.append(_one_reading(live, server, watch, len(found) + 1, clock))
+        found.append(_one_reading(live, server, busy, len(found) + 1, clock))
         if found[-1].unexplained <= _STEADY_UNEXPLAINED:
             break
     return min(found, key=lambda each: each.unexplained)
 
 
 def _one_reading(
-    live: LiveNetwork, server: str, watch: ProcessorWatch, number: int, clock: ProcessorClock
+    live: LiveNetwork, server: str, busy: Busy, number: int, clock: ProcessorClock
 ) -> ShareMeasured:
     workers = [worker.name for worker in live.spec.workers]
     paths = {worker: path_between(live.spec, server, worker) for worker in workers}
@@ -64,7 +64,7 @@ def _one_reading(
     spacing = measure_spacing([all_together], total_bps)
     found_bps = spacing.rate_bps or total_bps
     grace_ns = GRACE_NS + max(round_trip_ns(path) for path in paths.values())
-    lost, unexplained = best_loss([lost_shares(all_together, found_bps, watch.busy(), grace_ns)])
+    lost, unexplained = best_loss([lost_shares(all_together, found_bps, busy(), grace_ns)])
     slice_ns = max(window_ns(total_bps), _ROUNDS_OF_A_SLICE * window_ns(slowest_bps) // 16)
     shares = typical_shares(samples, (begin, end), slice_ns, found_bps)
     return ShareMeasured(

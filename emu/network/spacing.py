@@ -36,7 +36,7 @@ _STEP_NS: Final = 1_000_000
 
 Samples = Sequence[Sequence[int]]
 Floats = npt.NDArray[np.float64]
-Spans = list[tuple[int, int]]
+Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,39 @@
+"""When the run's processors had no time for a process, while its links are measured."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from emu import isolate
+from emu.clock.pauses import recording
+from emu.clock.recorder import CONTENTION
+from emu.clock.spans import Spans
+
+Busy = Callable[[], Spans]
+"""When some processor had no time for a process so far."""
+
+_SETTLE_S: Final = 0.002
+
+
+@contextlib.contextmanager
+def watching_contention() -> Iterator[Busy]:
+    """Record for a while when a process of the run has to wait for a processor.
+
+    Raises
+    ------
+    CaptureError
+        A recorder did not start.
+    """
+    with (
+        tempfile.TemporaryDirectory(dir=isolate.scratch_dir()) as folder,
+        recording(Path(folder), CONTENTION) as recorders,
+    ):
+
+        def busy() -> Spans:
+            time.sleep(_SETTLE_S)
+            return recorders.read().anywhere
+
+        yield busy
