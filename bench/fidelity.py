@@ -38,7 +38,14 @@ def main(site: CrashSite) -> int:
         _print_list(cells, store)
         return 0
     if not options.recompute:
-        run_missing(cells, store, budget_s=options.budget_s, say=_say, retry=options.retry)
+        run_missing(
+            cells,
+            store,
+            budget_s=options.budget_s,
+            say=_say,
+            retry=options.retry,
+            renew=options.renew,
+        )
     rows = score_all(cells, store)
     if options.only:
         print(page(rows, ""))
@@ -75,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--retry", action="store_true", help="run again what has too few valid bursts"
+    )
+    parser.add_argument(
+        "--renew", action="store_true", help="run again what an older release observed"
     )
     parser.add_argument(
         "--budget-s", metavar="N", type=float, default=math.inf, help="begin no group after N s"

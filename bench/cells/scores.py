@@ -7,15 +7,12 @@ from typing import Any, Final
 
 from bench.cells.listing import Listed
 from bench.cells.store import Store
-from emu.again import Again, predict_again
-from emu.delivered import first_bursts
+from emu.again import predict_again
 from h2model.candidates import followed, parameter_digests
-from netcosim.compare import score
 from netcosim.results.cells import model_separations
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import CellSummary, Errors, ModelResult
-from netcosim.results.verdict import DISCRIMINATING
+from netcosim.results.verdict import DISCRIMINATING, MARGIN, Separations
 from netcosim.trace import StreamRow
 
 LEVELS: Final = ("PREDICT", "EXPLAIN", "ORACLE")
@@ -23,7 +20,10 @@ LEVELS: Final = ("PREDICT", "EXPLAIN", "ORACLE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Bounds of the errors at PREDICT, in %; None where nothing was promised."""
+    """Bounds of the errors at PREDICT, in %; None where nothing was promised.
+
+    `mean`, `p99` and `max` are those of the order error, and of the time error beside it.
+    """
 
     mean: float
     p99: float | None
@@ -31,28 +31,28 @@ class Target:
     secondary_mean: float = 1.0
     secondary_max: float = 5.0
 
-    def missed(self, right: ModelResult) -> list[str]:
-        """Which bounds a model's errors exceed."""
-        wire, late = right.wire, right.wire_secondary
-        held = {
-            "mean": (wire.mean, self.mean),
-            "p99": (wire.p99, self.p99),
-            "max": (wire.max, self.max),
+    def missed(self, errors: Errors | None) -> list[str]:
+        """Which bounds the errors exceed, of positions or of ends."""
+        if errors is None:
+            return []
+        held = {"mean": self.mean, "p99": self.p99, "max": self.max}
+        return [
+            name
+            for name, bound in held.items()
+            if bound is not None and 100 * getattr(errors, name) > bound
+        ]
+
+    def missed_in_time(self, right: ModelResult) -> list[str]:
+        """Which bounds a model's time errors exceed."""
+        late = right.wire_secondary
+        secondary = {
             "secondary mean": (late.mean, self.secondary_mean),
             "secondary max": (late.max, self.secondary_max),
         }
         return [
-            name
-            for name, (value, bound) in held.items()
-            if bound is not None and 100 * value > bound
+            *self.missed(right.wire),
+            *(name for name, (value, bound) in secondary.items() if 100 * value > bound),
         ]
-
-    def held_by(self, wire: Mapping[str, float] | None) -> bool:
-        """Whether primary errors are within the bounds."""
-        if wire is None:
-            return False
-        bounds = {"mean": self.mean, "p99": self.p99, "max": self.max}
-        return all(b is None or 100 * wire[key] <= b for key, b in bounds.items())
 
 
 NATIVE: Final = Target(mean=0.5, p99=None, max=3.0)
@@ -70,18 +70,24 @@ class Row:
     key, family, workload, direction, rate, link, transport : as listed
     not_run : why there is no observation
     right : the discipline that the sender is known or was told to follow
-    best : the one with the smallest mean error at PREDICT
-    valid_bursts, invalid_bursts, stalls, counted, ratios : as in a summary
+    best : the one with the smallest mean order error at PREDICT
+    best_in_time : the one with the smallest mean time error
+    clocks_agree : whether these are the same, or predict the same within a point
+    judged_bursts, shown_bursts, invalid_bursts, stalls, counted, ratios : as in a summary
+    grade, lost_share, unexplained_share : as in a summary; None in observations of older releases,
+        whose time errors are those of the wall clock
     levels : by level the right model's errors and exact orders
-    warm : its primary errors at PREDICT without the first bursts of connections
-    wrong : the nearest model whose ends differ from the right one's by 5 % or more
-    wrong_mean : its mean primary error
-    separation : the largest mean difference of another model's ends from the right one's
+    warm : its order errors at PREDICT without the first bursts of connections
+    wrong : the nearest model whose positions differ from the right one's by 5 % or more
+    wrong_mean : its mean order error
+    separation : the largest mean difference of another model's positions from the right one's
     evidence : whether that is 5 % or more, and the cell counts
     delivered, delivered_secondary : errors of the delivered ends at PREDICT
     ends_ms : measured wire ends, averages over the bursts: of the message that was ready first, the
         median one, the mean
-    missed : the targets that PREDICT misses
+    missed : the bounds of the order error that PREDICT misses
+    missed_warm : likewise without first bursts of connections
+    missed_in_time : the bounds of the time error that it misses
     seconds : wall time of the cell's bursts
     parameters : digests of the parameter files that the predictions rest on
     """
@@ -96,8 +102,14 @@ class Row:
     not_run: str | None = None
     right: str | None = None
     best: str | None = None
-    valid_bursts: int = 0
+    best_in_time: str | None = None
+    clocks_agree: bool = True
+    judged_bursts: int = 0
+    shown_bursts: int = 0
     invalid_bursts: int = 0
+    grade: str | None = None
+    lost_share: float | None = None
+    unexplained_share: float | None = None
     stalls: int = 0
     counted: bool = False
     ratios: dict[str, float | None] = field(default_factory=dict)
@@ -111,12 +123,14 @@ class Row:
     delivered_secondary: dict[str, float] | None = None
     ends_ms: dict[str, float] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
+    missed_warm: list[str] = field(default_factory=list)
+    missed_in_time: list[str] = field(default_factory=list)
     seconds: float | None = None
     parameters: dict[str, str] = field(default_factory=dict)
 
     @property
     def scored(self) -> bool:
-        """Whether there is a prediction of a valid burst to speak of."""
+        """Whether there is a prediction of a judged burst to speak of."""
         return "PREDICT" in self.levels
 
 
@@ -147,17 +161,23 @@ def score_cell(cell: Listed, store: Store) -> Row:
         measured, record = folder.read_trace(), folder.read_run()
     (summary,) = again.summary.cells
     row = empty_row(cell, None)
-    row.valid_bursts, row.invalid_bursts = summary.judged_bursts, summary.invalid_bursts
+    row.judged_bursts, row.shown_bursts = summary.judged_bursts, summary.shown_bursts
+    row.invalid_bursts = summary.invalid_bursts
+    row.grade, row.lost_share = summary.grade, summary.lost_share
+    row.unexplained_share = summary.unexplained_share
     row.stalls, row.counted = summary.stalls, summary.counted
     row.ratios = summary.ratios.model_dump()
     row.right = followed(cell.scenario.transport[0]) or summary.best
-    row.best = summary.best
     row.parameters = parameter_digests(cell.scenario.transport[0])
     row.seconds = sum(record.phases_s.values()) if record else None
+    judged = [r for r in measured if r.valid]
+    if not judged:
+        return row
+    apart = model_separations(judged, again.predicted)
     _levels(row, summary, cell)
-    row.warm = _warm(row.right, measured, again, record)
-    row.ends_ms = _ends_ms([r for r in measured if r.valid])
-    _wrong(row, summary, [r for r in measured if r.valid], again)
+    _nearest(row, summary, apart)
+    row.ends_ms = _ends_ms(judged)
+    _wrong(row, summary, apart)
     return row
 
 
@@ -165,8 +185,6 @@ def _ends_ms(measured: Sequence[StreamRow]) -> dict[str, float]:
     bursts: dict[int, list[StreamRow]] = {}
     for each in measured:
         bursts.setdefault(each.burst, []).append(each)
-    if not bursts:
-        return {}
     ends = [[each.wire_end_ns / 1e6 for each in rows] for rows in bursts.values()]
     first = [
         min(rows, key=lambda each: each.ready_ns).wire_end_ns / 1e6 for rows in bursts.values()
@@ -189,44 +207,47 @@ def _levels(row: Row, summary: CellSummary, cell: Listed) -> None:
         if result.model != row.right:
             continue
         row.levels[result.level] = {
+            "order": _figures(result.order),
+            "share": _known(result.share),
             "wire": _figures(result.wire),
+            "wall": _figures(result.wall),
             "secondary": _figures(result.wire_secondary),
             "orders_equal": result.orders_equal,
             "bursts": result.bursts,
         }
         if result.level == "PREDICT":
-            row.missed = target_of(cell.family).missed(result)
+            target = target_of(cell.family)
+            row.missed = target.missed(result.order)
+            row.missed_warm = target.missed(result.order_later)
+            row.missed_in_time = target.missed_in_time(result)
+            row.warm = _known(result.order_later)
             row.delivered = _known(result.delivered)
             row.delivered_secondary = _known(result.delivered_secondary)
 
 
-def _warm(
-    right: str | None, measured: Sequence[StreamRow], again: Again, record: RunRecord | None
-) -> dict[str, float] | None:
-    """Errors of the bursts whose connection had carried one before."""
-    if record is None:
-        return None
-    first = first_bursts({v.burst: v.attempt for v in record.validity})
-    later = [row for row in measured if row.valid and row.burst not in first]
-    claims = [r for r in again.predicted if r.model == right and r.level == "PREDICT"]
-    found = score(later, claims)
-    return {key: round(value, 8) for key, value in asdict(found[0].wire).items()} if found else None
+def _nearest(row: Row, summary: CellSummary, apart: Separations) -> None:
+    """The nearest model by order and by time."""
+    models = [model for model in summary.models if model.level == "PREDICT"]
+    row.best = summary.models[0].model
+    row.best_in_time = min(models, key=lambda model: model.wire.mean).model
+    pair = frozenset((row.best, row.best_in_time))
+    row.clocks_agree = len(pair) == 1 or apart[pair] < MARGIN
 
 
-def _wrong(row: Row, summary: CellSummary, measured: list[StreamRow], again: Again) -> None:
-    if row.right is None or not measured:
+def _wrong(row: Row, summary: CellSummary, apart: Separations) -> None:
+    if row.right is None:
         return
-    apart = {
+    others = {
         other: distance
-        for pair, distance in model_separations(measured, again.predicted).items()
+        for pair, distance in apart.items()
         if row.right in pair
         for other in pair - {row.right}
     }
-    row.separation = max(apart.values(), default=0.0)
+    row.separation = max(others.values(), default=0.0)
     row.evidence = row.separation >= DISCRIMINATING and row.counted
     for result in summary.models:  # best first
-        if result.level == "PREDICT" and apart.get(result.model, 0.0) >= DISCRIMINATING:
-            row.wrong, row.wrong_mean = result.model, result.wire.mean
+        if result.level == "PREDICT" and others.get(result.model, 0.0) >= DISCRIMINATING:
+            row.wrong, row.wrong_mean = result.model, result.order.mean
             return
 
 

@@ -16,11 +16,13 @@ from emu.delivered import receiver_key
 from netcosim.job import resolve_cells
 from netcosim.results.folder import (
     GRANTS,
+    LOST,
     RUN,
     SCENARIO,
     TRACE,
     ResultsFolder,
     grants_file,
+    lost_file,
     trace_file,
 )
 from netcosim.results.records import to_json
@@ -46,8 +48,12 @@ class Store:
         # As a job, not as text: fields that came later have their defaults in both.
         return path.exists() and read_scenario(path) == cell.scenario
 
+    def knows_lost_time(self, cell: Listed) -> bool:
+        """Whether an observed cell has what its links lost; older releases did not look."""
+        return (self.folder(cell) / LOST).exists()
+
     def valid_bursts(self, cell: Listed) -> int:
-        """How many bursts of an observed cell may be scored."""
+        """How many bursts of an observed cell are evidence, judged or not."""
         with ResultsFolder.open(self.folder(cell)) as folder:
             record = folder.read_run()
         return 0 if record is None else sum(v.valid for v in record.validity)
@@ -77,15 +83,15 @@ class Store:
                 "problems": tuple(p for p in record.problems if _is_of(p, name)),
             }
         )
-        self._write(
-            self.folder(cell),
-            {
-                SCENARIO: dump_scenario(cell.scenario).encode(),
-                TRACE: trace_file(measured),
-                GRANTS: grants_file(row for row in run.read_grants() if row.cell == name),
-                RUN: to_json(mine).encode(),
-            },
-        )
+        files = {
+            SCENARIO: dump_scenario(cell.scenario).encode(),
+            TRACE: trace_file(measured),
+            GRANTS: grants_file(row for row in run.read_grants() if row.cell == name),
+            RUN: to_json(mine).encode(),
+        }
+        if run.has(LOST):
+            files[LOST] = lost_file(row for row in run.read_lost() if row.cell == name)
+        self._write(self.folder(cell), files)
         return True
 
     def _write(self, folder: Path, files: Mapping[str, bytes]) -> None:
