@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from emu import isolate
-from emu.network.spacing import Spans
+from emu.network.spacing import Spans, united
 from emu.remote import processor_watch
 from netcosim.errors import NetworkError
 
@@ -72,7 +72,7 @@ class ProcessorWatch:
             data = self._file(processor).read_bytes()
             whole = len(data) - len(data) % processor_watch.RECORD.size
             spans += processor_watch.RECORD.iter_unpack(data[:whole])
-        return _united(spans)
+        return united(spans)
 
     def _file(self, processor: int) -> Path:
         return self._folder / str(processor)
@@ -94,13 +94,3 @@ def watching_processors() -> Iterator[ProcessorWatch]:
             yield watch
         finally:
             watch.stop()
-
-
-def _united(spans: Spans) -> Spans:
-    found: Spans = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
-        else:
-            found.append((start, end))
-    return found

@@ -139,6 +139,17 @@ def overlap_ns(start: int, end: int, busy: Spans, grace_ns: int) -> int:
     return covered
 
 
+def united(spans: Iterable[tuple[int, int]]) -> Spans:
+    """Return the union of spans: disjoint, in order of time."""
+    found: Spans = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
 def together(readings: Iterable[Samples], begin_ns: int, end_ns: int) -> list[list[int]]:
     """Put several receivers' samples together, as if one had received what all did.
 
