@@ -21,13 +21,13 @@ from emu.network.reading import (
     AGREEMENT_BOTH,
     GRACE_NS,
     LEAST_READINGS,
+    Reading,
     Readings,
     read_way,
 )
 from emu.network.records import Measured, PathMeasured, ShareMeasured
 from emu.network.rounds import Pair, Told, plan_pairs, plan_rounds
 from emu.network.shares import measure_share
-from emu.network.spacing import Samples
 from emu.processor import ProcessorClock
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
@@ -145,10 +145,10 @@ def _measure_pair(live: LiveNetwork, pair: Pair, busy: Busy) -> list[PathMeasure
 def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
     seconds = reading_s(pair.path)
 
-    def read() -> tuple[Json, Sequence[Samples]]:
+    def read() -> tuple[Json, Sequence[Reading]]:
         answer = ask({"do": way, "seconds": seconds})
         halves = [answer["down"], answer["up"]] if way == "both" else [answer]
-        return answer, [half["samples"] for half in halves]
+        return answer, [Reading.of(half) for half in halves]
 
     return read_way(
         read,

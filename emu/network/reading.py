@@ -2,18 +2,18 @@
 
 What a link does and what the machine did are told apart: the rate is that of frames that came back
 to back, lost time is time in which the link stood still, and unexplained is what of it was lost
-while every processor had time to spare.
+while every processor was free and neither end waited for one.
 """
 
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from emu.clock.spans import united
 from emu.network.spacing import (
     Samples,
-    Spacing,
     Spans,
     lost_spans,
     measure_spacing,
@@ -38,6 +38,23 @@ _LEAST_FREE: Final = 0.3
 _DIGITS: Final = 3
 
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """One direction in one reading.
+
+    `waits` is when its sender or its receiver was ready to run and did not.
+    """
+
+    samples: Samples
+    waits: Sequence[tuple[int, int]] = ()
+
+    @classmethod
+    def of(cls, half: Json) -> Self:
+        """Take it from a probe's answer."""
+        waits = tuple((start, end) for start, end in half["waits"] + half["sender"]["waits"])
+        return cls(samples=steady(half["samples"]), waits=waits)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +88,7 @@ class Readings:
 
 
 def read_way(
-    read: Callable[[], tuple[Json, Sequence[Samples]]],
+    read: Callable[[], tuple[Json, Sequence[Reading]]],
     *,
     goodput_bps: int,
     rate_bps: int,
@@ -84,7 +101,7 @@ def read_way(
     Parameters
     ----------
     read
-        Takes one reading: the probe's answer, and the samples of each direction.
+        Takes one reading: the probe's answer, and what it tells of each direction.
     goodput_bps, rate_bps
         What a direction should deliver, and the rate of the link.
     busy
@@ -94,10 +111,10 @@ def read_way(
     agreement
         How far apart two readings may be, relatively.
     """
-    taken: list[Sequence[Samples]] = []
+    taken: list[Sequence[Reading]] = []
     while True:
         answer, directions = read()
-        taken.append([steady(samples) for samples in directions])
+        taken.append(directions)
         spans = busy()
         ways = tuple(
             _measure(*each, goodput_bps, rate_bps, spans, grace_ns) for each in _directions(taken)
@@ -127,17 +144,19 @@ def goodput_bps(samples: Samples) -> int:
 
 
 def lost_shares(
-    samples: Samples, rate_bps: float, busy: Spans, grace_ns: int
+    reading: Reading, rate_bps: float, busy: Spans, grace_ns: int
 ) -> tuple[float, float | None]:
     """Return the share of time that the link stood still, and that of time with free processors.
 
     The latter is None where processors were hardly ever free, or the receiver came to read but
     once: that says nothing of the link.
     """
+    samples = reading.samples
     if len(samples) < 2 or samples[0][0] >= samples[-1][0]:
         return 1.0, None
     begin, end = samples[0][0], samples[-1][0]
     lost = lost_spans(samples, rate_bps)
+    busy = united([*busy, *reading.waits])
     unexplained = unexplained_ns(lost, busy, grace_ns)
     free_ns = end - begin - overlap_ns(begin, end, busy, grace_ns)
     judged = free_ns >= _LEAST_FREE * (end - begin)
@@ -160,42 +179,46 @@ def best_loss(losses: Sequence[tuple[float, float | None]]) -> tuple[float, floa
 
 
 def _directions(
-    taken: Sequence[Sequence[Samples]],
-) -> list[tuple[list[Samples], list[Samples] | None]]:
-    """Of each direction its samples in all readings, and those of the other, if there is one."""
+    taken: Sequence[Sequence[Reading]],
+) -> list[tuple[list[Reading], list[Samples] | None]]:
+    """Of each direction all readings, and the samples of the other one, if there is one."""
     columns = [list(each) for each in zip(*taken, strict=True)]
-    others: list[list[Samples] | None] = [*columns[::-1]] if len(columns) > 1 else [None]
+    others: list[list[Samples] | None] = [
+        [reading.samples for reading in column] for column in columns[::-1]
+    ]
+    if len(columns) == 1:
+        others = [None]
     return list(zip(columns, others, strict=True))
 
 
 def _measure(
-    readings: Sequence[Samples],
+    readings: Sequence[Reading],
     beside: Sequence[Samples] | None,
     goodput: int,
     rate_bps: int,
     busy: Spans,
     grace_ns: int,
 ) -> WayMeasured:
-    spacing: Spacing = measure_spacing(readings, rate_bps, beside)
+    spacing = measure_spacing([each.samples for each in readings], rate_bps, beside)
     found = spacing.rate_bps or goodput
-    losses = [lost_shares(samples, found, busy, grace_ns) for samples in readings]
+    losses = [lost_shares(each, found, busy, grace_ns) for each in readings]
     lost, unexplained = best_loss(losses)
     return WayMeasured(
         rate_bps=spacing.rate_bps,
         agreeing=spacing.share,
-        goodput_bps=max(goodput_bps(samples) for samples in readings),
+        goodput_bps=max(goodput_bps(each.samples) for each in readings),
         lost=lost,
         unexplained=unexplained,
     )
 
 
-def _agree(taken: Sequence[Sequence[Samples]], rate_bps: int, agreement: float) -> bool:
+def _agree(taken: Sequence[Sequence[Reading]], rate_bps: int, agreement: float) -> bool:
     """Whether in every direction two readings are as close as that."""
     for readings, beside in _directions(taken):
         others = [None] * len(readings) if beside is None else [[other] for other in beside]
         each = (
-            measure_spacing([samples], rate_bps, other).rate_bps
-            for samples, other in zip(readings, others, strict=True)
+            measure_spacing([reading.samples], rate_bps, other).rate_bps
+            for reading, other in zip(readings, others, strict=True)
         )
         rates = sorted(rate for rate in each if rate is not None)
         if not any(high - low <= agreement * high for low, high in pairwise(rates)):

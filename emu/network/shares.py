@@ -9,7 +9,7 @@ from emu.network.contention import Busy
 from emu.network.figures import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
 from emu.network.probing import ask_at_once
-from emu.network.reading import GRACE_NS, START_UP, best_loss, lost_shares
+from emu.network.reading import GRACE_NS, START_UP, Reading, best_loss, lost_shares
 from emu.network.records import ShareMeasured
 from emu.network.spacing import Samples, bytes_at, measure_spacing, together, window_ns
 from emu.processor import ProcessorClock
@@ -63,8 +63,11 @@ def _one_reading(
     all_together = together(samples.values(), begin, end)
     spacing = measure_spacing([all_together], total_bps)
     found_bps = spacing.rate_bps or total_bps
+    halves = [half for answer in answers.values() for half in (answer, answer["sender"])]
+    waits = tuple((start, end) for half in halves for start, end in half["waits"])
+    reading = Reading(samples=all_together, waits=waits)
     grace_ns = GRACE_NS + max(round_trip_ns(path) for path in paths.values())
-    lost, unexplained = best_loss([lost_shares(all_together, found_bps, busy(), grace_ns)])
+    lost, unexplained = best_loss([lost_shares(reading, found_bps, busy(), grace_ns)])
     slice_ns = max(window_ns(total_bps), _ROUNDS_OF_A_SLICE * window_ns(slowest_bps) // 16)
     shares = typical_shares(samples, (begin, end), slice_ns, found_bps)
     return ShareMeasured(

@@ -10,6 +10,8 @@ answer a line, both JSON. Requests, seen from the asking side:
     bulk data for S seconds: per direction ``samples`` (the kernel's time of arrival in ns of
     CLOCK_REALTIME, bytes so far, both at the receiver) and the ``sender``'s ``queued_bytes``
     (SIOCOUTQ: not yet acknowledged) whenever it could not write, and its congestion control.
+    ``waits``, here and of the sender, are when the thread was ready to run and did not for more
+    than `LONG_WAIT_NS`: begin and end on the same clock.
 
 Options: ``send_buffer`` (SO_SNDBUF) and ``notsent_lowat`` (TCP_NOTSENT_LOWAT) of the sender.
 
@@ -41,6 +43,8 @@ TIMESPEC = struct.Struct("@ll")
 MOST_ROUND_TRIPS = 200
 LEAST_ROUND_TRIPS = 40
 PRIORITY = -15
+LONG_WAIT_NS = 500_000
+SCHEDSTAT_BYTES = 100
 PATIENCE_S = 20.0
 """How long nothing may arrive, and how long the other side's report may take."""
 
@@ -128,6 +132,39 @@ def ask(peer: tuple[str, int], request: Json) -> Json:
     return {"down": down, "up": up}
 
 
+class Waits:
+    """When the calling thread was kept waiting for a processor, as the scheduler counts it.
+
+    A kernel that does not tell shows no wait.
+    """
+
+    def __init__(self) -> None:
+        self._spans: list[list[int]] = []
+        self._file = -1
+        with contextlib.suppress(OSError):
+            self._file = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+        self._waited_ns = self._read()
+
+    def note(self) -> None:
+        """Look whether the thread has waited since the last time: it did so until now."""
+        waited_ns = self._read()
+        if waited_ns - self._waited_ns > LONG_WAIT_NS:
+            now = time.time_ns()
+            self._spans.append([now - (waited_ns - self._waited_ns), now])
+        self._waited_ns = waited_ns
+
+    def close(self) -> list[list[int]]:
+        """End, and return what was found."""
+        if self._file >= 0:
+            os.close(self._file)
+        return self._spans
+
+    def _read(self) -> int:
+        if self._file < 0:
+            return 0
+        return int(os.pread(self._file, SCHEDSTAT_BYTES, 0).split()[1])
+
+
 def at_once(*calls: Callable[[], Json]) -> list[Json]:
     """Run calls in threads of their own; their results, or the first failure as ProbeError."""
     results: list[Json | Exception] = [ProbeError("ended without a result") for _ in calls]
@@ -162,23 +199,23 @@ def _bulk(peer: tuple[str, int], way: str, request: Json) -> Json:
     with _connect(peer) as sock:
         _write_line(sock, {**request, **serving})
         if way == "down":
-            samples = receive(sock)
+            received = receive(sock)
         else:
-            sender, samples = _send_up(sock, request)
+            sender, received = _send_up(sock, request)
     if way == "down":
         with _connect(peer) as sock:
             _write_line(sock, {"do": "sender", "token": token})
             sender = _read_report(sock)
-    return {"samples": samples, "sender": sender}
+    return {**received, "sender": sender}
 
 
-def _send_up(sock: socket.socket, request: Json) -> tuple[Json, list[list[int]]]:
+def _send_up(sock: socket.socket, request: Json) -> tuple[Json, Json]:
     try:
         sender = send(sock, request)
     except ConnectionError:
         _read_report(sock)  # where the serving side told why it left, that is the failure
         raise
-    return sender, _read_report(sock)["samples"]
+    return sender, _read_report(sock)
 
 
 def _answer(sock: socket.socket) -> None:
@@ -206,7 +243,7 @@ def _carry_out(sock: socket.socket, request: Json) -> None:
     elif request["do"] == "send":
         _reports.put(request["token"], send(sock, request))
     elif request["do"] == "receive":
-        _write_line(sock, {"samples": receive(sock)})
+        _write_line(sock, receive(sock))
     else:
         _write_line(sock, _reports.take(request["token"], PATIENCE_S))
 
@@ -223,8 +260,10 @@ def send(sock: socket.socket, request: Json) -> Json:
     poll.register(sock, select.POLLOUT)
     chunk = bytes(CHUNK_BYTES)
     queued = []
+    waits = Waits()
     end = time.monotonic_ns() + int(request["seconds"] * 1e9)
     while (now := time.monotonic_ns()) < end:
+        waits.note()
         try:
             sock.send(chunk)
         except BlockingIOError:
@@ -234,11 +273,15 @@ def send(sock: socket.socket, request: Json) -> Json:
     name = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     sock.shutdown(socket.SHUT_WR)
     steady = queued[len(queued) // 3 :]
-    return {"queued_bytes": steady, "congestion_control": name.split(b"\0")[0].decode()}
+    return {
+        "queued_bytes": steady,
+        "congestion_control": name.split(b"\0")[0].decode(),
+        "waits": waits.close(),
+    }
 
 
-def receive(sock: socket.socket) -> list[list[int]]:
-    """Receive to the end; samples of time in ns and bytes so far, at most one in 50 us.
+def receive(sock: socket.socket) -> Json:
+    """Receive to the end; ``samples`` of time in ns and bytes so far, at most one in 50 us.
 
     The time is the kernel's of the last segment read: when this process comes to read it, late or
     not, is no part of it.
@@ -247,10 +290,12 @@ def receive(sock: socket.socket) -> list[list[int]]:
     buffers = [bytearray(RECEIVE_BYTES)]
     total, last = 0, 0
     samples: list[list[int]] = []
+    waits = Waits()
     while True:
         size, ancillary, _, _ = sock.recvmsg_into(buffers, ANCILLARY_BYTES)
         if not size:
-            return samples
+            return {"samples": samples, "waits": waits.close()}
+        waits.note()
         total += size
         if (now := _stamp_ns(ancillary)) - last >= SAMPLE_NS:
             samples.append([now, total])

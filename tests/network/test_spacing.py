@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emu.network.reading import best_loss, goodput_bps, lost_shares, read_way, steady
+from emu.network.reading import Reading, best_loss, goodput_bps, lost_shares, read_way, steady
 from emu.network.shares import bytes_between, typical_shares
 from emu.network.spacing import (
     lost_spans,
@@ -129,19 +129,25 @@ def test_what_is_lost_for_good_is_the_pauses_without_what_the_bucket_keeps(
 def test_a_link_that_stands_still_regularly_lost_time_that_nothing_explains() -> None:
     still = [(at * MS, (at + 10) * MS) for at in range(20, 600, 50)]
     frames = arrivals(600 * MS, still)
-    lost, unexplained = lost_shares(frames, GOODPUT_BPS, [], 4 * MS)
+    lost, unexplained = lost_shares(Reading(samples=frames), GOODPUT_BPS, [], 4 * MS)
     assert lost == pytest.approx(0.16, abs=0.02)  # 8 of 50 ms; the bucket keeps 2
     assert unexplained == pytest.approx(lost)
-    # Processors that were busy at other times explain nothing.
+    # What its ends waited for a processor may have been the reason.
     start = frames[0][0]
+    waits = tuple((start + begin, start + end) for begin, end in still)
+    waited = Reading(samples=frames, waits=waits)
+    assert lost_shares(waited, GOODPUT_BPS, [], 4 * MS) == (lost, pytest.approx(0, abs=0.01))
+    # Processors that were busy at other times explain nothing.
     elsewhere = [(start + (at + 35) * MS, start + (at + 41) * MS) for at in range(20, 600, 50)]
-    lost, unexplained = lost_shares(frames, GOODPUT_BPS, elsewhere, 4 * MS)
+    lost, unexplained = lost_shares(Reading(samples=frames), GOODPUT_BPS, elsewhere, 4 * MS)
     assert unexplained is not None
     assert unexplained > lost
     # Where processors were busy all the time, the link can't be judged.
-    lost, unexplained = lost_shares(frames, GOODPUT_BPS, [(start, start + 600 * MS)], 4 * MS)
+    lost, unexplained = lost_shares(
+        Reading(samples=frames), GOODPUT_BPS, [(start, start + 600 * MS)], 4 * MS
+    )
     assert unexplained is None
-    assert lost_shares(frames[:1], GOODPUT_BPS, [], 4 * MS) == (1.0, None)
+    assert lost_shares(Reading(samples=frames[:1]), GOODPUT_BPS, [], 4 * MS) == (1.0, None)
 
 
 def test_the_best_reading_that_tells_of_the_link_counts() -> None:
@@ -184,7 +190,7 @@ def test_readings_go_on_until_two_agree_and_end_where_none_do() -> None:
     def read_all(readings: list[list[list[int]]]) -> tuple[int, int | None]:
         taken = iter(readings)
         found = read_way(
-            lambda: ({}, [next(taken)]),
+            lambda: ({}, [Reading(samples=steady(next(taken)))]),
             goodput_bps=round(GOODPUT_BPS),
             rate_bps=RATE_BPS,
             busy=lambda: [],
