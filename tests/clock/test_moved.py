@@ -1,4 +1,4 @@
-"""Which inputs of the models a pause delayed: credit, hand-overs, PINGs; and which only seem late."""
+"""Which inputs of the models a pause delayed: credit, hand-overs, PINGs; which only seem late."""
 
 from pathlib import Path
 
