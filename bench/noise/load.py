@@ -8,6 +8,7 @@ lost time is lost on all of them together. Real-time tasks as a whole may take 9
 
 import ctypes
 import itertools
+import math
 import os
 import random
 import signal
@@ -43,12 +44,20 @@ def occupy(processor: int, share: float, seed: int, begin: float) -> None:
     """Take this processor, for ever; `begin` is of CLOCK_MONOTONIC, in seconds."""
     os.sched_setaffinity(0, {processor})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-    for start, end in merged(
-        pauses(share / 2, f"{seed} all"), pauses(share / 2, f"{seed} {processor}")
-    ):
+    for start, end in schedule(share, seed, processor):
         time.sleep(max(0.0, begin + start - time.monotonic()))
         while time.monotonic() < begin + end:
             pass
+
+
+def schedule(share: float, seed: int, processor: int) -> Iterator[tuple[float, float]]:
+    """When a processor is taken, as (start, end) in seconds, by start; some overlap.
+
+    Those of all processors together and its own are drawn apart, and cover `share` with what they
+    have in common counted once.
+    """
+    each = 1 - math.sqrt(1 - share)
+    return merged(pauses(each, f"{seed} all"), pauses(each, f"{seed} {processor}"))
 
 
 def pauses(share: float, seed: str) -> Iterator[tuple[float, float]]:
