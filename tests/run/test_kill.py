@@ -20,7 +20,7 @@ from tests.run.terminal import Terminal
 from tests.run.world import ROOT, World
 
 pytestmark = pytest.mark.root
-TRIALS = int(os.environ.get("KILL_TRIALS", "20"))
+TRIALS = int(os.environ.get("KILL_TRIALS", "12"))
 SEED = int(os.environ.get("KILL_SEED", random.SystemRandom().randrange(10**6)))
 GONE_S = 30
 
