@@ -21,6 +21,7 @@ from emu.identify.door import (
 )
 from emu.identify.subject import SCENARIO as IDENTIFY
 from emu.identify.subject import Subject, with_subject
+from emu.machine_checks import check_machine
 from emu.plan import Plan, describe, make_plan, on_this_machine
 from h2model import credit, disciplines
 from netcosim.cli import (
@@ -75,7 +76,9 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         return 0
     plan = _plan(options, builtin, subject)
     if options.plan:
-        Console(highlight=False).print("\n".join(describe(plan)), markup=False)
+        unchecked = check_machine(plan) if plan.cells else []
+        lines = [*describe(plan), *(f"not checked {what}: needs root" for what in unchecked)]
+        Console(highlight=False).print("\n".join(lines), markup=False)
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")

@@ -22,6 +22,12 @@ from topo.spec import GOODPUT_SHARE, NetSpec
 _MOST_HOSTS: Final = 64
 """Servers, and workers; each is a network namespace with its processes."""
 
+_MOST_RATE_BPS: Final = 10_000_000_000
+"""A bridge between veth pairs forwards some 9 Gbit/s; whether less is reached, a run measures."""
+
+_MOST_STREAMS: Final = 4096
+"""Of so many, bursts were seen to end in time, at some milliseconds of an endpoint for each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedConnection:
@@ -152,7 +158,9 @@ def make_plan(scenario: Scenario, installed: str | None = None) -> Plan:
     for transport in scenario.transport:
         check_transport(transport)
         not_studied(transport)  # refuses releases that are older than all that were looked at
-    return Plan(scenario=scenario, cells=resolve_cells(scenario), net=build_spec(scenario.cluster))
+    plan = Plan(scenario=scenario, cells=resolve_cells(scenario), net=build_spec(scenario.cluster))
+    _check_size(plan)
+    return plan
 
 
 def _naming_releases(scenario: Scenario, installed: str) -> Scenario:
@@ -189,6 +197,25 @@ def _check_emulated(scenario: Scenario) -> None:
             "stragglers are for the simulator; here give a worker a link of its own in"
             " [cluster.links]",
         )
+
+
+def _check_size(plan: Plan) -> None:
+    """Refuse rates that no machine's veth carries, and more streams than endpoints cope with."""
+    for each in plan.net.links:
+        if each.link.rate > _MOST_RATE_BPS:
+            most = format_rate(_MOST_RATE_BPS)
+            raise ScenarioError.at(
+                f"rate of link {each.name}",
+                format_rate(each.link.rate),
+                f"must be <= {most} to be emulated; the simulator takes more",
+            )
+    for cell in plan.cells:
+        streams = max((len(c.messages) for c in plan.connections(cell)), default=0)
+        if streams > _MOST_STREAMS:
+            raise ScenarioError(
+                f"workload[{cell.workload.name}]: {streams} streams on one connection: must be <="
+                f" {_MOST_STREAMS} to be emulated; have several servers, or fewer tensors"
+            )
 
 
 def on_this_machine(plan: Plan) -> Plan:

@@ -27,6 +27,7 @@ SAMPLE_S = 0.002
 CONNECT_TIMEOUT_S = 15
 LOOK_S = 0.02
 PAGE_BYTES = 4096
+MOST_PENDING = 2**31 - 1
 MOST_TOUCHED_BYTES = 2**28
 
 
@@ -42,6 +43,10 @@ def channel_options(settings: dict[str, Any]) -> list[tuple[str, int]]:
         ("grpc.enable_http_proxy", 0),
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.so_reuseport", 0),
+        # Else a server cancels some of more than 1000 calls that the application has not taken
+        # yet, and all beyond 3000 (C-core, src/core/server/server.cc).
+        ("grpc.server.max_pending_requests", MOST_PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", MOST_PENDING),
     ]
     window = settings.get("window_bytes")
     if not settings.get("flow_control", True):

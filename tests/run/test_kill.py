@@ -1,7 +1,7 @@
 """kill -9 of one process of a run, whichever and whenever: nothing is left, the next run works.
 
 The run is started as a person starts it, ``sudo ./dev run``. The seed is in the names of trials;
-KILL_SEED in the environment repeats one.
+KILL_SEED in the environment repeats one, and KILL_TRIALS says how many there are.
 """
 
 import os
@@ -20,7 +20,7 @@ from tests.run.terminal import Terminal
 from tests.run.world import ROOT, World
 
 pytestmark = pytest.mark.root
-TRIALS = 20
+TRIALS = int(os.environ.get("KILL_TRIALS", "12"))
 SEED = int(os.environ.get("KILL_SEED", random.SystemRandom().randrange(10**6)))
 GONE_S = 30
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from emu.machine_checks import has_module
 from emu.network.kernel import probe_kernel
 from tests.run.running import DIRECT, WORK, run_to_end, scenario
 from tests.run.world import ROOT, World
@@ -123,6 +124,63 @@ def test_delay_where_the_kernel_has_no_netem(world: World) -> None:
     wish = "link link (delay 5ms, jitter 0ns, loss 0)"
     assert done.err.startswith(f"emu.run: {wish} needs netem, which this kernel lacks: tc qdisc ")
     assert world.changes() == {f"{WORK}/long.toml"}
+
+
+@pytest.mark.parametrize("who", [NOBODY, ()], ids=["nobody", "root"])
+@pytest.mark.parametrize(
+    ("was", "becomes", "code", "message"),
+    [
+        ('"100mbit"', '"100gbit"', 2, 'wrong.toml: rate of link link: "100gbit": must be <= 10gb'),
+        (
+            "tensors = [",
+            "tensors = [" + "".join(f'{{name = "t{i}", size = "1kB"}},' for i in range(5000)),
+            2,
+            "wrong.toml: workload[three]: 5003 streams on one connection: must be <= 4096 to be ",
+        ),
+        (
+            'topology = "pair"',
+            'topology = "pair"\ntcp = { congestion_control = "none_such" }',
+            3,
+            "cluster.tcp.congestion_control needs congestion control none_such, which this kernel",
+        ),
+    ],
+    ids=["rate", "streams", "congestion control"],
+)
+def test_a_plan_refuses_what_can_not_run(
+    world: World, who: tuple[str, ...], was: str, becomes: str, code: int, message: str
+) -> None:
+    assert was in TINY
+    world.at(f"{WORK}/wrong.toml").write_text(TINY.replace(was, becomes, 1))
+    done = run_to_end(world, "--scenario", "wrong.toml", "--plan", command=(*who, *DIRECT))
+    assert (done.code, done.out, len(done.err.splitlines())) == (code, "", 1)
+    assert done.err.startswith(f"emu.run: {message}")
+    assert world.changes() == {f"{WORK}/wrong.toml"}
+
+
+@pytest.mark.parametrize("who", [NOBODY, ()], ids=["nobody", "root"])
+def test_a_plan_with_delay(world: World, who: tuple[str, ...]) -> None:
+    """Nobody's answer is root's, who tries it out."""
+    text = TINY.replace('rate = "100mbit"', 'rate = "100mbit"\ndelay = "5ms"')
+    world.at(f"{WORK}/long.toml").write_text(text)
+    done = run_to_end(world, "--scenario", "long.toml", "--plan", command=(*who, *DIRECT))
+    assert done.code == (0 if probe_kernel().has("netem") else 3), done.err
+    if done.code:
+        assert "needs netem, which this kernel lacks" in done.last
+
+
+def test_what_only_root_can_check_is_told(world: World) -> None:
+    arguments = ("--scenario", scenario("tiny"), "--plan")
+    text = "not checked tools, namespaces and the shaping of links: needs root"
+    assert text in run_to_end(world, *arguments, command=(*NOBODY, *DIRECT)).out
+    assert "not checked" not in run_to_end(world, *arguments).out
+
+
+def test_a_module_that_could_be_loaded_counts(tmp_path: Path) -> None:
+    (tmp_path / "modules.builtin").write_text("kernel/net/ipv4/tcp_cubic.ko\n")
+    (tmp_path / "modules.dep").write_text("kernel/net/sched/sch_made_up.ko.xz: kernel/lib/a.ko\n")
+    assert has_module("sch_made_up", "CONFIG_MADE_UP", tmp_path)
+    assert has_module("tcp_cubic", "CONFIG_TCP_CONG_CUBIC", tmp_path)
+    assert has_module("sch_other", "CONFIG_OTHER", tmp_path) is False
 
 
 def test_a_container_that_forbids_namespaces(world: World) -> None:

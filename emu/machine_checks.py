@@ -1,0 +1,86 @@
+"""Whether this machine can run a plan, asked before anything is started.
+
+Root tries out what the kernel can do, in a network namespace that lives as long as the question.
+Anybody else reads what the kernel says of itself, which does not tell everything.
+"""
+
+import gzip
+import os
+from pathlib import Path
+from typing import Final
+
+from emu.plan import Plan
+from netcosim.errors import EnvironmentRefusedError
+
+_CONFIG: Final = Path("/proc/config.gz")
+_LOADED: Final = Path("/sys/module")
+_CONGESTION_CONTROLS: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def check_machine(plan: Plan) -> list[str]:
+    """Refuse what this machine can't run; return what only root could have checked.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        Names the link or setting, what it needs, and what the kernel said.
+    """
+    if os.geteuid() == 0:
+        from emu.network.kernel import check_kernel  # Mininet's side; nobody else needs it
+
+        check_kernel(plan.net, plan.scenario.cluster.tcp)
+        return []
+    unknown = ["tools, namespaces and the shaping of links"]
+    for feature, wish, there in _asked(plan):
+        if there is None:
+            unknown.append(f"{feature}, for {wish}")
+        elif not there:
+            raise EnvironmentRefusedError(f"{wish} needs {feature}, which this kernel lacks")
+    return unknown
+
+
+def _asked(plan: Plan) -> list[tuple[str, str, bool | None]]:
+    """What the plan needs of the kernel, for what, and whether it is there; None: who knows."""
+    slow = [link for link in plan.net.links if link.link.needs_netem]
+    control = plan.scenario.cluster.tcp.congestion_control
+    asked = [
+        (
+            f"congestion control {control}",
+            "cluster.tcp.congestion_control",
+            control in _CONGESTION_CONTROLS.read_text(encoding="ascii").split()
+            or has_module(f"tcp_{control}", f"CONFIG_TCP_CONG_{control.upper()}"),
+        )
+    ]
+    if slow:
+        netem = has_module("sch_netem", "CONFIG_NET_SCH_NETEM")
+        asked.append(("netem", f"link {slow[0].name} (delay, jitter or loss)", netem))
+    return asked
+
+
+def has_module(name: str, option: str, modules: Path | None = None) -> bool | None:
+    """Whether the kernel has a part, built in or as a module that root could load.
+
+    Parameters
+    ----------
+    name, option
+        Of the module, and of the kernel's configuration.
+    modules
+        The folder of this kernel's modules.
+
+    Returns
+    -------
+    bool or None
+        None if neither the list of modules nor the configuration can be read.
+    """
+    if (_LOADED / name).exists():
+        return True
+    folder = modules or Path("/lib/modules", os.uname().release)
+    listed = [folder / "modules.builtin", folder / "modules.dep"]
+    texts = [path.read_text(encoding="utf-8") for path in listed if path.is_file()]
+    if texts:
+        return any(f"/{name}.ko" in text for text in texts)
+    try:
+        config = gzip.decompress(_CONFIG.read_bytes()).decode()
+    except OSError:
+        return None
+    return any(f"{option}={value}" in config.splitlines() for value in "ym")
