@@ -16,7 +16,9 @@ def test_one_line_names_it_and_the_cells_before_are_kept(world: World) -> None:
     with running(world, "--scenario", scenario("slow"), "--out", "out") as run:
         wait_for_large_burst(run)
         recorders = {
-            line.split()[-2]: pid for pid, line in run.members().items() if "recorder.py" in line
+            told[1]: pid
+            for pid, line in run.members().items()
+            if len(told := line.partition("recorder.py")[2].split(" ")) > 1
         }
         assert set(recorders) == {str(p) for p in os.sched_getaffinity(0)}
         processor, victim = min(recorders.items())
