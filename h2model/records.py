@@ -114,7 +114,8 @@ class Schedule:
     """What was predicted of one burst, times at the receiver on the burst's clock.
 
     `stalls` are the times in which the link idled because nothing with data had credit; `carried`
-    has the payload bytes so far at the end of each piece that was served, as (time, bytes).
+    has the payload bytes so far at the begin and the end of each piece that was served, as (time,
+    bytes).
     """
 
     end_ns: Mapping[int, int]

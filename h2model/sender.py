@@ -345,7 +345,10 @@ class _Recorder:
         self._carried: list[tuple[float, int]] = [(0.0, 0)]
 
     def served(self, stream: int, start: float, end: float, size: int) -> None:
-        self._carried.append((end, self._carried[-1][1] + size))
+        before_ns, so_far = self._carried[-1]
+        if start > before_ns:  # nothing came meanwhile
+            self._carried.append((start, so_far))
+        self._carried.append((end, so_far + size))
         last = self._intervals[-1] if self._intervals else None
         if last is not None and last[0] == stream and start - last[2] < 1.0:
             self._intervals[-1] = (stream, last[1], end, last[3] + size)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from emu.clock.pauses import PERIOD_NS, Pauses, recording
-from emu.clock.recorder import LATE_NS, RECORD
+from emu.clock.recorder import CONTENTION, LATE_NS, PAUSES, RECORD
 from emu.clock.spans import Span, common, total_ns
 from netcosim.errors import CaptureError
 
@@ -65,8 +65,21 @@ def test_a_processor_that_is_taken_away_is_recorded_from_begin_to_end(tmp_path: 
         before.append(begin - span[0])
         after.append(span[1] - end)
     # The machine may take it away right before or after as well, but not most of the time.
-    assert statistics.median(before) <= PERIOD_NS + LATE_NS
+    assert statistics.median(before) <= PERIOD_NS + LATE_NS[PAUSES]
     assert statistics.median(after) <= PERIOD_NS
+
+
+def test_contention_is_recorded_where_a_process_of_the_run_has_to_wait(tmp_path: Path) -> None:
+    """It runs at their priority, so that others of a higher one keep it waiting as they do them."""
+    processor = PROCESSORS[-1]
+    with recording(tmp_path, CONTENTION) as recorders:
+        assert set(recorders.scheduling.values()) == {"other"}
+        taken = take([processor], priority=1, length_ms=20, count=15)
+        time.sleep(0.2)
+        found = recorders.read().by_processor[processor]
+    for spans in taken[processor]:
+        begin, end = spans[0][0], spans[-1][1]
+        assert any(each[0] <= begin and end <= each[1] for each in found)
 
 
 def test_what_is_taken_of_one_processor_is_not_written_to_another(tmp_path: Path) -> None:
@@ -99,7 +112,7 @@ def test_what_ordinary_processes_do_is_no_pause(tmp_path: Path) -> None:
         assert total_ns(ran) > 10 * MS
         for pause in pauses.by_processor[processor]:
             # A pause is told from the recorder's last run on, so up to a period too early.
-            assert total_ns(common(ran, [pause])) <= PERIOD_NS + LATE_NS
+            assert total_ns(common(ran, [pause])) <= PERIOD_NS + LATE_NS[PAUSES]
 
 
 def test_nothing_is_left_of_them(tmp_path: Path) -> None:

@@ -143,6 +143,67 @@ def test_only_the_oracle_knows_that_the_links_were_slow(plan: Plan) -> None:
     assert max(abs(found[key] - measured[key]) for key in measured) < 0.005 * length
 
 
+def test_positions_on_a_link_count_the_bytes_of_all_connections_over_it(plan: Plan) -> None:
+    """Pulls share the server's one direction, pull-backs the other: 1.5 MB for each worker."""
+    (cell,) = plan.cells
+    bottlenecks = plan.bottlenecks(cell)
+    assert len(set(bottlenecks.values())) == 2
+    predicted = [r for r in predict_cell(known(plan, wire_of(plan, 1.0))) if r.level == "PREDICT"]
+    for model in {r.model for r in predicted}:
+        for way in set(bottlenecks.values()):
+            mine = [r for r in predicted if r.model == model and bottlenecks[r.connection] == way]
+            assert len({r.connection for r in mine}) == 2
+            total = sum(s.size_bytes for r in mine for s in r.services)
+            assert total == 3_000_000
+            for row in mine:
+                visits = [s for r in mine for s in r.services]
+                over = sum(s.size_bytes for s in visits if s.end_ns <= row.wire_end_ns)
+                begun = sum(s.size_bytes for s in visits if s.start_ns < row.wire_end_ns)
+                assert row.link_position is not None
+                assert over / total - 1e-6 <= row.link_position <= begun / total + 1e-6
+            in_order = sorted(mine, key=lambda r: r.wire_end_ns)
+            positions = [r.link_position for r in in_order if r.link_position is not None]
+            assert positions == sorted(positions)
+            assert len(positions) == len(mine)
+            assert positions[-1] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_connection_that_has_not_begun_has_carried_nothing(plan: Plan) -> None:
+    """The second worker begins after 80 ms; the first one's first 900 kB are there by then."""
+    predicted = predict_cell(known(plan, wire_of(plan, 1.0)))
+    (first,) = (
+        r
+        for r in predicted
+        if (r.level, r.model, r.connection, r.tensor) == ("PREDICT", "fifo", 0, "a")
+    )
+    assert first.wire_end_ns < 80_000_000
+    assert first.link_position == pytest.approx(0.3, abs=1e-6)
+
+
+def test_a_connection_with_a_bottleneck_to_itself_has_no_position_on_it() -> None:
+    apart = make_plan(
+        build_scenario(
+            {
+                "name": "apart",
+                "cluster": {"link": {"rate": "100mbit"}},
+                "workload": [{"name": "mix", "tensors": [{"name": "a", "size": "90kB"}]}],
+                "transport": [
+                    {
+                        "name": "h2",
+                        "sender": "h2",
+                        "receiver": "h2",
+                        "discipline": "round_robin",
+                        "flow_control": False,
+                    }
+                ],
+            }
+        )
+    )
+    predicted = predict_cell(known(apart, wire_of(apart, 1.0)))
+    assert predicted
+    assert {r.link_position for r in predicted} == {None}
+
+
 def test_a_connection_whose_credit_was_not_captured_has_no_oracle(plan: Plan) -> None:
     rows = wire_of(plan, 1.0)
     whole = known(plan, rows)
