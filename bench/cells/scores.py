@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from bench.cells.listing import Listed
 from bench.cells.store import Store
+from bench.outcomes import Outcome, outcome_of
 from emu.again import predict_again
 from h2model.candidates import followed, parameter_digests
 from netcosim.results.cells import model_separations
@@ -72,6 +73,7 @@ class Row:
     right : the discipline that the sender is known or was told to follow
     best : the one with the smallest mean order error at PREDICT
     best_in_time : the one with the smallest mean time error
+    outcome : what the verdict is worth
     clocks_agree : whether these are the same, or predict the same within a point
     judged_bursts, shown_bursts, invalid_bursts, stalls, counted, ratios : as in a summary
     grade, lost_share, unexplained_share : as in a summary; None in observations of older releases,
@@ -103,6 +105,7 @@ class Row:
     right: str | None = None
     best: str | None = None
     best_in_time: str | None = None
+    outcome: Outcome = "missing"
     clocks_agree: bool = True
     judged_bursts: int = 0
     shown_bursts: int = 0
@@ -168,6 +171,7 @@ def score_cell(cell: Listed, store: Store) -> Row:
     row.stalls, row.counted = summary.stalls, summary.counted
     row.ratios = summary.ratios.model_dump()
     row.right = followed(cell.scenario.transport[0]) or summary.best
+    row.outcome = outcome_of(summary.answer, row.right)
     row.parameters = parameter_digests(cell.scenario.transport[0])
     row.seconds = sum(record.phases_s.values()) if record else None
     judged = [r for r in measured if r.valid]

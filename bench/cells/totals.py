@@ -1,8 +1,10 @@
 """What the cells come to, held against the targets."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from bench.cells.scores import Row, target_of
+from bench.outcomes import Outcome
 from bench.record import Figure, at_least, at_most
 
 LEAST_EVIDENCE = 20
@@ -24,6 +26,7 @@ def totals(rows: Sequence[Row]) -> list[Figure]:
         at_least(
             "cells that are evidence", sum(row.evidence for row in scored), "", LEAST_EVIDENCE
         ),
+        *_verdicts(scored),
         Figure(
             name="cells in which order error and time error name the same discipline",
             value=agree,
@@ -79,6 +82,23 @@ def _family(family: str, rows: Sequence[Row]) -> list[Figure]:
         else:
             figures.append(at_most(label, worst, "%", bound, row.key))
     return figures
+
+
+def _verdicts(rows: Sequence[Row]) -> list[Figure]:
+    """What the cells' verdicts are worth; the rule that most senders follow is known."""
+    found = {name: [row.key for row in rows if row.outcome == name] for name in _OUTCOMES}
+    return [
+        Figure(
+            name=f"verdicts: {name}",
+            value=len(keys),
+            unit="",
+            note=f"of {len(rows)}" if name == "right" else ", ".join(keys),
+        )
+        for name, keys in found.items()
+    ]
+
+
+_OUTCOMES: Final[tuple[Outcome, ...]] = ("right", "undecided", "fits none", "wrong", "missing")
 
 
 def _valid(row: Row) -> int:

@@ -83,6 +83,7 @@ def _overall(runs: Sequence[Run], wanted: int, cells: Sequence[str]) -> Iterator
     yield at_least("runs that ended with exit code 0", _good(runs), "", len(runs), codes)
     yield at_most("longest run", max(run.wall_s for run in runs), "s", LONGEST_S, note)
     yield at_most("wrong verdicts", outcomes["wrong"], "", 0, f"of {sum(outcomes.values())}")
+    yield at_most("verdicts that no rule fits", outcomes["fits none"], "", 0)
     yield at_most("cells without a verdict", outcomes["missing"], "", 0)
     if theirs:
         undecided = 100 * theirs.count("undecided") / len(theirs)
@@ -122,7 +123,7 @@ def _runs(runs: Sequence[Run], cells: Sequence[str]) -> Iterator[Figure]:
     yield Figure(name="wall time, mean", value=_mean(wall), unit="s")
     yield at_most("wall time, max", max(wall), "s", LONGEST_S)
     outcomes = _outcomes(runs, cells)
-    counts = ", ".join(f"{outcomes[o]} {o}" for o in ("undecided", "wrong", "missing"))
+    counts = ", ".join(f"{outcomes[o]} {o}" for o in ("undecided", "fits none", "missing"))
     yield at_most("wrong verdicts", outcomes["wrong"], "", 0)
     yield Figure(name="right verdicts", value=outcomes["right"], unit="", note=counts)
 

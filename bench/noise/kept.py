@@ -5,8 +5,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from bench.outcomes import Outcome, outcome_of
 from bench.record import RESULTS
 from emu.delivered import first_bursts
 from h2model.candidates import followed
@@ -19,8 +20,6 @@ from netcosim.scenario import Scenario
 KEPT: Final = RESULTS / "noise.jsonl"
 _DIGITS: Final = 7
 LEVEL: Final = "PREDICT"
-
-Outcome = Literal["right", "undecided", "wrong", "missing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,26 +183,9 @@ def right_rules(scenario: Scenario) -> dict[str, str | None]:
     return {cell.name: followed(cell.transport) for cell in resolve_cells(scenario)}
 
 
-def outcome_of(cell: CellSummary, right: str | None) -> Outcome:
-    """What the answer of a cell is worth, whose sender follows `right`.
-
-    To leave it undecided between other rules, or to say that none fits, is as wrong as to name
-    another one.
-    """
-    answer = cell.answer
-    if answer.kind in ("no evidence", "contradiction"):
-        return "missing"
-    named = {answer.model, *answer.alike}
-    if answer.kind == "follows":
-        return "right" if right in named else "wrong"
-    if answer.kind == "undecided":
-        return "undecided" if right in named | {*answer.rivals} else "wrong"
-    return "undecided" if answer.kind == "alike" else "wrong"
-
-
 def _cell(cell: CellSummary, right: str | None, validity: Iterable[Validity]) -> Cell:
     found = [m for m in cell.models if m.model == right and m.level == LEVEL]
-    outcome = outcome_of(cell, right)
+    outcome = outcome_of(cell.answer, right)
     # Where no burst is judged, a summary's errors are of those that are only shown.
     wall = found[0].wall if found and cell.judged_bursts else None
     return Cell(

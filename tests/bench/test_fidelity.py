@@ -262,7 +262,7 @@ def test_scores_are_of_the_judged_bursts_and_of_the_right_model(pair: Pair, tmp_
     assert row.wrong_mean > 0.01
     assert row.separation >= 0.05
     assert row.missed == row.missed_in_time == row.missed_warm == []
-    assert (row.best_in_time, row.clocks_agree) == ("two_visit", True)
+    assert (row.best_in_time, row.clocks_agree, row.outcome) == ("two_visit", True, "right")
     # Bursts on one connection: the invalid one was the first, so all that are judged came later.
     assert row.warm == row.levels["PREDICT"]["order"]
     assert row.seconds == 3.0
@@ -303,8 +303,10 @@ def test_the_bounds_of_order_decide_and_those_of_time_stand_beside(
     figures = {f.name: f for f in totals([good, late])}
     assert figures["h2: cells that meet the bounds of order"].met
     assert figures["h2: cells that meet the bounds of time"].value == 1
-    wrong = replace(good, missed=["mean"], clocks_agree=False)
+    wrong = replace(good, missed=["mean"], clocks_agree=False, outcome="wrong")
     figures = {f.name: f for f in totals([good, wrong])}
+    assert (figures["verdicts: right"].value, figures["verdicts: wrong"].value) == (1, 1)
+    assert figures["verdicts: wrong"].note == cell.key
     assert figures["h2: cells that meet the bounds of order"].met is False
     assert figures["cells in which order error and time error name the same discipline"].value == 1
     assert f"in 1 of 2 cells; not in {cell.key}" in "\n".join(summary_section([good, wrong]))
