@@ -1,10 +1,13 @@
 """Inputs of the models that a pause delayed: hand-overs, credit, PINGs.
 
-A model takes hand-overs from the logs, and works out by rule when credit is given and PINGs are
-answered. Where a pause held back one end while the link went on working, the burst is not what the
-rule describes: it is shown, and not judged. A pause that held back the link as well moved nothing
-on the clock of link work. Nor does it matter, under any rule, that credit or a message came late if
-the sender took no decision meanwhile: it went on with the stream that it was sending.
+A model works out by rule when credit is given and PINGs are answered. Where a pause held back one
+end while the link went on working, the burst is not what the rule describes: it is shown, and not
+judged. A pause that held back the link as well moved nothing on the clock of link work. Nor does it
+matter, under any rule, that something came late if the sender took no decision meanwhile: it went
+on with the stream that it was sending.
+
+When a message was handed over a model is told, however late that was: the application logs it just
+before the transport has it. Only on the way from the log to the transport is it held back unseen.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,6 +26,9 @@ from emu.measured import BurstSeen
 
 MOVED_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""
+
+HANDING_NS: Final = 2_000_000
+"""What a transport needs at most to take note of a message, from the application's log on."""
 
 HAND_OVER: Final = "a hand-over"
 GRANT: Final = "a grant"
@@ -44,13 +50,14 @@ def moved_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[Move
     found = []
     for clock in clocks:
         decided = _decisions(clock)
-        for what, due_ns, time_ns in _inputs(clock.seen):
-            since_ns = _held_since(away, due_ns, time_ns)
-            late_ns = 0.0 if since_ns is None else clock.work.between(since_ns, time_ns)
-            if since_ns is None or late_ns <= MOVED_NS:
+        for each in _inputs(clock, away):
+            since_ns = _held_since(away, each.due_ns, each.time_ns)
+            if since_ns is None:
                 continue
-            if what == PING or common(decided, ((since_ns, time_ns),)):
-                found.append(Moved(what=what, time_ns=time_ns, late_ns=round(late_ns)))
+            late_ns = round(clock.work.between(since_ns, each.time_ns))
+            matters = each.always or common(decided, ((since_ns, each.time_ns),))
+            if late_ns > MOVED_NS and matters:
+                found.append(Moved(what=each.what, time_ns=each.time_ns, late_ns=late_ns))
     return sorted(found, key=lambda each: each.time_ns)
 
 
@@ -84,27 +91,35 @@ def _held_since(away: Spans, due_ns: int, time_ns: int) -> int | None:
     return max(away[place][0], due_ns)
 
 
-def _inputs(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
-    """Each input: what it is, from when on it was due, when it came."""
-    first_ns, last_ns = seen.first_ns, seen.last_ns
-    inputs = (*_hand_overs(seen), *_grants(seen), *_pings(seen))
-    for what, due_ns, time_ns in inputs:
-        if first_ns < time_ns <= last_ns:
-            yield what, due_ns, time_ns
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Input:
+    """An input: from when on it was due, when it came, whether it matters without a decision."""
+
+    what: str
+    due_ns: int
+    time_ns: int
+    always: bool = False
 
 
-def _hand_overs(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
-    """Due when asked for, and not before its time of the plan."""
-    planned = {message.index: message for message in seen.carried.planned.messages}
+def _inputs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
+    seen = clock.seen
+    for each in (*_hand_overs(seen, away), *_grants(seen), *_pings(clock)):
+        if seen.first_ns < each.time_ns <= seen.last_ns:
+            yield each
+
+
+def _hand_overs(seen: BurstSeen, away: Spans) -> Iterator[_Input]:
+    """Due with the log; come when it shows on the wire, or the pause is over that began by then."""
     for log in seen.log.streams:
-        due_ns = seen.log.start_ns + planned[log.index].ready_ns
-        asked_ns = seen.streams[log.index].request_ns
-        if asked_ns is not None and seen.carried.planned.direction != "push":
-            due_ns = max(due_ns, asked_ns)
-        yield HAND_OVER, due_ns, log.handed_ns
+        time_ns = log.handed_ns + HANDING_NS
+        place = bisect_right(away, (time_ns, time_ns)) - 1
+        if place >= 0 and away[place][1] > log.handed_ns:
+            shown_ns = seen.half(log.index).first_data_ns or seen.last_ns
+            time_ns = min(shown_ns, max(time_ns, away[place][1]))
+            yield _Input(what=HAND_OVER, due_ns=log.handed_ns, time_ns=time_ns)
 
 
-def _grants(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
+def _grants(seen: BurstSeen) -> Iterator[_Input]:
     """Credit that came when there was none left: due when the last of it was used up.
 
     Credit that comes while some is left held nobody back.
@@ -116,7 +131,7 @@ def _grants(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
         for times in places:
             place = bisect_left(times, (time_ns, False)) - 1
             if place >= 0 and times[place][1]:
-                yield GRANT, times[place][0], time_ns
+                yield _Input(what=GRANT, due_ns=times[place][0], time_ns=time_ns)
 
 
 def _used_up(
@@ -132,10 +147,21 @@ def _used_up(
     return found
 
 
-def _pings(seen: BurstSeen) -> Iterator[tuple[str, int, int]]:
-    """Answers, due when the PING was on the wire; a PING, when the answer to the one before was."""
-    data, feedback = seen.carried.data, seen.carried.feedback
-    for asked, answered in ((feedback, data), (data, feedback)):
+def _pings(clock: ConnectionClock) -> Iterator[_Input]:
+    """Answers to PINGs: due when asked for, or once what the sender had buffered had gone ahead.
+
+    One after which the receiver moved its window, by the round trip that it took, always matters.
+    """
+    data, feedback = clock.seen.carried.data, clock.seen.carried.feedback
+    grants = feedback.grants
+    moves = grants.time_ns[grants.stream == ALL_STREAMS].tolist()
+    for asked, answered, ahead_ns in ((feedback, data, clock.lag_ns), (data, feedback, 0)):
         pings, answers = asked.pings_ns.tolist(), answered.ping_acks_ns.tolist()
-        for ping_ns, answer_ns in zip(pings, answers, strict=False):
-            yield PING, ping_ns, answer_ns
+        for place, (ping_ns, answer_ns) in enumerate(zip(pings, answers, strict=False)):
+            next_ns = pings[place + 1] if place + 1 < len(pings) else clock.seen.last_ns
+            yield _Input(
+                what=PING,
+                due_ns=ping_ns + ahead_ns,
+                time_ns=answer_ns,
+                always=any(answer_ns <= move <= next_ns for move in moves),
+            )

@@ -148,6 +148,11 @@ class Scene:
         self.client.increment_flow_control_window(size_bytes, stream_of(index))
         self._client_speaks()
 
+    def initial_window(self, size_bytes: int) -> None:
+        """The client moves the window that streams begin with."""
+        self.client.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: size_bytes})
+        self._client_speaks()
+
     def ping(self, *, answered: bool = True) -> None:
         """The client sends a PING, which the server gets at once, or at `answer`."""
         self.client.ping(b"12345678")
