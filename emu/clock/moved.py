@@ -103,19 +103,21 @@ class _Input:
 
 def _inputs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
     seen = clock.seen
-    for each in (*_hand_overs(seen, away), *_grants(seen), *_pings(clock)):
+    for each in (*_hand_overs(clock, away), *_grants(seen), *_pings(clock)):
         if seen.first_ns < each.time_ns <= seen.last_ns:
             yield each
 
 
-def _hand_overs(seen: BurstSeen, away: Spans) -> Iterator[_Input]:
-    """Due with the log; come when it shows on the wire, or the pause is over that began by then."""
+def _hand_overs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
+    """Due with the log; come when it was chosen, or the pause is over that began by then."""
+    seen = clock.seen
     for log in seen.log.streams:
         time_ns = log.handed_ns + HANDING_NS
         place = bisect_right(away, (time_ns, time_ns)) - 1
         if place >= 0 and away[place][1] > log.handed_ns:
             shown_ns = seen.half(log.index).first_data_ns or seen.last_ns
-            time_ns = min(shown_ns, max(time_ns, away[place][1]))
+            chosen_ns = max(log.handed_ns, shown_ns - clock.lag_ns)
+            time_ns = min(chosen_ns, max(time_ns, away[place][1]))
             yield _Input(what=HAND_OVER, due_ns=log.handed_ns, time_ns=time_ns)
 
 
