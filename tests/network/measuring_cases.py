@@ -16,8 +16,8 @@ from emu.network import (
     verify,
 )
 from netcosim.errors import NetworkError
+from tests.loaded import loaded
 from tests.network.cases import build_spec, cluster
-from tests.network.noise import noise
 
 Json = dict[str, Any]
 
@@ -53,14 +53,14 @@ def accepted(load: float = 0.0, **wishes: Any) -> Json:
     wish = cluster(**wishes)
     with (
         open_network(build_spec(wish), tcp=wish.tcp) as live,
-        noise(load, 0) if load else contextlib.nullcontext(),
+        loaded(load),
     ):
         found, attempts = measure_and_verify(live, wish.tcp)
     return {**found.record(), "attempts": attempts}
 
 
 def _measured(live: LiveNetwork, wish: Any, load: float, seed: int) -> Json:
-    with noise(load, seed) if load else contextlib.nullcontext():
+    with loaded(load, seed):
         found = measure_network(live)
     try:
         verify(found, wish.tcp)

@@ -15,8 +15,8 @@ from emu.capture.tcpdump import Capture
 from emu.network import LiveNetwork, commands, open_network, receive_steering
 from emu.network.probing import asking, serving
 from netcosim.errors import NetworkError
+from tests.loaded import loaded
 from tests.network.cases import build_spec, cluster
-from tests.network.noise import noise
 
 Json = dict[str, Any]
 _SO_ATTACH_FILTER, _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 26, 32, 33
@@ -66,7 +66,7 @@ def transfers_under_load(rate: str, seconds: float, count: int) -> Json:
     ):
         before = live.counters()
         for seed in range(count):
-            with noise(0.2, seed), _capture(live, path):
+            with loaded(0.2, seed), _capture(live, path):
                 ask({"do": "both", "seconds": seconds})
             for segments, out_of_order in _reorderings(path):
                 found["segments"] += segments

@@ -3,8 +3,6 @@
 What is asked holds however the machine is disturbed: order, bytes, validity; never times.
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +13,12 @@ from netcosim.order import byte_positions
 from netcosim.results.run_record import RunRecord
 from netcosim.results.summary import Summary
 from netcosim.trace import StreamRow, bursts
+from tests.loaded import loaded
 from tests.run.running import WORK, Done, results, run_to_end, scenario
-from tests.run.world import ROOT, World
+from tests.run.world import World
 
 pytestmark = pytest.mark.root
-SHARE = "0.2"
+SHARE = 0.2
 RULES = {"mix/fifo": "fifo", "mix/turns": "round_robin"}
 
 
@@ -38,13 +37,8 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     world = World(tmp_path_factory.mktemp("world"))
-    load = subprocess.Popen([sys.executable, "-m", "bench.noise.load", SHARE], cwd=ROOT)
-    try:
+    with loaded(SHARE):
         done = run_to_end(world, "--scenario", scenario("loaded"), "--out", "out")
-        assert load.poll() is None, "the load ended before the run did"
-    finally:
-        load.kill()
-        load.wait(10)
     with results(world) as folder:
         summary, record = folder.read_summary(), folder.read_run()
         assert summary is not None, done.err
