@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from netcosim.results.folder import PERFETTO, REPORT, RUN, SUMMARY
+from netcosim.results.folder import PERFETTO, PREDICTIONS, REPORT, RUN
 from tests.run.midburst import wait_for_large_burst
 from tests.run.ownership import CALLER, assert_owned
 from tests.run.running import (
@@ -86,7 +86,7 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
     assert_what_was_finished_is_kept(world, done, ["small/h2", "large/h2"], "SIGTERM")
 
 
-@pytest.mark.parametrize("name", [SUMMARY, PERFETTO, "pictures"])
+@pytest.mark.parametrize("name", [PREDICTIONS, PERFETTO, "pictures"])
 def test_a_signal_while_the_results_are_written(world: World, name: str) -> None:
     """What is complete stays so, with its report."""
     with running(world, "--scenario", scenario("one"), "--out", "out") as run:
