@@ -47,6 +47,8 @@ def pair(
     of_h2 = [c for c in cells if c.family == "h2" and c.group == "mixed8-pull-100mbit-fair"]
     folder = tmp_path_factory.mktemp("run") / "out"
     write_run(folder, scenario_of(of_h2), bursts=3)
+    with ResultsFolder.open(folder) as run:
+        run.write_lost([])
     return of_h2, folder
 
 
@@ -123,7 +125,7 @@ def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Pat
         name = f"mixed8/{cell.transport}"
         folder = store.folder(cell)
         assert {file.name for file in folder.iterdir()} == {
-            *("scenario.toml", "trace.parquet", "grants.parquet", "run.json")
+            *("scenario.toml", "trace.parquet", "grants.parquet", "lost.parquet", "run.json")
         }
         with ResultsFolder.open(folder) as kept:
             assert kept.read_trace() == tuple(r for r in measured if r.cell == name)
@@ -142,6 +144,14 @@ def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Pat
             check=True,
         )
         assert "These predictions are the same as the run, byte for byte." in done.stdout
+
+
+def of_an_older_release(path: Path, where: Path) -> Path:
+    """The run, as a release left it that did not record what links lose."""
+    folder = where / "older-run"
+    shutil.copytree(path, folder)
+    (folder / "lost.parquet").unlink()
+    return folder
 
 
 def with_lost_time(path: Path, where: Path, cells: list[Listed], length_ns: int) -> Path:
@@ -176,7 +186,7 @@ def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
     cells, path = pair
     (cell, *_) = cells
     store, older = Store(path=tmp_path / "kept"), Store(path=tmp_path / "older")
-    with ResultsFolder.open(path) as run:
+    with ResultsFolder.open(of_an_older_release(path, tmp_path)) as run:
         older.keep(cell, run)
     with ResultsFolder.open(with_lost_time(path, tmp_path, cells, 10_000_000)) as run:
         assert all(store.keep(each, run) for each in cells)
@@ -373,7 +383,7 @@ def test_a_cell_that_was_run_once_is_done_unless_asked_for_again(
     """The budget is used up, so that nothing runs: only what would be run next is said."""
     cells, path = pair
     older, today = Store(path=tmp_path / "older"), Store(path=tmp_path / "today")
-    with ResultsFolder.open(path) as run:
+    with ResultsFolder.open(of_an_older_release(path, tmp_path)) as run:
         older.keep(cells[0], run)
     with ResultsFolder.open(with_lost_time(path, tmp_path, cells, 1_000_000)) as run:
         today.keep(cells[0], run)
