@@ -176,6 +176,7 @@ class Session:
                     raise outcome.failure
                 with self._phase("results"):
                     self._checkpoint()
+        recorders.read()  # one that died after the last reading is told, too
 
     def _predict(self) -> None:
         known = {i: o.known for i, o in enumerate(self.outcomes) if o.known is not None}

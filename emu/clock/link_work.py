@@ -14,13 +14,18 @@ from itertools import accumulate
 from typing import Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from emu.capture.report import Packets
 from emu.clock.spans import Span, Spans
+from emu.network.tc import FRAME_BYTES
 
 WINDOW_FRAMES: Final = 16
 _LEAST_WINDOWS: Final = 20
 _UPPER: Final = 0.9
+_MOST_RATE: Final = 1.02
+_PAUSE_FRAMES: Final = 8
+"""Frames that come farther apart than so many of the largest take were not back to back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,7 @@ class LinkWork:
             done_ns=list(accumulate(work)),
             lost=_lost(times, work, bucket_bytes * 8e9 / rate_bps),
             rate_bps=rate_bps,
-            seen_bps=_seen_bps(time_ns[order], size_bytes[order]),
+            seen_bps=_seen_bps(time_ns[order], size_bytes[order], rate_bps, bucket_bytes),
         )
 
     def between(self, start_ns: int, end_ns: int) -> float:
@@ -98,17 +103,29 @@ def _take_back(lost: list[Span], excess_ns: float) -> None:
         excess_ns -= end - start
 
 
-def _seen_bps(time_ns: np.ndarray, size_bytes: np.ndarray) -> float | None:
+def _seen_bps(
+    time_ns: npt.NDArray[np.int64],
+    size_bytes: npt.NDArray[np.int64],
+    rate_bps: int,
+    bucket_bytes: int,
+) -> float | None:
     """The rate of frames that came back to back, in bits per second; None for too few.
 
-    The upper decile of the rates over windows of `WINDOW_FRAMES`: where the sender or the machine
-    holds frames back, windows are slower, and a window right after that is faster only as long as
-    the bucket lasts.
+    The upper decile of the rates over windows of `WINDOW_FRAMES`, as the sender may hold frames
+    back in the others. Windows with a pause in them say nothing, nor do those right behind one, for
+    as many frames as the bucket lets pass at line speed.
     """
-    done = np.cumsum(size_bytes)
-    moved = done[WINDOW_FRAMES::WINDOW_FRAMES] - done[:-WINDOW_FRAMES:WINDOW_FRAMES]
-    taken = time_ns[WINDOW_FRAMES::WINDOW_FRAMES] - time_ns[:-WINDOW_FRAMES:WINDOW_FRAMES]
-    if taken.size < _LEAST_WINDOWS:
+    if time_ns.size <= WINDOW_FRAMES:
         return None
-    rates = moved[taken > 0] * 8e9 / taken[taken > 0]
-    return float(np.quantile(rates, _UPPER)) if rates.size else None
+    pauses = np.diff(time_ns) > _PAUSE_FRAMES * FRAME_BYTES * 8e9 / rate_bps
+    before = np.concatenate([[0], np.cumsum(pauses)])  # of each frame
+    behind = -(-bucket_bytes // FRAME_BYTES) + 1
+    starts = np.arange(0, time_ns.size - WINDOW_FRAMES, WINDOW_FRAMES)
+    ends = starts + WINDOW_FRAMES
+    whole = before[ends] == before[np.maximum(starts - behind, 0)]
+    starts, ends = starts[whole], ends[whole]
+    done = np.cumsum(size_bytes)
+    taken = time_ns[ends] - time_ns[starts]
+    rates = (done[ends] - done[starts]) * 8e9 / np.maximum(taken, 1)
+    rates = rates[rates <= _MOST_RATE * rate_bps]
+    return float(np.quantile(rates, _UPPER)) if rates.size >= _LEAST_WINDOWS else None

@@ -21,7 +21,7 @@ from netcosim.results.findings import (
 )
 from netcosim.results.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.training import Series, TrainingSummary
-from netcosim.results.verdict import ordinary, percent
+from netcosim.results.verdict import counted, first_differs, percent
 from netcosim.units import format_size
 
 LEVEL = "PREDICT"
@@ -166,7 +166,8 @@ def _figures(cell: CellSummary, model: str) -> Text:
         return Text("-")
     best = model == cell.best
     mark = "*" if best else ""
-    order = ordinary(result)
+    named = next((m for m in _judged(cell) if m.model == cell.best), result)
+    order = counted(result, later=first_differs(named))
     text = f"{mark}{_number(order.mean)}\n{_number(order.max)}"
     return Text(text, style="bold green" if best else "")
 

@@ -175,7 +175,7 @@ def undecided_between(ranked: Sequence[ModelResult]) -> Answer:
 
 def _named(subject: str, answer: Answer, best: ModelResult, grade: str | None) -> str:
     sure = f"{answer.agreeing} of {answer.bursts} bursts" + (f", grade {grade}" if grade else "")
-    order = ordinary(best)
+    order = counted(best, later=first_differs(best))
     figures = f"order error {percent(order.mean)} on average (max {percent(order.max)})"
     if answer.kind == "undecided":
         names = ", ".join(answer.rivals)
@@ -186,11 +186,12 @@ def _named(subject: str, answer: Answer, best: ModelResult, grade: str | None) -
 def _beside(answer: Answer, ranked: Sequence[ModelResult], grade: str | None) -> str:
     """The next best model; and the time error, if the grade allows to speak of it."""
     best = next(m for m in ranked if m.model == answer.model)
+    later = first_differs(best)
     others = [m for m in ranked if m.model not in (best.model, *answer.alike)]
     text = ""
     if others:
-        near = min(others, key=lambda m: ordinary(m).mean)
-        text = f", next best {near.model} {percent(ordinary(near).mean)}"
+        near = min(others, key=lambda m: counted(m, later=later).mean)
+        text = f", next best {near.model} {percent(counted(near, later=later).mean)}"
     if grade != ORDER_ONLY:
         text += f"; time error {percent(best.wire.mean)} (max {percent(best.wire.max)})"
     return f"{text}."
@@ -216,9 +217,12 @@ def first_differs(model: ModelResult) -> bool:
     return first is not None and later is not None and first.mean - later.mean >= MARGIN
 
 
-def ordinary(model: ModelResult) -> Errors:
-    """The order errors that speak for a model: of later bursts, where first ones differ."""
-    return model.order_later if first_differs(model) and model.order_later else model.order
+def counted(model: ModelResult, *, later: bool) -> Errors:
+    """A model's order errors over the bursts that count, only later ones where first ones differ.
+
+    `later` is by the model that was named, and the same for all that stand beside it.
+    """
+    return model.order_later if later and model.order_later else model.order
 
 
 def percent(fraction: float) -> str:

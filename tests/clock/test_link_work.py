@@ -123,9 +123,21 @@ class TestRateSeen:
         assert seen is not None
         assert (seen >= BOUNDS.link_share * RATE_BPS) is (share == 1.0), seen / RATE_BPS
 
+    @pytest.mark.parametrize("share", [1.0, 0.95])
+    @pytest.mark.parametrize("load", [0.1, 0.2])
+    def test_on_a_slow_link_too_where_pauses_are_near(self, share: float, load: float) -> None:
+        """10 Mbit/s: a bucket of three frames, and a pause for every few dozen."""
+        for seed in range(20):
+            pauses = random_pauses(load, random.Random(f"{share} {load} {seed}"), 5000 * MS)
+            times = paused_sender(1_000, round(MS / share), pauses)
+            stamped = sorted(late(times, pauses))
+            seen = work_of(stamped, rate_bps=10_000_000, bucket_bytes=3_750).seen_bps
+            assert seen is not None
+            assert (seen >= BOUNDS.link_share * 10_000_000) is (share == 1.0), seen / 1e7
+
     def test_of_few_frames_it_does_not_speak(self) -> None:
-        assert work_of(BUSY[:320]).seen_bps is None
-        assert work_of(BUSY[:321]).seen_bps is not None
+        assert work_of(BUSY[:336]).seen_bps is None
+        assert work_of(BUSY[:337]).seen_bps is not None
 
 
 def random_pauses(load: float, draw: random.Random, until_ns: int) -> Spans:
