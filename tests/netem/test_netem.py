@@ -31,7 +31,7 @@ CALLS: dict[str, Json] = {
     "observe": {
         "cluster": CLUSTER,
         "round_trips_s": 1.0,
-        "downloads_s": {"w0": 1.0, "w2": 2.0},
+        "downloads_s": {"w0": 3.0, "w2": 2.0},
         "burst": {"worker": "w0", "size_bytes": MESSAGE_BYTES, "windows": ["32KiB", "1MiB"]},
     },
 }
