@@ -67,7 +67,7 @@ class CellOutcome:
 
     @property
     def valid_bursts(self) -> int:
-        """How many bursts are whole evidence; a pause may have delayed an input in some."""
+        """The number of bursts that are whole evidence; a pause may have delayed an input in some."""
         return sum(v.valid for v in self.validity)
 
 

@@ -73,7 +73,7 @@ class BurstSeen:
         return max(_half(self, s).last_data_ns or 0 for s in self.streams.values())
 
     def half(self, index: int) -> HalfStream:
-        """What the data's sender sent for a tensor."""
+        """The data sender's half of a tensor's stream."""
         return _half(self, self.streams[index])
 
 

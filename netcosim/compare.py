@@ -69,12 +69,12 @@ class ModelScore:
 
     @property
     def bursts(self) -> int:
-        """How many bursts were scored."""
+        """The number of bursts scored."""
         return len(self.by_burst)
 
     @property
     def orders_equal(self) -> int:
-        """In how many of them the order of service is exactly the predicted one."""
+        """The number of them in which the order of service is exactly the predicted one."""
         return sum(burst.order_equal for burst in self.by_burst)
 
 

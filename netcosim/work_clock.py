@@ -35,7 +35,7 @@ class WorkClock:
 
     @property
     def cut_ns(self) -> int:
-        """How much was cut out in all."""
+        """The time cut out in all."""
         return self._before_ns[-1]
 
     def at(self, time_ns: int) -> int:

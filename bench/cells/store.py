@@ -53,7 +53,7 @@ class Store:
         return (self.folder(cell) / LOST).exists()
 
     def valid_bursts(self, cell: Listed) -> int:
-        """How many bursts of an observed cell are evidence, judged or not."""
+        """The number of bursts of an observed cell that are evidence, judged or not."""
         with ResultsFolder.open(self.folder(cell)) as folder:
             record = folder.read_run()
         return 0 if record is None else sum(v.valid for v in record.validity)

@@ -56,7 +56,7 @@ class ConnectionClock:
         return WorkClock.without((start - zero_ns, end - zero_ns) for start, end in self.cut)
 
     def rows(self, cell: str, zero_ns: int) -> list[LostRow]:
-        """What was lost, for the results."""
+        """Rows of `lost.parquet`, one a span."""
         named = [(PAUSE, span) for span in self.cut]
         named += [(UNEXPLAINED, span) for span in self.unexplained]
         return [

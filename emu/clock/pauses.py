@@ -30,7 +30,7 @@ class Pauses:
 
     @property
     def anywhere(self) -> Spans:
-        """When some processor was away."""
+        """The times in which some processor was away."""
         return united(span for spans in self.by_processor.values() for span in spans)
 
     def between(self, start_ns: int, end_ns: int) -> "Pauses":
