@@ -67,7 +67,7 @@ class CellOutcome:
 
     @property
     def valid_bursts(self) -> int:
-        """The number of bursts that are whole evidence; a pause may have delayed an input in some."""
+        """The number of bursts that are whole evidence, judged or not."""
         return sum(v.valid for v in self.validity)
 
 
