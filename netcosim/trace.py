@@ -169,16 +169,17 @@ def bursts(rows: Iterable[StreamRow]) -> dict[tuple[str, int], list[StreamRow]]:
     return groups
 
 
-def service_order(rows: Sequence[StreamRow]) -> tuple[tuple[int, int], ...]:
-    """The (connection, stream) served one after the other in one burst.
+def service_order(rows: Iterable[StreamRow]) -> tuple[tuple[int, int], ...]:
+    """The (connection, stream) served one after the other in one burst, connection by connection.
 
-    A stream that is interrupted by nothing but idle time counts once.
+    Which of two connections goes first is TCP's doing, and says nothing of an order of service. A
+    stream that is interrupted by nothing but idle time counts once.
     """
-    starts = sorted(
-        (s.start_ns, r.connection, s.position, r.stream) for r in rows for s in r.services
+    served = sorted(
+        (r.connection, s.position, s.start_ns, r.stream) for r in rows for s in r.services
     )
-    served = [(connection, stream) for _, connection, _, stream in starts]
-    return tuple(one for one, _ in itertools.groupby(served))
+    streams = [(connection, stream) for connection, *_, stream in served]
+    return tuple(one for one, _ in itertools.groupby(streams))
 
 
 def _array(values: list[Any], kind: Any) -> Any:

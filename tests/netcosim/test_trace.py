@@ -100,15 +100,28 @@ class TestGroups:
         assert list(found) == [("w/t", 1), ("w/t", 0), ("v/t", 0)]
         assert [r.stream for r in found["w/t", 1]] == [1, 3]
 
-    def test_service_order_across_connections(self):
-        def services(*starts):
-            return tuple(Service(start_ns=t, end_ns=t + 5, size_bytes=5) for t in starts)
+    def test_service_order_connection_by_connection(self):
+        def services(*places, at):
+            return tuple(
+                Service(start_ns=at + p, end_ns=at + p + 5, size_bytes=5, position=p)
+                for p in places
+            )
 
-        order = service_order(
-            [
-                row(stream=3, services=services(0, 30)),
-                row(stream=1, services=services(10)),
-                row(stream=1, connection=1, services=services(20)),
-            ]
-        )
-        assert order == ((0, 3), (0, 1), (1, 1), (0, 3))
+        def order(second_at):
+            return service_order(
+                [
+                    row(stream=3, services=services(0, 2, 3, at=0)),
+                    row(stream=1, services=services(1, at=0)),
+                    row(stream=1, connection=1, services=services(0, at=second_at)),
+                ]
+            )
+
+        assert order(second_at=2) == ((0, 3), (0, 1), (0, 3), (1, 1))
+        assert order(second_at=900) == order(second_at=2)  # which goes first is TCP's doing
+
+    def test_service_order_goes_by_position_and_not_by_time(self):
+        def one(stream, start, position):
+            service = Service(start_ns=start, end_ns=50, size_bytes=5, position=position)
+            return row(stream=stream, services=(service,))
+
+        assert service_order([one(1, 9, 0), one(3, 9, 1), one(5, 8, 2)]) == ((0, 1), (0, 3), (0, 5))
