@@ -5,7 +5,7 @@ HEADERS at the requester (for a push: the first hand-over).
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 

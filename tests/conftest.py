@@ -1,10 +1,17 @@
-"""Property tests draw the same examples in every run; HYPOTHESIS_PROFILE=explore draws new ones."""
+"""What is drawn at random is the same in all processes of a run of the suite.
+
+Property tests draw the same examples in every run; HYPOTHESIS_PROFILE=explore draws new ones.
+KILL_SEED, which trials with kill -9 have in their names, is new in every run unless it is given.
+"""
 
 import os
+import random
 import signal
 
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("KILL_SEED", str(random.SystemRandom().randrange(10**6)))
 
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None, print_blob=True)

@@ -21,7 +21,7 @@ from tests.run.world import ROOT, World
 
 pytestmark = pytest.mark.root
 TRIALS = int(os.environ.get("KILL_TRIALS", "12"))
-SEED = int(os.environ.get("KILL_SEED", random.SystemRandom().randrange(10**6)))
+SEED = int(os.environ["KILL_SEED"])
 GONE_S = 30
 
 
