@@ -8,8 +8,10 @@ on with the stream that it was sending.
 
 When a message was handed over a model is told, however late that was: the application logs it just
 before the transport has it. Only on the way from the log to the transport is it held back unseen.
+Our own endpoints also log when the transport has it.
 """
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ MOVED_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""
 
 HANDING_NS: Final = 2_000_000
-"""What a transport needs at most to take note of a message, from the application's log on."""
+"""What a transport whose endpoint does not say needs at most to take note of a message."""
 
 HAND_OVER: Final = "a hand-over"
 GRANT: Final = "a grant"
@@ -109,16 +111,21 @@ def _inputs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
 
 
 def _hand_overs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
-    """Due with the log; come when it was chosen, or the pause is over that began by then."""
+    """Due with the log; come when the transport had it, at the latest when it was chosen.
+
+    Where the endpoint does not say: when the pause is over that began by then.
+    """
     seen = clock.seen
     for log in seen.log.streams:
-        time_ns = log.handed_ns + HANDING_NS
-        place = bisect_right(away, (time_ns, time_ns)) - 1
-        if place >= 0 and away[place][1] > log.handed_ns:
-            shown_ns = seen.half(log.index).first_data_ns or seen.last_ns
-            chosen_ns = max(log.handed_ns, shown_ns - clock.lag_ns)
-            time_ns = min(chosen_ns, max(time_ns, away[place][1]))
-            yield _Input(what=HAND_OVER, due_ns=log.handed_ns, time_ns=time_ns)
+        taken_ns = log.taken_ns
+        if taken_ns is None:
+            taken_ns = log.handed_ns + HANDING_NS
+            place = bisect_right(away, (taken_ns, taken_ns)) - 1
+            if place >= 0 and away[place][1] > log.handed_ns:
+                taken_ns = max(taken_ns, away[place][1])
+        shown_ns = seen.half(log.index).first_data_ns or seen.last_ns
+        chosen_ns = max(log.handed_ns, shown_ns - clock.lag_ns)
+        yield _Input(what=HAND_OVER, due_ns=log.handed_ns, time_ns=min(chosen_ns, taken_ns))
 
 
 def _grants(seen: BurstSeen) -> Iterator[_Input]:
@@ -152,14 +159,19 @@ def _used_up(
 def _pings(clock: ConnectionClock) -> Iterator[_Input]:
     """Answers to PINGs: due when asked for, or once what the sender had buffered had gone ahead.
 
-    One after which the receiver moved its window, by the round trip that it took, always matters.
+    They tell a receiver how to move its window, and take its credit along: none matters where the
+    sender always had credit from there on. Else one after which the receiver moved its window, by
+    the round trip that it took, always matters.
     """
+    scarce_ns = _last_without_credit(clock.seen)
     data, feedback = clock.seen.carried.data, clock.seen.carried.feedback
     grants = feedback.grants
     moves = grants.time_ns[grants.stream == ALL_STREAMS].tolist()
     for asked, answered, ahead_ns in ((feedback, data, clock.lag_ns), (data, feedback, 0)):
         pings, answers = asked.pings_ns.tolist(), answered.ping_acks_ns.tolist()
         for place, (ping_ns, answer_ns) in enumerate(zip(pings, answers, strict=False)):
+            if answer_ns > scarce_ns:
+                continue
             next_ns = pings[place + 1] if place + 1 < len(pings) else clock.seen.last_ns
             yield _Input(
                 what=PING,
@@ -167,3 +179,21 @@ def _pings(clock: ConnectionClock) -> Iterator[_Input]:
                 time_ns=answer_ns,
                 always=any(answer_ns <= move <= next_ns for move in moves),
             )
+
+
+def _last_without_credit(seen: BurstSeen) -> float:
+    """When a stream that was not over, or the connection, last had no credit left."""
+    credit = seen.carried.data.credit
+    ends = {stream.stream: seen.half(i).last_data_ns or 0 for i, stream in seen.streams.items()}
+    columns = (credit.time_ns, credit.stream, credit.stream_left, credit.connection_left)
+    last = -math.inf
+    without: set[int] = set()
+    for now, which, left, all_left in zip(*(c.tolist() for c in columns), strict=True):
+        if without and seen.first_ns < now <= seen.last_ns:
+            last = now
+        for each, credit_left in ((which, left), (CONNECTION, all_left)):
+            if credit_left <= 0 and now < ends.get(each, seen.last_ns):
+                without.add(each)
+            else:
+                without.discard(each)
+    return seen.last_ns if without else last

@@ -196,6 +196,7 @@ def _log(
                 requested_ns=merged[tensor.index]["requested_ns"],
                 handed_ns=merged[tensor.index]["handed_ns"],
                 delivered_ns=merged[tensor.index]["delivered_ns"],
+                taken_ns=merged[tensor.index].get("taken_ns"),
             )
             for tensor in tensors
         ),

@@ -25,12 +25,15 @@ class StreamLog:
     """When a tensor was asked for, handed to its transport, and complete in its receiver.
 
     `requested_ns` is the requester's clock just before the call; for a push it is the hand-over.
+    `handed_ns` is just before the transport is given the message, `taken_ns` when it has it; None
+    if the endpoint does not say.
     """
 
     index: int
     requested_ns: int
     handed_ns: int
     delivered_ns: int
+    taken_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

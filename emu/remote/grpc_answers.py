@@ -23,6 +23,7 @@ class Answers:
         self._sampler: Sampler | None = None
         self._bodies: dict[int, bytes] = {}
         self._open: set[int] = set()
+        self._given: tuple[BurstLog, int] | None = None
 
     def begin(self, command: dict[str, Any]) -> BurstLog:
         """Prepare the burst that the emulator announces; its log."""
@@ -55,7 +56,18 @@ class Answers:
     def give(self, log: BurstLog, index: int) -> bytes:
         """Hand a tensor over to gRPC."""
         log.mark(index, "handed_ns", time.time_ns())
+        self._given = (log, index)
         return self._bodies[log.by_index[index]["size_bytes"]]
+
+    def taken(self, log: BurstLog, index: int) -> None:
+        """Note that gRPC has the tensor by now."""
+        log.mark(index, "taken_ns", time.time_ns())
+
+    def taken_before(self, now_ns: int) -> None:
+        """Note that gRPC has the tensor given last: the only thread is back from there."""
+        if self._given is not None:
+            log, index = self._given
+            log.mark(index, "taken_ns", now_ns)
 
     def over(self, index: int) -> None:
         """Count a call that has ended; report the burst after its last."""

@@ -65,6 +65,8 @@ class Requester:
             if pushes:
                 log.mark(index, "handed_ns", time.time_ns())
             future = calls[index].future(bodies[item["size_bytes"]] if pushes else b"")
+            if pushes:
+                log.mark(index, "taken_ns", time.time_ns())
             future.add_done_callback(answers.taker(index))
         answers.complete.wait()
         if sampler is not None:

@@ -98,6 +98,8 @@ class _Responder:
             return self._answers.take(log, index, request, arrived_ns)
         if self._answers.mode == "pull-back":
             await self._ready[index]
+        # gRPC takes the answer in this turn of the loop, as the handler's coroutine goes on.
+        asyncio.get_running_loop().call_soon(self._answers.taken, log, index)
         return self._answers.give(log, index)
 
     def _finished(self, index: int, call: Any) -> None:

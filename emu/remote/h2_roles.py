@@ -108,7 +108,7 @@ class Requester:
                 size,
                 item["priority"],
                 end_stream=True,
-                handed=partial(log.mark, index, "handed_ns"),
+                handed=partial(log.mark_taken_at_once, index),
                 finished=_nothing,
             )
         else:
@@ -215,7 +215,7 @@ class Responder:
             size,
             item["priority"],
             end_stream=not self._grpc,
-            handed=partial(log.mark, index, "handed_ns"),
+            handed=partial(log.mark_taken_at_once, index),
             finished=lambda: self._sent(stream),
         )
 

@@ -92,10 +92,15 @@ class BurstLog:
         return item
 
     def mark(self, index: int, what: str, now_ns: int) -> None:
-        """Note a stream's `requested_ns`, `handed_ns` or `delivered_ns`."""
+        """Note a stream's `requested_ns`, `handed_ns`, `taken_ns` or `delivered_ns`."""
         self._times[index][what] = now_ns
-        if what != "delivered_ns":
+        if what in ("requested_ns", "handed_ns"):
             self._busy_ns = now_ns
+
+    def mark_taken_at_once(self, index: int, now_ns: int) -> None:
+        """Note a message that the transport had when it was handed over."""
+        self.mark(index, "handed_ns", now_ns)
+        self.mark(index, "taken_ns", now_ns)
 
     def waited(self, deadline_ns: int, now_ns: int) -> None:
         """Note how late a timed wait ended.

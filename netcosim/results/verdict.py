@@ -18,6 +18,9 @@ MARGIN: Final = 0.01
 FACTOR: Final = 2.0
 """and so many times as large. Models whose predictions differ by less than the margin are alike."""
 
+FIRST_MARGIN: Final = 0.001
+"""First bursts that are farther off by less are like the later ones."""
+
 ORDER_ONLY: Final = "C"
 """The grade at which times mean little."""
 
@@ -212,9 +215,11 @@ def _notes(answer: Answer, best: ModelResult, configured: str | None) -> list[st
 
 
 def first_differs(model: ModelResult) -> bool:
-    """Whether first bursts of connections are farther off than later ones, by the margin."""
+    """Whether first bursts of connections are farther off than later ones, by the same factor."""
     first, later = model.order_first, model.order_later
-    return first is not None and later is not None and first.mean - later.mean >= MARGIN
+    if first is None or later is None:
+        return False
+    return first.mean >= later.mean + FIRST_MARGIN and first.mean >= FACTOR * later.mean
 
 
 def counted(model: ModelResult, *, later: bool) -> Errors:

@@ -74,6 +74,7 @@ class Scene:
         self._sent: dict[int, int] = {}
         self._asked: dict[int, int] = {}
         self._handed: dict[int, int] = {}
+        self._taken: dict[int, int | None] = {}
         self._delivered: dict[int, int] = {}
         self._planned_ns: dict[int, int] = {}
         self._held = bytearray()
@@ -110,9 +111,15 @@ class Scene:
         self._client_speaks()
         return index
 
-    def hand_over(self, index: int, *, handed_ns: int | None = None) -> None:
-        """The server has a tensor ready; its application did so now, or at that time."""
+    def hand_over(
+        self, index: int, *, handed_ns: int | None = None, taken_ns: int | None = None
+    ) -> None:
+        """The server has a tensor ready; its application did so now, or at that time.
+
+        `taken_ns` is when its transport had it, where it says so.
+        """
         self._handed[index] = self.now_ns if handed_ns is None else handed_ns
+        self._taken[index] = taken_ns
         self.server.send_headers(stream_of(index), [(":status", "200")])
         self._server_speaks()
 
@@ -221,6 +228,7 @@ class Scene:
                     requested_ns=self._asked[i],
                     handed_ns=self._handed[i],
                     delivered_ns=self._delivered[i],
+                    taken_ns=self._taken[i],
                 )
                 for i in range(len(self._sizes))
             ),

@@ -102,8 +102,11 @@ def test_credit_that_was_not_needed_yet_is_never_late(tmp_path: Path) -> None:
     assert moved_in(tmp_path, scene, recorded((began_ns, came_ns))) == []
 
 
-def handed_over(*, switches: bool) -> tuple[Scene, int]:
-    """A tensor handed over 20 ms after it was asked for, while others are served; when it was."""
+def handed_over(*, switches: bool, taken_after_ns: int | None = None) -> tuple[Scene, int]:
+    """A tensor handed over 20 ms after it was asked for, while others are served; when it was.
+
+    Its transport says that it had it `taken_after_ns` later, or does not say.
+    """
     scene = Scene()
     one, other, late = scene.ask(600_000), scene.ask(600_000), scene.ask(100_000)
     scene.hand_over(one)
@@ -111,7 +114,8 @@ def handed_over(*, switches: bool) -> tuple[Scene, int]:
     scene.serve(one, PART_BYTES)
     scene.serve(one, PART_BYTES)
     handed_ns = scene.now_ns
-    scene.hand_over(late)
+    taken_ns = None if taken_after_ns is None else handed_ns + taken_after_ns
+    scene.hand_over(late, taken_ns=taken_ns)
     scene.serve(one, PART_BYTES)
     scene.serve(other if switches else one, PART_BYTES)
     for index in (one, other, late):
@@ -132,15 +136,37 @@ def test_a_message_held_back_behind_the_log_moves_the_burst(tmp_path: Path) -> N
     assert found.late_ns == pytest.approx(14 * MS, abs=3 * FRAME_NS)
 
 
+def test_a_message_that_the_transport_had_at_once_was_not_held_back(tmp_path: Path) -> None:
+    """The endpoint was on the other processor."""
+    scene, handed_ns = handed_over(switches=True, taken_after_ns=MS // 10)
+    away = (handed_ns - MS, handed_ns + 14 * MS)
+    assert moved_in(tmp_path, scene, recorded(away)) == []
+
+
+def test_a_transport_that_had_it_late_says_how_late(tmp_path: Path) -> None:
+    scene, handed_ns = handed_over(switches=True, taken_after_ns=13 * MS)
+    (found,) = moved_in(tmp_path, scene, recorded((handed_ns - MS, handed_ns + 14 * MS)))
+    assert (found.what, found.time_ns) == (HAND_OVER, handed_ns + 13 * MS)
+    assert found.late_ns == pytest.approx(13 * MS, abs=3 * FRAME_NS)
+    (tmp_path / "b").mkdir()
+    elsewhere = recorded((handed_ns - 90 * MS, handed_ns - 60 * MS))
+    assert moved_in(tmp_path / "b", scene, elsewhere) == []
+
+
 def test_without_a_decision_meanwhile_it_does_not(tmp_path: Path) -> None:
     scene, handed_ns = handed_over(switches=False)
     away = (handed_ns - MS, handed_ns + 8 * MS)
     assert moved_in(tmp_path, scene, recorded(away)) == []
 
 
-def pinged(*, switches: bool, window_moves: bool = False) -> tuple[Scene, int, int]:
-    """A PING that is answered 40 kB later; when it was asked and answered."""
-    scene = Scene()
+def pinged(
+    *, switches: bool, window_moves: bool = False, scarce: bool = True
+) -> tuple[Scene, int, int]:
+    """A PING that is answered 40 kB later; when it was asked and answered.
+
+    Afterwards credit is used up if it is `scarce`.
+    """
+    scene = Scene(window=400_000 if scarce else 10**7)
     index, other = scene.ask(10**6), scene.ask(10**6)
     scene.hand_over(index)
     scene.hand_over(other)
@@ -152,9 +178,11 @@ def pinged(*, switches: bool, window_moves: bool = False) -> tuple[Scene, int, i
     scene.answer()
     came_ns = scene.now_ns
     if window_moves:
-        scene.initial_window(10**7)
+        scene.initial_window(500_000 if scarce else 2 * 10**7)
     scene.serve(index)
     scene.serve(other)
+    if scarce:
+        finish(scene, index, other)
     return scene, asked_ns, came_ns
 
 
@@ -175,6 +203,14 @@ def test_a_window_that_moves_by_a_late_answer_always_matters(tmp_path: Path) -> 
     scene, asked_ns, came_ns = pinged(switches=False, window_moves=True)
     (found,) = moved_in(tmp_path, scene, recorded((asked_ns - MS, came_ns)))
     assert found.what == PING
+
+
+@pytest.mark.parametrize("window_moves", [False, True])
+def test_no_answer_matters_where_there_is_credit_to_the_end(
+    tmp_path: Path, window_moves: bool
+) -> None:
+    scene, asked_ns, came_ns = pinged(switches=True, window_moves=window_moves, scarce=False)
+    assert moved_in(tmp_path, scene, recorded((asked_ns - MS, came_ns))) == []
 
 
 def test_a_ping_that_is_answered_at_once_is_not_late(tmp_path: Path) -> None:

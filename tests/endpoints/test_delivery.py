@@ -25,6 +25,8 @@ def test_all_bytes_arrive_in_two_bursts(net: Net, capture, mode, sender, receive
             assert stream.index == asked.index
             assert log.start_ns <= stream.requested_ns <= stream.delivered_ns
             assert stream.handed_ns <= stream.delivered_ns
+            assert stream.taken_ns is not None
+            assert stream.handed_ns <= stream.taken_ns
             assert stream.handed_ns >= log.start_ns + asked.ready_ns
         assert log.past_scheduler is not None
     prefix = 0 if (sender, receiver) == ("h2", "h2") else 5
@@ -37,7 +39,7 @@ def test_all_bytes_arrive_in_two_bursts(net: Net, capture, mode, sender, receive
 
 @pytest.mark.parametrize(("sender", "receiver"), PAIRS)
 def test_pull_back_answers_when_ready_not_when_asked(net: Net, sender, receiver) -> None:
-    ready = (40 * MS, 10 * MS, 30 * MS, 0)
+    ready = (240 * MS, 80 * MS, 160 * MS, 0)  # requests come within less than 80 ms
     with Connection(plan(transport(sender, receiver), "pull-back"), net.popen) as connection:
         log = burst(connection, tensors(1000, 1000, 1000, 1000, ready_ns=ready))
     asked = [stream.requested_ns for stream in log.streams]

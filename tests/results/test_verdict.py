@@ -235,7 +235,7 @@ class TestFirstBursts:
         assert text.endswith("The first burst on a connection by itself: 20 % (max 20 %).")
 
     def test_one_that_does_not_counts_with_the_others(self) -> None:
-        models = [result("fifo", 0.009, 0.0, 0.0, first=[0]), result("two_visit", 0.1, 0.1, 0.1)]
+        models = [result("fifo", 0.0009, 0.0, 0.0, first=[0]), result("two_visit", 0.1, 0.1, 0.1)]
         answer = decide(models)
         assert (answer.kind, answer.agreeing, answer.bursts) == ("follows", 3, 3)
         assert "first burst" not in verdict("grpc", answer, models, 0.3)
