@@ -136,6 +136,7 @@ class Server(End):
         headers = [(":status", "200"), ("content-type", "application/grpc")]
         self.http.send_headers(event.stream_id, headers)
         self.left[event.stream_id] = memoryview(struct.pack(">BI", 0, size) + bytes(size))
+        self.times[index]["taken_ns"] = time.time_ns()
 
     def can_send(self):
         return self.next_stream() is not None
