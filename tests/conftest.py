@@ -1,4 +1,4 @@
-"""What is drawn at random is the same in all processes of a run of the suite.
+"""Random draws that all processes of a run of the suite share.
 
 Property tests draw the same examples in every run; HYPOTHESIS_PROFILE=explore draws new ones.
 KILL_SEED, which trials with kill -9 have in their names, is new in every run unless it is given.

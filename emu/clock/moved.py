@@ -30,7 +30,7 @@ MOVED_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""
 
 HANDING_NS: Final = 2_000_000
-"""What a transport whose endpoint does not say needs at most to take note of a message."""
+"""Longest way from hand-over to transport, assumed where an endpoint logs no `taken_ns`."""
 
 HAND_OVER: Final = "a hand-over"
 GRANT: Final = "a grant"
@@ -182,7 +182,7 @@ def _pings(clock: ConnectionClock) -> Iterator[_Input]:
 
 
 def _last_without_credit(seen: BurstSeen) -> float:
-    """When a stream that was not over, or the connection, last had no credit left."""
+    """The last time at which an unfinished stream, or the connection, was out of credit."""
     credit = seen.carried.data.credit
     ends = {stream.stream: seen.half(i).last_data_ns or 0 for i, stream in seen.streams.items()}
     columns = (credit.time_ns, credit.stream, credit.stream_left, credit.connection_left)

@@ -215,7 +215,7 @@ def _notes(answer: Answer, best: ModelResult, configured: str | None) -> list[st
 
 
 def first_differs(model: ModelResult) -> bool:
-    """Whether first bursts of connections are farther off than later ones, by the same factor."""
+    """True if first bursts of connections are farther off than later ones, by margin and factor."""
     first, later = model.order_first, model.order_later
     if first is None or later is None:
         return False
