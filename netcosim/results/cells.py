@@ -134,7 +134,7 @@ def summarise_cell(
     stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
     grade = grade_of(facts.lost_share)
     answer = (
-        decide(judged, separations, facts.configured_discipline)
+        decide(judged, separations, facts.configured_discipline, len(facts.shown_bursts))
         if judged_bursts
         else undecided_between(judged)
     )
@@ -173,7 +173,13 @@ def summarise_cell(
         discriminating=separation >= DISCRIMINATING,
         answer=answer,
         verdict=verdict(
-            facts.subject, answer, judged, separation, grade, facts.configured_discipline
+            facts.subject,
+            answer,
+            judged,
+            separation,
+            grade,
+            facts.configured_discipline,
+            len(facts.shown_bursts),
         )
         + ("" if unknown is None else f" {unknown}."),
     )

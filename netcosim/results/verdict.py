@@ -31,8 +31,11 @@ def decide(
     ranked: Sequence[ModelResult],
     separations: Separations = MappingProxyType({}),
     configured: str | None = None,
+    shown: int = 0,
 ) -> Answer:
     """Rank the models in each burst, and exclude those that are worse in most of them.
+
+    Where at least as many valid bursts may not be judged as may, no model is excluded in most.
 
     Parameters
     ----------
@@ -44,6 +47,8 @@ def decide(
     configured
         The discipline that our own sender was told to follow; of models that predict the same it
         is named first.
+    shown
+        Valid bursts that are not among the scores, as a pause delayed an input of the models.
     """
     if not ranked or not ranked[0].by_burst:
         return Answer(kind="no evidence")
@@ -58,12 +63,15 @@ def decide(
     bursts = len(errors[best])
     won = {m: _times_excluded(errors[m], errors[best]) for m in apart}
     against = {m: _times_excluded(errors[best], errors[m]) for m in apart}
-    rivals = [m for m in apart if 2 * won[m] <= bursts]
+    few = too_few(len(ranked[0].by_burst), shown)
+    rivals = [m for m in apart if few or 2 * won[m] <= bursts]
     agreeing = sum(
         all(_excluded(errors[m][i], errors[best][i]) for m in apart) for i in range(bursts)
     )
     if len(ranked) > 1 and max(separations.values(), default=1.0) < DISCRIMINATING:
         kind = "alike"
+    elif few and rivals:
+        kind = "undecided"
     elif any(2 * count >= bursts for count in against.values()):
         kind = "contradiction"
     elif sorted(errors[best])[bursts // 2] > FITS:
@@ -80,6 +88,11 @@ def decide(
             "bursts": bursts,
         }
     )
+
+
+def too_few(judged: int, shown: int) -> bool:
+    """Whether the judged bursts are no majority of the valid ones."""
+    return judged <= shown
 
 
 def _errors_that_count(ranked: Sequence[ModelResult]) -> Mapping[str, Sequence[float]]:
@@ -120,6 +133,7 @@ def verdict(
     spread: float,
     grade: str | None = None,
     configured: str | None = None,
+    shown: int = 0,
 ) -> str:
     """Say what a cell's answer is, for a person.
 
@@ -137,6 +151,8 @@ def verdict(
         How much of the time the link lost (`netcosim.results.cells`).
     configured
         The discipline that our own sender was told to follow, if it was.
+    shown
+        Valid bursts that are not judged.
     """
     by_name = {m.model: m for m in ranked}
     if answer.model is None:
@@ -165,7 +181,7 @@ def verdict(
             f" and excluded in as many. Its order error is {error}."
         )
     sentence = _named(subject, answer, best, grade) + _beside(answer, ranked, grade)
-    return " ".join([sentence, *_notes(answer, best, configured)])
+    return " ".join([sentence, *_notes(answer, best, configured, shown)])
 
 
 def undecided_between(ranked: Sequence[ModelResult]) -> Answer:
@@ -200,8 +216,14 @@ def _beside(answer: Answer, ranked: Sequence[ModelResult], grade: str | None) ->
     return f"{text}."
 
 
-def _notes(answer: Answer, best: ModelResult, configured: str | None) -> list[str]:
+def _notes(answer: Answer, best: ModelResult, configured: str | None, shown: int) -> list[str]:
     notes = []
+    judged = len(best.by_burst)
+    if answer.kind == "undecided" and too_few(judged, shown):
+        notes.append(
+            f"A pause delayed an input of the models in {shown} of {judged + shown} valid bursts:"
+            " too few are judged."
+        )
     if answer.alike:
         notes.append(f"Predicted alike here: {', '.join(answer.alike)}.")
     if first_differs(best) and best.order_first is not None:

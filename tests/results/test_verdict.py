@@ -165,6 +165,28 @@ def test_without_a_burst_nothing_is_known() -> None:
     assert verdict("h2", answer, (), 0.0).startswith("h2: no burst was valid")
 
 
+@pytest.mark.parametrize(
+    ("shown", "kind", "rivals"),
+    [(0, "follows", ()), (2, "follows", ()), (3, "undecided", ("a", "b"))],
+)
+def test_a_minority_of_the_valid_bursts_excludes_nobody(
+    shown: int, kind: str, rivals: tuple[str, ...]
+) -> None:
+    models = (TWO_VISIT, result("a", 0.1, 0.1, 0.1), result("b", 0.2, 0.2, 0.2))
+    answer = decide(models, shown=shown)
+    assert (answer.kind, answer.model, answer.rivals) == (kind, "two_visit", rivals)
+    text = verdict("gRPC", answer, models, 0.3, shown=shown)
+    few = "A pause delayed an input of the models in 3 of 6 valid bursts: too few are judged."
+    assert (few in text) == (kind == "undecided")
+
+
+def test_a_minority_says_neither_that_nothing_fits_nor_that_bursts_contradict() -> None:
+    for errors in ((0.06, 0.06), (0.0, 0.1)):
+        one, other = result("a", *errors), result("b", *reversed(errors), first=())
+        assert decide(ranked(one, other)).kind in ("undecided", "fits none", "contradiction")
+        assert decide(ranked(one, other), shown=2).kind == "undecided"
+
+
 def test_bursts_that_may_not_be_judged_leave_all_models_undecided() -> None:
     models = ranked(ROUND_ROBIN, TWO_VISIT)
     answer = undecided_between(models)
