@@ -212,7 +212,7 @@ def _bulk(peer: tuple[str, int], way: str, request: Json) -> Json:
 def _send_up(sock: socket.socket, request: Json) -> tuple[Json, Json]:
     try:
         sender = send(sock, request)
-    except ConnectionError:
+    except OSError:  # reset; where nothing was sent after that, ENOTCONN
         _read_report(sock)  # where the serving side told why it left, that is the failure
         raise
     return sender, _read_report(sock)

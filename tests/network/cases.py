@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from emu import isolate
 from emu.network import (
     LiveNetwork,
@@ -94,6 +96,16 @@ def tampered() -> str | None:
         return readback.mismatch(place.shape, "b0-eth1", found)
 
 
+def usual_bps(samples: list[list[int]]) -> float:
+    """The median rate of a transfer's twentieths behind its first third: pauses take few of them.
+
+    `samples` are times in ns and bytes so far; see `emu.remote.link_probe.receive`.
+    """
+    time_ns, size = np.array(samples).T
+    edges = np.linspace(time_ns[0] + (time_ns[-1] - time_ns[0]) / 3, time_ns[-1], 21)
+    return float(np.median(8e9 * np.diff(np.interp(edges, time_ns, size)) / np.diff(edges)))
+
+
 def shares(**wishes: Any) -> Json:
     """Bytes of each worker while all pull at once, and counters of the shared interface."""
     wish = cluster(**wishes)
@@ -112,6 +124,7 @@ def shares(**wishes: Any) -> Json:
                 - [s[1] for s in found if s[0] <= begin][-1]
                 for worker, found in samples.items()
             },
+            "usual_bps": {worker: usual_bps(found) for worker, found in samples.items()},
             "sent": after["s0-eth0"]["sent_bytes"] - before["s0-eth0"]["sent_bytes"],
             "drops": after["s0-eth0"]["queue_drops"] - before["s0-eth0"]["queue_drops"],
             "received": sum(found[-1][1] for found in samples.values()),

@@ -1,7 +1,9 @@
 """The link probe's two sides over the loopback: requests are answered, and failures told."""
 
 import json
+import select
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -178,3 +180,18 @@ def test_an_asking_probe_tells_that_nobody_serves() -> None:
             answer = exchange(process, {"do": way, "seconds": 0.01})
             assert "refused" in answer["failure"]
             assert "\n" not in answer["failure"]
+
+
+def test_a_reset_that_no_send_has_met_is_told_too() -> None:
+    """After it there is nothing to shut down; what the serving side wrote before is still there."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sock = socket.create_connection(server.getsockname())
+        other, _ = server.accept()
+        other.sendall(b'{"failure": "serving side: out of memory"}\n')
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        other.close()
+        poll = select.poll()
+        poll.register(sock, 0)
+        assert poll.poll(5000)  # its end alone
+        with sock, pytest.raises(ProbeError, match="out of memory"):
+            link_probe._send_up(sock, {"seconds": 0})

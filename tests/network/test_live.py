@@ -63,8 +63,8 @@ def test_a_fair_link_is_work_conserving() -> None:
         link={"rate": "40mbit"},
         links={"w1": {"rate": "4mbit"}},
     )
-    # Max-min: 4 Mbit/s for the slow one, all the rest for the other; bytes, not time, are compared.
-    assert 7 < found["bytes"]["w0"] / found["bytes"]["w1"] < 11
+    # Max-min: 4 Mbit/s for the slow one, all the rest for the other.
+    assert 7 < found["usual_bps"]["w0"] / found["usual_bps"]["w1"] < 11
 
 
 def test_a_bounded_queue_drops_what_does_not_fit() -> None:
