@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from emu.delivered import first_bursts
+from h2model import disciplines
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
 from netcosim.results.cells import CellFacts
@@ -57,6 +58,7 @@ def cell_facts(
         flow_control=transport.flow_control,
         window_bytes=cell.window_bytes,
         configured_discipline=transport.discipline,
+        without_windows={name: disciplines.without_windows(name) for name in disciplines.names()},
         not_studied=not_studied(transport),
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),

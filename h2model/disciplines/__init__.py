@@ -3,7 +3,8 @@
 A discipline is a module with `OPTIONS` (names, defaults, order of its integer parameters) and the
 functions `start`, `enqueued`, `credited`, `select`, `sent`, `cancelled` over `h2model.state.State`.
 It may say of itself `CONSERVING = True`: it always chooses something while a stream has bytes and
-credit; and `PREEMPTS = True`: a stream may go before what is left of another.
+credit; `PREEMPTS = True`: a stream may go before what is left of another; and `WITHOUT_WINDOWS`,
+the name of the rule that it is where no window binds.
 """
 
 import importlib
@@ -61,6 +62,11 @@ def conserves(name: str) -> bool:
 def preempts(name: str) -> bool:
     """Whether it may put a stream before what is left of another."""
     return bool(getattr(load(name), "PREEMPTS", False))
+
+
+def without_windows(name: str) -> str:
+    """The discipline that it is where no window binds."""
+    return str(getattr(load(name), "WITHOUT_WINDOWS", name))
 
 
 def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[int]:

@@ -37,6 +37,7 @@ from h2model.state import (
     unlink,
 )
 
+WITHOUT_WINDOWS = "fifo"
 OPTIONS: dict[str, int] = {
     "requeue_at_completion": 0,
     "write": 0,

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from netcosim.order import byte_positions
 from netcosim.results.lost import LostRow, work_clocks
 from netcosim.results.studied import NotStudied, not_studied_text
 from netcosim.results.summary import BurstErrors, CellSummary, Errors, ModelResult, Ratios
-from netcosim.results.verdict import DISCRIMINATING, decide, undecided_between, verdict
+from netcosim.results.verdict import DISCRIMINATING, Limits, decide, undecided_between, verdict
 from netcosim.trace import StreamRow, bursts
 from netcosim.units import format_size
 from netcosim.work_clock import on_work_clock
@@ -36,7 +36,7 @@ class CellFacts:
     pause; None where nothing was recorded. `seen_window_bytes` is the stream window that the
     receiver announced, `past_bytes` what the models are told is past the scheduler, `bdp_bytes`
     what a round trip holds; None where it is not known. A release is None unless the scenario names
-    it.
+    it. `without_windows` says of disciplines which one they are where no window binds.
     """
 
     workload: str
@@ -58,6 +58,7 @@ class CellFacts:
     bdp_bytes: float | None = None
     sender_release: str | None = None
     receiver_release: str | None = None
+    without_windows: Mapping[str, str] = field(default_factory=dict)
     not_studied: tuple[NotStudied, ...] = ()
 
     @property
@@ -133,8 +134,15 @@ def summarise_cell(
     goodput = _goodput_bps(groups)
     stalls = _mean([sum(row.credit_stops for row in rows) for rows in groups])
     grade = grade_of(facts.lost_share)
+    limits = Limits(
+        shown=len(facts.shown_bursts),
+        unbound=frozenset(
+            rows[0].burst for rows in groups if not any(row.credit_stops for row in rows)
+        ),
+        without_windows=facts.without_windows,
+    )
     answer = (
-        decide(judged, separations, facts.configured_discipline, len(facts.shown_bursts))
+        decide(judged, separations, facts.configured_discipline, limits)
         if judged_bursts
         else undecided_between(judged)
     )
@@ -179,7 +187,7 @@ def summarise_cell(
             separation,
             grade,
             facts.configured_discipline,
-            len(facts.shown_bursts),
+            limits,
         )
         + ("" if unknown is None else f" {unknown}."),
     )

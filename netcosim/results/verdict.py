@@ -1,10 +1,11 @@
 """Which rule a cell follows, by the order errors of its bursts; and the sentence that says so."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from netcosim.results.summary import Answer, Errors, ModelResult
+from netcosim.results.summary import Answer, BurstErrors, Errors, ModelResult
 
 DISCRIMINATING: Final = 0.05
 """Models whose predicted positions differ by less at most leave a cell without evidence."""
@@ -27,15 +28,51 @@ ORDER_ONLY: Final = "C"
 Separations = Mapping[frozenset[str], float]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the bursts of a cell can't tell.
+
+    Attributes
+    ----------
+    shown : valid bursts that are not judged, as a pause delayed an input of the models
+    unbound : numbers of the bursts in which no stream ran out of credit
+    without_windows : by model the one that it is where no window binds
+    """
+
+    shown: int = 0
+    unbound: frozenset[int] = frozenset()
+    without_windows: Mapping[str, str] = field(default_factory=dict)
+
+    def one_rule(self, model: str, other: str) -> bool:
+        """Whether two models are one where no window binds."""
+        return self._plain(model) == self._plain(other)
+
+    def unable(self, model: str, other: str) -> frozenset[int]:
+        """The bursts that can't tell two models apart, whatever windows were predicted."""
+        return self.unbound if self.one_rule(model, other) else frozenset()
+
+    def too_few(self, judged: int) -> bool:
+        """Whether the judged bursts are no majority of the valid ones."""
+        return judged <= self.shown
+
+    def _plain(self, model: str) -> str:
+        return self.without_windows.get(model, model)
+
+
+NO_LIMITS: Final = Limits()
+
+
 def decide(
     ranked: Sequence[ModelResult],
     separations: Separations = MappingProxyType({}),
     configured: str | None = None,
-    shown: int = 0,
+    limits: Limits = NO_LIMITS,
 ) -> Answer:
     """Rank the models in each burst, and exclude those that are worse in most of them.
 
-    Where at least as many valid bursts may not be judged as may, no model is excluded in most.
+    Where at least as many valid bursts may not be judged as may, no model is excluded in most. A
+    burst in which no window bound excludes none that differs by what it does at a window: what
+    differs then is the prediction of credit.
 
     Parameters
     ----------
@@ -47,34 +84,32 @@ def decide(
     configured
         The discipline that our own sender was told to follow; of models that predict the same it
         is named first.
-    shown
-        Valid bursts that are not among the scores, as a pause delayed an input of the models.
+    limits
+        What the bursts can't tell.
     """
     if not ranked or not ranked[0].by_burst:
         return Answer(kind="no evidence")
-    errors = _errors_that_count(ranked)
-    best = _winner(ranked, errors)
+    scores = _scores_that_count(ranked)
+    best = _winner(ranked, scores)
     others = [m.model for m in ranked if m.model != best]
     alike = [m for m in others if separations.get(frozenset((best, m)), 1.0) < MARGIN]
     if configured in alike:
         alike = [best, *(m for m in alike if m != configured)]
         best = configured
     apart = [m for m in others if m not in alike and m != best]
-    bursts = len(errors[best])
-    won = {m: _times_excluded(errors[m], errors[best]) for m in apart}
-    against = {m: _times_excluded(errors[best], errors[m]) for m in apart}
-    few = too_few(len(ranked[0].by_burst), shown)
-    rivals = [m for m in apart if few or 2 * won[m] <= bursts]
-    agreeing = sum(
-        all(_excluded(errors[m][i], errors[best][i]) for m in apart) for i in range(bursts)
-    )
+    bursts = len(scores[best])
+    won = {m: _excluded(scores[m], scores[best], limits.unable(m, best)) for m in apart}
+    against = {m: _excluded(scores[best], scores[m], limits.unable(m, best)) for m in apart}
+    few = limits.too_few(len(ranked[0].by_burst))
+    rivals = [m for m in apart if few or 2 * sum(won[m]) <= bursts]
+    agreeing = sum(all(won[m][i] for m in apart) for i in range(bursts))
     if len(ranked) > 1 and max(separations.values(), default=1.0) < DISCRIMINATING:
         kind = "alike"
     elif few and rivals:
         kind = "undecided"
-    elif any(2 * count >= bursts for count in against.values()):
+    elif any(2 * sum(lost) >= bursts for lost in against.values()):
         kind = "contradiction"
-    elif sorted(errors[best])[bursts // 2] > FITS:
+    elif sorted(burst.order_mean for burst in scores[best])[bursts // 2] > FITS:
         kind = "fits none"
     else:
         kind = "undecided" if rivals else "follows"
@@ -90,40 +125,40 @@ def decide(
     )
 
 
-def too_few(judged: int, shown: int) -> bool:
-    """Whether the judged bursts are no majority of the valid ones."""
-    return judged <= shown
-
-
-def _errors_that_count(ranked: Sequence[ModelResult]) -> Mapping[str, Sequence[float]]:
-    """By model the mean order errors of the bursts that are ranked.
+def _scores_that_count(ranked: Sequence[ModelResult]) -> Mapping[str, Sequence[BurstErrors]]:
+    """By model the scores of the bursts that are ranked.
 
     First bursts on connections stand by themselves where the model that is nearest in later ones is
     farther off there, as a library's first burst can be.
     """
-    later = {m.model: [b.order_mean for b in m.by_burst if not b.first] for m in ranked}
+    later = {m.model: [burst for burst in m.by_burst if not burst.first] for m in ranked}
     if later[ranked[0].model]:
         nearest = _winner(ranked, later)
         if first_differs(next(m for m in ranked if m.model == nearest)):
             return later
-    return {m.model: [burst.order_mean for burst in m.by_burst] for m in ranked}
+    return {m.model: m.by_burst for m in ranked}
 
 
-def _winner(ranked: Sequence[ModelResult], errors: Mapping[str, Sequence[float]]) -> str:
+def _winner(ranked: Sequence[ModelResult], scores: Mapping[str, Sequence[BurstErrors]]) -> str:
     """The model that is nearest in most bursts; of several the one with the smallest mean."""
     names = [m.model for m in ranked]
+    errors = {name: [burst.order_mean for burst in scores[name]] for name in names}
     bursts = range(len(errors[names[0]]))
     least = [min(errors[name][i] for name in names) for i in bursts]
     wins = {name: sum(errors[name][i] <= least[i] for i in bursts) for name in names}
     return max(names, key=lambda name: (wins[name], -names.index(name)))
 
 
-def _excluded(rival: float, best: float) -> bool:
-    return rival >= best + MARGIN and rival >= FACTOR * best
-
-
-def _times_excluded(rival: Sequence[float], best: Sequence[float]) -> int:
-    return sum(_excluded(r, b) for r, b in zip(rival, best, strict=True))
+def _excluded(
+    rival: Sequence[BurstErrors], best: Sequence[BurstErrors], unable: frozenset[int]
+) -> list[bool]:
+    """For each burst whether it excludes the rival."""
+    return [
+        r.burst not in unable
+        and r.order_mean >= b.order_mean + MARGIN
+        and r.order_mean >= FACTOR * b.order_mean
+        for r, b in zip(rival, best, strict=True)
+    ]
 
 
 def verdict(
@@ -133,7 +168,7 @@ def verdict(
     spread: float,
     grade: str | None = None,
     configured: str | None = None,
-    shown: int = 0,
+    limits: Limits = NO_LIMITS,
 ) -> str:
     """Say what a cell's answer is, for a person.
 
@@ -151,8 +186,8 @@ def verdict(
         How much of the time the link lost (`netcosim.results.cells`).
     configured
         The discipline that our own sender was told to follow, if it was.
-    shown
-        Valid bursts that are not judged.
+    limits
+        What the bursts can't tell.
     """
     by_name = {m.model: m for m in ranked}
     if answer.model is None:
@@ -181,7 +216,7 @@ def verdict(
             f" and excluded in as many. Its order error is {error}."
         )
     sentence = _named(subject, answer, best, grade) + _beside(answer, ranked, grade)
-    return " ".join([sentence, *_notes(answer, best, configured, shown)])
+    return " ".join([sentence, *_notes(answer, best, configured, limits)])
 
 
 def undecided_between(ranked: Sequence[ModelResult]) -> Answer:
@@ -216,13 +251,19 @@ def _beside(answer: Answer, ranked: Sequence[ModelResult], grade: str | None) ->
     return f"{text}."
 
 
-def _notes(answer: Answer, best: ModelResult, configured: str | None, shown: int) -> list[str]:
+def _notes(answer: Answer, best: ModelResult, configured: str | None, limits: Limits) -> list[str]:
     notes = []
     judged = len(best.by_burst)
-    if answer.kind == "undecided" and too_few(judged, shown):
+    if answer.kind == "undecided" and limits.too_few(judged):
         notes.append(
-            f"A pause delayed an input of the models in {shown} of {judged + shown} valid bursts:"
-            " too few are judged."
+            f"A pause delayed an input of the models in {limits.shown} of"
+            f" {judged + limits.shown} valid bursts: too few are judged."
+        )
+    same = [m for m in answer.rivals if limits.one_rule(m, best.model)]
+    if same and limits.unbound:
+        notes.append(
+            f"In {len(limits.unbound)} of {judged} bursts no window bound, where"
+            f" {best.model} and {', '.join(same)} are one rule."
         )
     if answer.alike:
         notes.append(f"Predicted alike here: {', '.join(answer.alike)}.")

@@ -440,3 +440,19 @@ def test_a_sentence_names_the_releases_that_the_scenario_names() -> None:
     assert both.subject == "grpc 1.39.0 with flow control on"
     found = summarise_cell(both, [], [])
     assert (found.sender_release, found.receiver_release) == ("1.39.0", "1.39.0")
+
+
+def test_where_no_window_bound_a_rule_is_not_told_from_what_it_is_without() -> None:
+    case = Case()
+    free = [replace(row, credit_stops=0) for row in measured_rows(case)]
+    held = [replace(row, credit_stops=1) for row in free]
+    (truth, rival) = (case.truth, "fifo")
+    assert truth != rival
+    same = replace(facts(case), without_windows={truth: rival})
+    kinds = {
+        (known, bound): summarise_cell(each, rows, predicted_rows(case)).answer.kind
+        for known, each in (("known", same), ("not known", facts(case)))
+        for bound, rows in (("free", free), ("held", held))
+    }
+    assert kinds.pop(("known", "free")) == "undecided"
+    assert set(kinds.values()) == {"follows"}

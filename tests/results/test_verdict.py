@@ -15,6 +15,7 @@ from netcosim.results.verdict import (
     FACTOR,
     FITS,
     MARGIN,
+    Limits,
     Separations,
     decide,
     percent,
@@ -173,9 +174,10 @@ def test_a_minority_of_the_valid_bursts_excludes_nobody(
     shown: int, kind: str, rivals: tuple[str, ...]
 ) -> None:
     models = (TWO_VISIT, result("a", 0.1, 0.1, 0.1), result("b", 0.2, 0.2, 0.2))
-    answer = decide(models, shown=shown)
+    limits = Limits(shown=shown)
+    answer = decide(models, limits=limits)
     assert (answer.kind, answer.model, answer.rivals) == (kind, "two_visit", rivals)
-    text = verdict("gRPC", answer, models, 0.3, shown=shown)
+    text = verdict("gRPC", answer, models, 0.3, limits=limits)
     few = "A pause delayed an input of the models in 3 of 6 valid bursts: too few are judged."
     assert (few in text) == (kind == "undecided")
 
@@ -184,7 +186,28 @@ def test_a_minority_says_neither_that_nothing_fits_nor_that_bursts_contradict() 
     for errors in ((0.06, 0.06), (0.0, 0.1)):
         one, other = result("a", *errors), result("b", *reversed(errors), first=())
         assert decide(ranked(one, other)).kind in ("undecided", "fits none", "contradiction")
-        assert decide(ranked(one, other), shown=2).kind == "undecided"
+        assert decide(ranked(one, other), limits=Limits(shown=2)).kind == "undecided"
+
+
+WINDOWED = {"two_visit": "fifo"}
+
+
+def test_a_burst_in_which_no_window_bound_tells_no_rule_from_what_it_is_without() -> None:
+    """What differs there is the credit that was predicted, and that is not what is asked."""
+    fifo, visits = result("fifo", 0.19, 0.0, 0.0, 0.0), result("two_visit", 0.0, 0.1, 0.1, 0.1)
+    other = result("round_robin", 0.3, 0.3, 0.3, 0.3)
+    models = ranked(fifo, visits, other)
+    assert decide(models).kind == "follows"
+    limits = Limits(unbound=frozenset({1, 2, 3}), without_windows=WINDOWED)
+    answer = decide(models, limits=limits)
+    assert (answer.kind, answer.model, answer.rivals) == ("undecided", "fifo", ("two_visit",))
+    text = verdict("gRPC", answer, models, 0.3, limits=limits)
+    assert text.endswith("In 3 of 4 bursts no window bound, where fifo and two_visit are one rule.")
+    # Where windows bound in most bursts, these decide.
+    bound = Limits(unbound=frozenset({0}), without_windows=WINDOWED)
+    assert decide(models, limits=bound).kind == "follows"
+    # Of a rule that is another one without windows it tells as much as any burst.
+    assert decide(ranked(fifo, other), limits=limits).kind == "follows"
 
 
 def test_bursts_that_may_not_be_judged_leave_all_models_undecided() -> None:
