@@ -98,10 +98,13 @@ def test_every_command_is_told_where_other_releases_are(project: Project, tmp_pa
 
 
 @pytest.mark.root
-def test_a_failing_suite_fails_the_command(ready: Project) -> None:
+@pytest.mark.parametrize("which", ["not shared and not alone", "alone"])
+def test_a_failing_part_of_the_suite_fails_the_command(ready: Project, which: str) -> None:
     assert os.geteuid() == 0, "needs root"
-    (ready.root / "pytest.py").write_text("raise SystemExit(7)")
-    assert ready.dev("test").returncode == 7
+    tell = f"import sys; print(sys.argv[2]); raise SystemExit(7 * (sys.argv[2] == {which!r}))"
+    (ready.root / "pytest.py").write_text(tell)
+    done = ready.dev("test")
+    assert (done.returncode, done.stdout) == (7, "not shared and not alone\nalone\n")
 
 
 def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
