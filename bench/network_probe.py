@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from emu import isolate
+from emu.isolation import isolate
 from emu.network.live import open_network
 from emu.network.measure import measure_network
 from netcosim.scenario import build_scenario

@@ -2,8 +2,10 @@
 
 from typing import Final
 
-from emu import acceptance, overhead
-from emu.delivered import distinct_receivers
+from emu.calibration.links import acceptance
+
+from emu.calibration.links import overhead
+from emu.prediction.delivery import distinct_receivers
 from emu.network.measure import expected_s as measuring_s
 from emu.plan import Plan
 from netcosim.job import Cell, Message
@@ -39,7 +41,7 @@ def cell_s(plan: Plan, cell: Cell) -> float:
 
 
 def overhead_s(plan: Plan, cell: Cell) -> float:
-    """The calibration of a cell's receiver (`emu.overhead`)."""
+    """The calibration of a cell's receiver (`emu.calibration.overhead`)."""
     rate_bps, trip_ns = _path(plan, cell)
     largest = overhead.largest_bytes(plan, cell)
     messages = overhead.calibration_messages(rate_bps, trip_ns, largest)
@@ -47,7 +49,7 @@ def overhead_s(plan: Plan, cell: Cell) -> float:
 
 
 def acceptance_s(plan: Plan, cell: Cell) -> float:
-    """How long a cell's receiver leaves calls unread, measured (`emu.acceptance`)."""
+    """How long a cell's receiver leaves calls unread, measured (`emu.calibration.acceptance`)."""
     rate_bps, _ = _path(plan, cell)
     return _rehearsal_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from emu.delivered import distinct_receivers
+from emu.prediction.delivery import distinct_receivers
 from emu.endpoints.pairing import check_transport, missing
 from emu.endpoints.releases import newest
 from h2model.candidates import not_studied

@@ -9,24 +9,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from emu.acceptance import acceptance_of, is_needed, measure_acceptance
-from emu.calibration import link_model, shared_links
-from emu.cell import CellOutcome, CellRunner
-from emu.claims import all_claims
+from emu.calibration.acceptance import acceptance_of, is_needed, measure_acceptance
+from emu.calibration.links import link_model, shared_links
+from emu.measurement.cell import CellOutcome, CellRunner
+from emu.prediction.parallel import all_claims
 from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.clock.recorder import LATE_NS, PAUSES
-from emu.delivered import distinct_receivers, overhead_of
-from emu.facts import cell_facts, link_key, parameters_used
+from emu.prediction.delivery import distinct_receivers, overhead_of
+from emu.prediction.cell_facts import cell_facts, link_key, parameters_used
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
 from emu.network.verify import measure_and_verify
-from emu.overhead import calibrate
+from emu.calibration.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
 from emu.progress import Progress
-from emu.rehearsal import Stage, UncapturedError
+from emu.calibration.trial import Stage, UncapturedError
 from emu.trust import EARLY, reasons_against
-from emu.validity import BOUNDS
+from emu.measurement.validity import BOUNDS
 from h2model.connection import LinkModel
 from netcosim.cli import finishing, interruption
 from netcosim.job import Cell

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from emu import isolate
+from emu.isolation import isolate
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench.cells.listing import Listed
 from bench.cells.store import Store
 from bench.outcomes import Outcome, outcome_of
-from emu.again import predict_again
+from emu.rerun import predict_again
 from h2model.candidates import followed, parameter_digests
 from netcosim.results.cells import model_separations
 from netcosim.results.folder import ResultsFolder

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bench.outcomes import Outcome, outcome_of
 from bench.record import RESULTS
-from emu.delivered import first_bursts
+from emu.prediction.delivery import first_bursts
 from h2model.candidates import followed
 from netcosim.job import resolve_cells
 from netcosim.results.folder import ResultsFolder

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from emu.endpoints.pairing import EndPlan
-from emu.isolate import SCRATCH
+from emu.isolation.isolate import SCRATCH
 from emu.remote import confine
 from netcosim.errors import EndpointError
 

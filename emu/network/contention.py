@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from emu import isolate
+from emu.isolation import isolate
 from emu.clock.pauses import recording
 from emu.clock.recorder import CONTENTION
 from emu.clock.spans import Spans

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from emu import isolate
+from emu.isolation import isolate
 from emu.network import commands, kernel, openvswitch
 from emu.network.bringup import PORT_GROUP, Applied, Place, bring_up
 from emu.network.counters import read_counters
@@ -158,7 +158,7 @@ def open_network(
 ) -> Iterator[LiveNetwork]:
     """Check the kernel, bring the network up, yield it, tear it down.
 
-    Must run inside private namespaces (`emu.isolate.ensure_isolated`).
+    Must run inside private namespaces (`emu.isolation.isolate.ensure_isolated`).
 
     Raises
     ------

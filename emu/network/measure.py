@@ -28,7 +28,7 @@ from emu.network.reading import (
 from emu.network.records import Measured, PathMeasured, ShareMeasured
 from emu.network.rounds import Pair, Told, plan_pairs, plan_rounds
 from emu.network.shares import measure_share
-from emu.processor import ProcessorClock
+from emu.clock.processor_time import ProcessorClock
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetSpec

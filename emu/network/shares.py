@@ -12,7 +12,7 @@ from emu.network.probing import ask_at_once
 from emu.network.reading import GRACE_NS, START_UP, Reading, best_loss, lost_shares
 from emu.network.records import ShareMeasured
 from emu.network.spacing import Samples, bytes_at, measure_spacing, together, window_ns
-from emu.processor import ProcessorClock
+from emu.clock.processor_time import ProcessorClock
 from netcosim.errors import NetworkError
 from netcosim.metrics import jain_index
 from topo.paths import path_between, round_trip_ns

@@ -284,7 +284,7 @@ def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
     with ResultsFolder.open(path) as run:
         store.keep(cell, run)
     with ResultsFolder.open(store.folder(cell)) as folder:
-        from emu.again import predict_again
+        from emu.rerun import predict_again
 
         (summary,) = predict_again(folder).summary.cells
     right = next(m for m in summary.models if m.model == "two_visit")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from emu.clock.burst import RECOVERY_NS, ConnectionClock, connection_clocks, link_positions
+from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock, connection_clocks, link_positions
 from emu.clock.pauses import NO_PAUSES, Pauses
 from emu.clock.spans import Span, total_ns
-from emu.measured import common_zero
+from emu.measurement.trace_rows import common_zero
 from netcosim.results.lost import PAUSE, UNEXPLAINED
 from tests.clock.scenes import (
     BUCKET_NS,

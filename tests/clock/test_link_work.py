@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from emu.capture.report import Packets
 from emu.clock.link_work import LinkWork
 from emu.clock.spans import Spans, total_ns, united
-from emu.validity import BOUNDS
+from emu.measurement.validity import BOUNDS
 
 RATE_BPS = 100_000_000
 FRAME_BYTES = 1250

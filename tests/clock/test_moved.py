@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from emu.clock.burst import RECOVERY_NS, connection_clocks
-from emu.clock.moved import GRANT, HAND_OVER, PING, Moved, moved_inputs
+from emu.measurement.burst_clock import RECOVERY_NS, connection_clocks
+from emu.measurement.moved_inputs import GRANT, HAND_OVER, PING, Moved, moved_inputs
 from emu.clock.pauses import NO_PAUSES, Pauses
 from emu.clock.spans import Span
-from emu.measured import common_zero
+from emu.measurement.trace_rows import common_zero
 from tests.clock.scenes import FRAME_NS, LAG_NS, MS, Scene, paths_of, recorded
 
 WINDOW_BYTES = 300_000

@@ -9,7 +9,7 @@ import pytest
 
 from emu.endpoints.pairing import EndPlan
 from emu.endpoints.process import confined
-from emu.isolate import SCRATCH
+from emu.isolation.isolate import SCRATCH
 
 pytestmark = pytest.mark.root
 NET_ADMIN, DAC_READ_SEARCH = 1 << 12, 1 << 2

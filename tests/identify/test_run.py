@@ -8,7 +8,7 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from emu.command import run
+from emu.cli.command import run
 from emu.identify.subject import Subject, with_subject
 from netcosim.errors import ScenarioError
 from netcosim.results.identification import Identification

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from emu import isolate
+from emu.isolation import isolate
 from tests import inside
 from tests.netem import emulated, usermode
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from emu import isolate
+from emu.isolation import isolate
 from emu.network import (
     LiveNetwork,
     commands,

@@ -6,7 +6,7 @@ import socket
 import struct
 from typing import Any
 
-from emu import isolate
+from emu.isolation import isolate
 from emu.capture.connections import split_connections
 from emu.capture.pcap import read_records
 from emu.capture.reassembly import assemble

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from emu import isolate, namespace_init
+from emu.isolation import isolate
+
+from emu.isolation import namespace_init
 from netcosim.errors import EnvironmentRefusedError
 from tests.inside import ROOT, command, inside
 
@@ -205,7 +207,7 @@ def test_a_signal_to_the_outermost_process_is_passed_on(run: Run, number: signal
 
 DOOR = """\
 import os, signal, sys, time
-from emu import isolate
+from emu.isolation import isolate
 from netcosim.cli import interruption, run_main
 
 def main(site):

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from emu import isolate
+from emu.isolation import isolate
 
 
 def main() -> int:

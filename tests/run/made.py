@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from emu.again import predict_again
-from emu.facts import link_key
+from emu.rerun import predict_again
+from emu.prediction.cell_facts import link_key
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
 from h2model.candidates import candidate_senders, receiver_model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu.acceptance import (
+from emu.calibration.acceptance import (
     AcceptanceFound,
     Unread,
     acceptance_messages,

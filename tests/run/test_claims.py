@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emu import claims
-from emu.claims import all_claims, claims_of
-from emu.known import KnownCell, known_cell
+from emu.prediction import parallel as claims
+from emu.prediction.parallel import all_claims, claims_of
+from emu.prediction.inputs import KnownCell, known_cell
 from emu.plan import make_plan
 from netcosim.scenario import read_scenario
 from tests.run.made import LINK, OPEN_WINDOWS, find, wire_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.delivered import (
+from emu.prediction.delivery import (
     distinct_receivers,
     first_bursts,
     overhead_of,
@@ -13,7 +13,7 @@ from emu.delivered import (
     takes_turns,
     with_delivered,
 )
-from emu.overhead import (
+from emu.calibration.overhead import (
     BURSTS,
     LARGEST_BYTES,
     WIRE_S,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from emu.calibration import HANDLING_NS, link_model, path_of, shared_links
+from emu.calibration.links import HANDLING_NS, link_model, path_of, shared_links
 from emu.network.measure import Measured, PathMeasured
 from emu.plan import Plan, describe, make_plan, on_this_machine
 from emu.session import resolved_tcp

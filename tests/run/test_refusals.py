@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.machine_checks import has_module
+from emu.cli.machine_checks import has_module
 from emu.network.kernel import probe_kernel
 from tests.run.running import DIRECT, WORK, run_to_end, scenario
 from tests.run.world import ROOT, World

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from emu.known import KnownCell, known_cell
+from emu.prediction.inputs import KnownCell, known_cell
 from emu.plan import Plan, make_plan
-from emu.predictions import predict_cell
-from emu.speed import own_speed
+from emu.prediction.cell import predict_cell
+from emu.prediction.link_speed import own_speed
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, StreamPlan
 from h2model.network import Network

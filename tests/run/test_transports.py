@@ -10,11 +10,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from emu.acceptance import BURSTS as ACCEPTANCE_BURSTS
-from emu.acceptance import Unread, acceptance_of, evaluate, is_needed
-from emu.again import predict_again
-from emu.delivered import distinct_receivers, overhead_of, receiver_key
-from emu.overhead import BURSTS
+from emu.calibration.acceptance import BURSTS as ACCEPTANCE_BURSTS
+from emu.calibration.acceptance import Unread, acceptance_of, evaluate, is_needed
+from emu.rerun import predict_again
+from emu.prediction.delivery import distinct_receivers, overhead_of, receiver_key
+from emu.calibration.overhead import BURSTS
 from emu.plan import Plan, make_plan
 from netcosim.results.folder import trace_file
 from netcosim.results.run_record import RunRecord

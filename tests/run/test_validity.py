@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from emu.clock.moved import GRANT, HAND_OVER, Moved
+from emu.measurement.moved_inputs import GRANT, HAND_OVER, Moved
 from emu.plan import make_plan
-from emu.processor import ProcessorClock
+from emu.clock.processor_time import ProcessorClock
 from emu.trust import reasons_against
-from emu.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
+from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from netcosim.results.run_record import Validity
 from netcosim.results.summary import Answer, CellSummary
 from netcosim.scenario import read_scenario

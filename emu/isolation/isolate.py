@@ -1,7 +1,7 @@
 """Private namespaces around a run, made so that nothing outlives it.
 
 `ensure_isolated` re-executes the program inside its own network, PID, mount, IPC and UTS
-namespaces (`emu.namespace_init` says how they are tied to the run's processes). No cgroup is
+namespaces (`emu.isolation.namespace_init` says how they are tied to the run's processes). No cgroup is
 made and no file written: what a run needs to store before its results are ready goes to a
 tmpfs that only its own mount namespace sees.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from emu import namespace_init
+from emu.isolation import namespace_init
 from netcosim.errors import EnvironmentRefusedError
 
 # Exists in every procfs, and is hidden only in the run's own fresh mount of it.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emu.clock.moved import Moved
+from emu.measurement.moved_inputs import Moved
 from netcosim.results.run_record import Validity
 from netcosim.units import format_rate
 

@@ -126,7 +126,7 @@ def measured_rows(
     """The burst's rows, times on its own wall clock.
 
     `link_positions` are those of streams whose connection shares its bottleneck
-    (`emu.clock.burst.link_positions`).
+    (`emu.measurement.burst_clock.link_positions`).
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Predictions of when each message is in the application, from those of the wire.
 
-A receiver's overhead is known before the run's cells (`emu.overhead`), so this is PREDICT where the
+A receiver's overhead is known before the run's cells (`emu.calibration.overhead`), so this is PREDICT where the
 predicted wire ends are.
 """
 

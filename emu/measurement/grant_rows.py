@@ -9,7 +9,7 @@ from emu.capture.control import DEFAULT_WINDOW
 from emu.capture.control import MAX_FRAME_SIZE as MAX_FRAME_SIZE_NUMBER
 from emu.capture.report import DirectionReport
 from emu.capture.windows import ALL_STREAMS
-from emu.measured import BurstSeen
+from emu.measurement.trace_rows import BurstSeen
 from netcosim.job import Cell
 from netcosim.results.grants import (
     INITIAL_WINDOW,

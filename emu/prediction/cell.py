@@ -17,14 +17,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from emu.known import (
+from emu.prediction.inputs import (
     DEFAULT_WINDOW_BYTES,
     KnownBurst,
     KnownCell,
     KnownConnection,
     KnownRound,
 )
-from emu.speed import own_speed
+from emu.prediction.link_speed import own_speed
 from h2model.candidates import (
     GRPC_PREFIX_BYTES,
     candidate_senders,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from emu.delivered import first_bursts
+from emu.prediction.delivery import first_bursts
 from h2model import disciplines
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell

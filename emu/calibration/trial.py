@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
-from emu.cell import facts_of
-from emu.delivered import receiver_key
-from emu.live_round import Round, port_of, run_round
-from emu.measured import BurstSeen, Carried, find_connection, see_burst
+from emu.measurement.cell import facts_of
+from emu.prediction.delivery import receiver_key
+from emu.measurement.round import Round, port_of, run_round
+from emu.measurement.trace_rows import BurstSeen, Carried, find_connection, see_burst
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
-from emu.validity import BOUNDS, judge
+from emu.measurement.validity import BOUNDS, judge
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.scenario import TcpSpec, TransportSpec

@@ -13,7 +13,7 @@ from emu.endpoints import BurstLog, Connection, Place, StreamRequest, pair, run_
 from emu.endpoints.connection import open_connections
 from emu.network.live import LiveNetwork
 from emu.plan import PlannedConnection
-from emu.processor import ProcessorClock
+from emu.clock.processor_time import ProcessorClock
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from emu.capture import analyse_capture
-from emu.clock.burst import ConnectionClock, LinkShape, Paths, connection_clocks, link_positions
-from emu.clock.moved import Moved, moved_inputs
+from emu.measurement.burst_clock import ConnectionClock, LinkShape, Paths, connection_clocks, link_positions
+from emu.measurement.moved_inputs import Moved, moved_inputs
 from emu.clock.pauses import Pauses
 from emu.clock.spans import total_ns
-from emu.delivered import receiver_key
-from emu.grants import grant_rows
-from emu.known import KnownCell, known_cell
-from emu.live_round import Round, port_of, run_round
-from emu.measured import (
+from emu.prediction.delivery import receiver_key
+from emu.measurement.grant_rows import grant_rows
+from emu.prediction.inputs import KnownCell, known_cell
+from emu.measurement.round import Round, port_of, run_round
+from emu.measurement.trace_rows import (
     BurstSeen,
     Carried,
     common_zero,
@@ -26,9 +26,9 @@ from emu.measured import (
     window_rows,
 )
 from emu.network.live import LiveNetwork
-from emu.peers import peers
+from emu.measurement.endpoint_info import peers
 from emu.plan import Plan, PlannedConnection
-from emu.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
+from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from h2model.simulator import Shares

@@ -12,7 +12,7 @@ from typing import Final
 
 from rich.console import Console
 
-from emu import isolate
+from emu.isolation import isolate
 from emu.identify.door import (
     add_subject_options,
     identify_run,
@@ -21,7 +21,7 @@ from emu.identify.door import (
 )
 from emu.identify.subject import SCENARIO as IDENTIFY
 from emu.identify.subject import Subject, with_subject
-from emu.machine_checks import check_machine
+from emu.cli.machine_checks import check_machine
 from emu.plan import Plan, describe, make_plan, on_this_machine
 from h2model import credit, disciplines
 from netcosim.cli import (

@@ -7,12 +7,12 @@ No capture, no network and no root: what the models may know stands in ``scenari
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from emu.acceptance import acceptance_of
-from emu.calibration import shared_links
-from emu.claims import all_claims
-from emu.delivered import overhead_of, receiver_key
-from emu.facts import cell_facts, link_key
-from emu.known import KnownCell, known_cell
+from emu.calibration.acceptance import acceptance_of
+from emu.calibration.links import shared_links
+from emu.prediction.parallel import all_claims
+from emu.prediction.delivery import overhead_of, receiver_key
+from emu.prediction.cell_facts import cell_facts, link_key
+from emu.prediction.inputs import KnownCell, known_cell
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
 from emu.trust import EARLY, reasons_against
