@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from netcosim.results.summary import Answer
+from netcosim.results.streams.summary import Answer
 
 Outcome = Literal["right", "undecided", "fits none", "wrong", "missing"]
 

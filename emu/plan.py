@@ -11,8 +11,8 @@ from h2model.candidates import not_studied
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
-from netcosim.results.studied import not_studied_text
-from netcosim.results.summary import NotRun
+from netcosim.results.streams.unstudied_releases import not_studied_text
+from netcosim.results.streams.summary import NotRun
 from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec, TransportSpec
 from netcosim.units import format_duration, format_rate, format_size
 from topo.catalogue import build_spec

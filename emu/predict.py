@@ -18,7 +18,7 @@ from emu.prediction.cell_facts import parameters_used
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells
 from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file
-from netcosim.results.owner import calling_user
+from netcosim.results.storage.ownership import calling_user
 
 PROG: Final = "emu.predict"
 

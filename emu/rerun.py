@@ -20,12 +20,12 @@ from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
-from netcosim.results.cells import summarise_cell
+from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.folder import GRANTS, NOT_ENDED, RUN, TRACE, ResultsFolder
-from netcosim.results.grants import GrantRow
-from netcosim.results.lost import LostRow
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import LostRow
 from netcosim.results.run_record import RunRecord, Validity
-from netcosim.results.summary import Summary
+from netcosim.results.streams.summary import Summary
 from netcosim.trace import StreamRow
 
 

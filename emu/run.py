@@ -13,7 +13,7 @@ if __name__ == "__main__":
 
 from collections.abc import Sequence
 
-from netcosim.door import leaving_at_once
+from netcosim.entry import leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -30,12 +30,12 @@ from emu.measurement.validity import BOUNDS
 from h2model.connection import LinkModel
 from netcosim.cli import finishing, interruption
 from netcosim.job import Cell
-from netcosim.results.cells import summarise_cell
+from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import Summary
+from netcosim.results.streams.summary import Summary
 from netcosim.scenario import TcpSpec
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
 

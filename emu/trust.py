@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from netcosim.results.summary import CellSummary
+from netcosim.results.streams.summary import CellSummary
 
 EARLY: Final = "ended early"
 """How the reason begins that says what ended a run."""

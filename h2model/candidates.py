@@ -17,7 +17,7 @@ from h2model.parameters import (
     is_studied,
     nearest,
 )
-from netcosim.results.studied import NotStudied
+from netcosim.results.streams.unstudied_releases import NotStudied
 from netcosim.scenario import TransportSpec
 
 DEFAULT_FRAME_BYTES = 16384

@@ -14,7 +14,7 @@ from netcosim.metrics import (
     secondary_errors,
     summarise,
 )
-from netcosim.order import byte_positions
+from netcosim.service_positions import byte_positions
 from netcosim.trace import StreamRow, bursts, service_order
 from netcosim.work_clock import Connection, WorkClock, on_work_clock
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from netcosim.door import leaving_at_once
+from netcosim.entry import leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

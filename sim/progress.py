@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from netcosim.results.training import Point
+from netcosim.results.training.summary import Point
 
 
 class Progress:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Never
 
-from netcosim.door import leaving_at_once
+from netcosim.entry import leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

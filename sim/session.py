@@ -13,10 +13,10 @@ from netcosim.cli import finishing, interruption
 from netcosim.errors import NetcosimError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
-from netcosim.results.operations import OperationColumns
+from netcosim.results.training.operations import OperationColumns
 from netcosim.results.run_record import RunRecord
-from netcosim.results.steps import StepColumns
-from netcosim.results.training import Point, TrainingSummary
+from netcosim.results.training.steps import StepColumns
+from netcosim.results.training.summary import Point, TrainingSummary
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
 from sim.compiled import engine_hash

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bench.cells.scores import Row
-from netcosim.results.verdict import percent
+from netcosim.results.streams.verdict import percent
 
 PAPER: Final = {
     "alexnet": ("1.82 / 3.35 / 47.48 %", "2.89 / 9.71 / 45.44 %"),

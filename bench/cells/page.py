@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bench.cells.delivered import delivered_section
 from bench.cells.scores import LEVELS, Row, target_of
 from bench.cells.summary import summary_section
-from netcosim.results.verdict import percent
+from netcosim.results.streams.verdict import percent
 
 _HEADINGS = (
     "cell",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from bench.cells.scores import Row
-from netcosim.results.verdict import percent
+from netcosim.results.streams.verdict import percent
 
 _SLOW = ("50mbit", "100mbit", "200mbit")
 

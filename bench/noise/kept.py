@@ -14,7 +14,7 @@ from h2model.candidates import followed
 from netcosim.job import resolve_cells
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import Validity
-from netcosim.results.summary import CellSummary, Errors, ModelResult
+from netcosim.results.streams.summary import CellSummary, Errors, ModelResult
 from netcosim.scenario import Scenario
 
 KEPT: Final = RESULTS / "noise.jsonl"

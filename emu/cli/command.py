@@ -43,8 +43,8 @@ from netcosim.errors import (
 )
 from netcosim.policies import order_names, placement_names
 from netcosim.results.folder import ResultsFolder, default_path
-from netcosim.results.owner import calling_user
-from netcosim.results.summary import Summary
+from netcosim.results.storage.ownership import calling_user
+from netcosim.results.streams.summary import Summary
 from netcosim.tensors import set_names, tensor_set
 from netcosim.units import format_size
 from topo.catalogue import topologies

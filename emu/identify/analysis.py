@@ -12,7 +12,7 @@ from emu.capture.windows import ALL_STREAMS, CONNECTION
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import Evidence, judge_discipline
-from netcosim.results.identification import CreditVerdict, DisciplineVerdict, Record
+from netcosim.results.streams.identification import CreditVerdict, DisciplineVerdict, Record
 
 MOST_ROWS: Final = 10_000
 """Turns and grants beyond this many are counted, not listed."""

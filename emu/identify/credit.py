@@ -22,7 +22,7 @@ from emu.capture.streams import HalfStream
 from emu.capture.windows import ALL_STREAMS, CONNECTION
 from emu.identify.bursts import DEFAULT_WINDOW
 from h2model.credit.grpc_progress import PROGRESS_BYTES
-from netcosim.results.identification import CreditVerdict
+from netcosim.results.streams.identification import CreditVerdict
 
 HANDLING_NS: Final = 10_000_000
 """How long a receiver may take from a byte's arrival to the credit that it causes."""

@@ -15,7 +15,7 @@ from emu.identify.distance import distance
 from emu.identify.fitting import Evidence, Fit, fit_all, most_ahead_of
 from emu.identify.turns import Turns, read_turns
 from emu.identify.words import describe, turn_evidence
-from netcosim.results.identification import CandidateScore, DisciplineVerdict
+from netcosim.results.streams.identification import CandidateScore, DisciplineVerdict
 
 __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
 

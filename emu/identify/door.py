@@ -13,7 +13,7 @@ from netcosim.cli import Parser
 
 if TYPE_CHECKING:
     from netcosim.results.folder import ResultsFolder
-    from netcosim.results.identification import Identification
+    from netcosim.results.streams.identification import Identification
 
 
 def add_subject_options(parser: Parser) -> None:

@@ -16,7 +16,7 @@ from emu.identify.analysis import (
     StreamRecord,
 )
 from netcosim.results.failure import one_line
-from netcosim.results.identification import DisciplineVerdict, Identification
+from netcosim.results.streams.identification import DisciplineVerdict, Identification
 
 MOST_SETTINGS = 8
 _SMALL = 1000

@@ -16,7 +16,7 @@ from emu.clock.link_work import LinkWork
 from emu.clock.pauses import PERIOD_NS, Pauses
 from emu.clock.spans import Spans, common, total_ns, united, widened, within, without
 from emu.measurement.trace_rows import BurstSeen
-from netcosim.results.lost import PAUSE, UNEXPLAINED, LostRow
+from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from netcosim.work_clock import WorkClock
 from topo.share import Way
 

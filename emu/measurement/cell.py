@@ -35,10 +35,10 @@ from h2model.simulator import Shares
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.grants import GrantRow
-from netcosim.results.lost import LostRow
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import LostRow
 from netcosim.results.run_record import Validity
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow
 

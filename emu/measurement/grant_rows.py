@@ -11,7 +11,7 @@ from emu.capture.report import DirectionReport
 from emu.capture.windows import ALL_STREAMS
 from emu.measurement.trace_rows import BurstSeen
 from netcosim.job import Cell
-from netcosim.results.grants import (
+from netcosim.results.streams.grants import (
     INITIAL_WINDOW,
     MAX_FRAME_SIZE,
     PING,

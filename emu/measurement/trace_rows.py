@@ -15,7 +15,7 @@ from emu.endpoints import BurstLog, StreamLog
 from emu.plan import PlannedConnection
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow
 
 _PATH: Final = re.compile(r"/netcosim\.Tensors/b(\d+)/t(\d+)")

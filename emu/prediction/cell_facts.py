@@ -7,8 +7,8 @@ from emu.prediction.delivery import first_bursts
 from h2model import disciplines
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
-from netcosim.results.cells import CellFacts
-from netcosim.results.grants import INITIAL_WINDOW, GrantRow
+from netcosim.results.streams.cell_summary import CellFacts
+from netcosim.results.streams.grants import INITIAL_WINDOW, GrantRow
 from netcosim.results.run_record import Validity
 
 

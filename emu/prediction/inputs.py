@@ -13,8 +13,8 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.simulator import Shares
 from netcosim.job import Cell
-from netcosim.results.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
-from netcosim.results.lost import LostRow, moments_on_work_clock, work_clocks
+from netcosim.results.streams.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
+from netcosim.results.streams.lost import LostRow, moments_on_work_clock, work_clocks
 from netcosim.trace import StreamRow
 from netcosim.work_clock import on_work_clock
 from topo.share import Way

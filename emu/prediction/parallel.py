@@ -9,7 +9,7 @@ from typing import Final
 from emu.prediction.delivery import takes_turns, with_delivered
 from emu.prediction.inputs import KnownCell
 from emu.prediction.cell import predict_cell
-from netcosim.processes import side_by_side
+from netcosim.parallel_map import side_by_side
 from netcosim.trace import StreamRow
 
 _WORTH_BYTES: Final = 100_000_000

@@ -6,8 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from netcosim.results.failure import one_line
-from netcosim.results.summary import CellSummary, ModelResult, Summary
-from netcosim.results.verdict import percent
+from netcosim.results.streams.summary import CellSummary, ModelResult, Summary
+from netcosim.results.streams.verdict import percent
 
 _TITLE = (
     "By level: order error, and time error on the clock of link work, in % of the burst's length"

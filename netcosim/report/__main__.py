@@ -7,7 +7,7 @@ from pathlib import Path
 from netcosim.errors import ScenarioError
 from netcosim.report.write import write_report
 from netcosim.results.failure import CrashSite, guarded
-from netcosim.results.owner import calling_user
+from netcosim.results.storage.ownership import calling_user
 
 PROG = "netcosim.report"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from netcosim.report.timeline import size_text
+from netcosim.report.streams.timeline import size_text
 from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import Summary
-from netcosim.results.training import TrainingSummary
-from netcosim.results.verdict import percent
+from netcosim.results.streams.summary import Summary
+from netcosim.results.training.summary import TrainingSummary
+from netcosim.results.streams.verdict import percent
 from netcosim.units import format_size
 
 Banner = tuple[str, str, Sequence[str]]

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from netcosim.results import grants, lost, operations, steps, windows
+from netcosim.results.streams import grants
+
+from netcosim.results.streams import lost
+
+from netcosim.results.training.summary import operations
+
+from netcosim.results.training.summary import steps
+
+from netcosim.results.streams import windows
 from netcosim.results.records import dump_json
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from netcosim.errors import NetcosimError, StorageError
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.owner import calling_user
+from netcosim.results.storage.ownership import calling_user
 
 INTERRUPTED: Final = 130
 NOBODY_READS: Final = 141

@@ -20,8 +20,8 @@ from netcosim.cli import (
 )
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.results.folder import ResultsFolder, default_path
-from netcosim.results.owner import calling_user
-from netcosim.results.training import TrainingSummary
+from netcosim.results.storage.ownership import calling_user
+from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
 from sim.compiled import kernels_are_kept
 from sim.door.checks import checked_cells, notes

@@ -7,7 +7,7 @@ import numpy as np
 
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
-from netcosim.results.measures import (
+from sim.experiment.statistics import (
     estimate,
     overlap,
     saturation,
@@ -16,7 +16,7 @@ from netcosim.results.measures import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.training import Estimate, LinkUse, Point, Series
+from netcosim.results.training.summary import Estimate, LinkUse, Point, Series
 from netcosim.scenario import StragglerSpec
 from sim import analytic
 from sim.experiment.job import TrainingCell

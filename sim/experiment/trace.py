@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from netcosim.results.operations import WORKER as AT_WORKER
-from netcosim.results.operations import OperationColumns, link_place, server_place
+from netcosim.results.training.operations import WORKER as AT_WORKER
+from netcosim.results.training.operations import OperationColumns, link_place, server_place
 from netcosim.trace import Service, StreamRow
 from sim.engine.engine import Chunks, Operations
 from sim.experiment.job import TrainingCell

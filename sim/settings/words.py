@@ -5,7 +5,7 @@ from typing import Final
 from h2model import disciplines
 from h2model.candidates import not_studied
 from h2model.parameters import releases
-from netcosim.results.studied import not_studied_text
+from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.scenario import TransportSpec
 from netcosim.units import format_size
 from sim.plan import Sending

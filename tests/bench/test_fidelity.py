@@ -20,8 +20,8 @@ from bench.cells.totals import totals
 from emu.plan import make_plan
 from netcosim.errors import ScenarioError
 from netcosim.results.folder import ResultsFolder, trace_file
-from netcosim.results.lost import PAUSE, UNEXPLAINED, LostRow
-from netcosim.results.verdict import percent
+from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
+from netcosim.results.streams.verdict import percent
 from tests.run.made import write_run
 
 Pair = tuple[list[Listed], Path]

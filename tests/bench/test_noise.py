@@ -17,7 +17,7 @@ from bench.noise.running import Place, order_of, run_missing
 from bench.outcomes import outcome_of
 from bench.record import Figure
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.summary import Answer
+from netcosim.results.streams.summary import Answer
 from tests.run.made import write_run
 
 CELLS = ("mixed8/h2", "mixed8/grpc")

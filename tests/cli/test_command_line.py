@@ -26,7 +26,7 @@ from netcosim.cli import (
     run_main,
 )
 from netcosim.errors import ScenarioError
-from netcosim.results.summary import NotRun, Summary
+from netcosim.results.streams.summary import NotRun, Summary
 from netcosim.scenario import dump_scenario
 from tests.results.synthetic import Case, scenario, summary
 

@@ -8,7 +8,7 @@ from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock, connection
 from emu.clock.pauses import NO_PAUSES, Pauses
 from emu.clock.spans import Span, total_ns
 from emu.measurement.trace_rows import common_zero
-from netcosim.results.lost import PAUSE, UNEXPLAINED
+from netcosim.results.streams.lost import PAUSE, UNEXPLAINED
 from tests.clock.scenes import (
     BUCKET_NS,
     FRAME_NS,

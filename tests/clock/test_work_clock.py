@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emu.clock.spans import Spans, united
-from netcosim.results.lost import PAUSE, UNEXPLAINED, LostRow, work_clocks
+from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow, work_clocks
 from netcosim.trace import Service, Stall, StreamRow
 from netcosim.work_clock import WALL, WorkClock, on_work_clock
 

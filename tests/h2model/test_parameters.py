@@ -18,7 +18,7 @@ from h2model.candidates import (
 )
 from h2model.parameters import is_studied, order_of, parameters, parse, releases
 from netcosim.errors import ScenarioError
-from netcosim.results.studied import not_studied_text
+from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.scenario import TransportSpec
 
 FILES = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.order import byte_positions
+from netcosim.service_positions import byte_positions
 from netcosim.trace import Service, StreamRow
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from netcosim.processes import side_by_side
+from netcosim.parallel_map import side_by_side
 from tests.inside import ROOT
 
 SEMAPHORES = "/dev/shm/"
 PROGRAM = """\
-from netcosim.processes import side_by_side
+from netcosim.parallel_map import side_by_side
 from tests.netcosim.test_processes import slowly
 
 if __name__ == "__main__":

@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from netcosim.report import timeline, write_report
-from netcosim.report.data import ReportData
-from netcosim.report.panels import panels_png
-from netcosim.report.timeline import plain, size_text, timeline_png
+from netcosim.report import write_report
+
+from netcosim.report.streams import timeline
+from netcosim.report.streams.data import ReportData
+from netcosim.report.streams.panels import panels_png
+from netcosim.report.streams.timeline import plain, size_text, timeline_png
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.summary import NotRun
-from netcosim.results.verdict import percent
+from netcosim.results.streams.summary import NotRun
+from netcosim.results.streams.verdict import percent
 from tests.results.synthetic import (
     Case,
     measured_rows,

@@ -18,12 +18,12 @@ from netcosim.report.training.axes import apart, spaced, workers_axis
 from netcosim.report.training.data import TrainingData
 from netcosim.report.training.lanes import lanes_png
 from netcosim.report.training.pictures import comparison_png, scaling_png
-from netcosim.results import operations
-from netcosim.results.columnar import Words
-from netcosim.results.findings import findings
+from netcosim.results.training.summary import operations
+from netcosim.results.storage.column_table import Words
+from netcosim.results.training.findings import findings
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.operations import OperationColumns
-from netcosim.results.training import Series
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.summary import Series
 from netcosim.scenario import TransportSpec, dump_scenario
 from tests.report.test_report import HOSTILE, PNG, Page, report
 from tests.results.synthetic import run_record

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.measures import (
+from sim.experiment.statistics import (
     estimate,
     overlap,
     saturation,
@@ -20,9 +20,9 @@ from netcosim.results.measures import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.operations import WORKER, OperationColumns, link_place, server_place
-from netcosim.results.steps import StepColumns
-from netcosim.results.training import LinkUse, Point, Series, TrainingSummary
+from netcosim.results.training.operations import WORKER, OperationColumns, link_place, server_place
+from netcosim.results.training.steps import StepColumns
+from netcosim.results.training.summary import LinkUse, Point, Series, TrainingSummary
 from netcosim.scenario import Scenario
 from tests.results.synthetic import scenario
 

@@ -9,19 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.results import grants, lost, windows
-from netcosim.results.cells import (
+from netcosim.results.streams import grants
+
+from netcosim.results.streams import lost
+
+from netcosim.results.streams import windows
+from netcosim.results.streams.cell_summary import (
     cell_ratios,
     link_stall_ns,
     model_separations,
     summarise_cell,
 )
-from netcosim.results.coarsen import merge_close, resolution_for
+from netcosim.results.streams.coarsen import merge_close, resolution_for
 from netcosim.results.folder import grants_file, trace_file
-from netcosim.results.grants import GrantRow
-from netcosim.results.lost import UNEXPLAINED, LostRow
-from netcosim.results.summary import Ratios
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import UNEXPLAINED, LostRow
+from netcosim.results.streams.summary import Ratios
+from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
 from tests.results.synthetic import Case, facts, lost_rows, measured_rows, predicted_rows
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from netcosim.cli.table import print_training
-from netcosim.results.findings import (
+from netcosim.results.training.findings import (
     comparisons,
     deviations,
     findings,
@@ -20,9 +20,9 @@ from netcosim.results.findings import (
     signed,
     speed_up,
 )
-from netcosim.results.measures import estimate
-from netcosim.results.studied import NotStudied
-from netcosim.results.training import Estimate, Point, Series, TrainingSummary
+from sim.experiment.statistics import estimate
+from netcosim.results.streams.unstudied_releases import NotStudied
+from netcosim.results.training.summary import Estimate, Point, Series, TrainingSummary
 from tests.results.synthetic_training import Job, point, series, training_summary
 
 JOB = Job(counts=(1, 4, 6, 8), runs=3, steps=20, traced_steps=2)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.results.bottleneck import bottleneck
-from netcosim.results.measures import (
+from netcosim.results.training.bottleneck import bottleneck
+from sim.experiment.statistics import (
     estimate,
     overlap,
     saturation,
@@ -18,7 +18,7 @@ from netcosim.results.measures import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.training import LinkUse, Point
+from netcosim.results.training.summary import LinkUse, Point
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 9, 10, 11, 30, 100, 1000])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from netcosim.results.perfetto import perfetto_json
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.perfetto import perfetto_json
+from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow
 from tests.results.synthetic import Case, measured_rows, predicted_rows, window_rows
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.results import operations
-from netcosim.results.operations import OperationColumns
-from netcosim.results.perfetto_operations import lanes, operations_json, place_order
+from netcosim.results.training.summary import operations
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.perfetto import lanes, operations_json, place_order
 from tests.results.synthetic_training import Job, operation_columns
 
 JOB = Job(counts=(2, 3), traced_steps=2, servers=2)

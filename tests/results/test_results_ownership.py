@@ -10,7 +10,7 @@ import pytest
 
 from netcosim.errors import EnvironmentRefusedError, StorageError
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.owner import Owner, calling_user
+from netcosim.results.storage.ownership import Owner, calling_user
 from tests.results.synthetic import scenario
 
 CALLER = Owner(uid=54321, gid=54322)
@@ -31,7 +31,7 @@ WRITE_ALL = """
     import os, sys
     from pathlib import Path
     from netcosim.report import write_report
-    from netcosim.results.owner import calling_user
+    from netcosim.results.storage.ownership import calling_user
     from tests.results.synthetic import Case, write_folder
     path = Path(sys.argv[1])
     owner = calling_user(os.environ, os.geteuid())

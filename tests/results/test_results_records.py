@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from netcosim.results import grants, lost, windows
+from netcosim.results.streams import grants
+
+from netcosim.results.streams import lost
+
+from netcosim.results.streams import windows
 from netcosim.results.columns import (
     GRANT_COLUMNS,
     LOST_COLUMNS,
@@ -25,7 +29,7 @@ from netcosim.results.columns import (
 )
 from netcosim.results.records import dump_json, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord, Validity
-from netcosim.results.summary import Answer, CellSummary, ModelResult, Ratios, Summary
+from netcosim.results.streams.summary import Answer, CellSummary, ModelResult, Ratios, Summary
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 from tests.results.synthetic import Case, run_record, summary
 

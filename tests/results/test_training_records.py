@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.errors import StorageError
-from netcosim.results import operations, steps
-from netcosim.results.columnar import Words, whole_ns
+from netcosim.results.training.summary import operations
+from netcosim.results.training.summary import steps
+from netcosim.results.storage.column_table import Words, whole_ns
 from netcosim.results.columns import (
     OPERATION_COLUMNS,
     STEP_COLUMNS,
@@ -24,9 +25,9 @@ from netcosim.results.columns import (
     step_columns,
 )
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.operations import OperationColumns
+from netcosim.results.training.operations import OperationColumns
 from netcosim.results.records import format_of, from_json, schema_json, to_json
-from netcosim.results.training import (
+from netcosim.results.training.summary import (
     Estimate,
     LinkUse,
     Point,

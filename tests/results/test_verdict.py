@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.metrics import summarise
-from netcosim.results.summary import Answer, BurstErrors, Errors, ModelResult
-from netcosim.results.verdict import (
+from netcosim.results.streams.summary import Answer, BurstErrors, Errors, ModelResult
+from netcosim.results.streams.verdict import (
     FACTOR,
     FITS,
     MARGIN,

@@ -15,8 +15,8 @@ from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.grants import GrantRow
-from netcosim.results.lost import PAUSE, LostRow
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import PAUSE, LostRow
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.scenario import Scenario
 from netcosim.trace import Service, StreamRow

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.grants import GrantRow
+from netcosim.results.streams.grants import GrantRow
 from netcosim.trace import StreamRow
 from tests.run.running import results, run_to_end, scenario
 from tests.run.world import ROOT, World

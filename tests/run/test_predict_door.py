@@ -10,7 +10,7 @@ import pytest
 
 from emu import predict
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.summary import CellSummary
+from netcosim.results.streams.summary import CellSummary
 from netcosim.scenario import Scenario, build_scenario
 from tests.run.made import write_run
 

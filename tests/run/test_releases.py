@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from netcosim.results.grants import WINDOW_UPDATE
+from netcosim.results.streams.grants import WINDOW_UPDATE
 from netcosim.trace import bursts, service_order
 from tests.releases import provided
 from tests.run.running import WORK, Done, results, run_to_end, scenario

@@ -18,8 +18,8 @@ from emu.calibration.overhead import BURSTS
 from emu.plan import Plan, make_plan
 from netcosim.results.folder import trace_file
 from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import Summary
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.summary import Summary
+from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import TransportSpec, read_scenario
 from netcosim.trace import StreamRow, bursts, service_order
 from tests.run.running import WORK, Done, results, run_to_end, scenario

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from netcosim.order import byte_positions
+from netcosim.service_positions import byte_positions
 from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import Summary
+from netcosim.results.streams.summary import Summary
 from netcosim.trace import StreamRow, bursts
 from tests.loaded import loaded
 from tests.run.running import WORK, Done, results, run_to_end, scenario

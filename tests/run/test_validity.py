@@ -12,7 +12,7 @@ from emu.clock.processor_time import ProcessorClock
 from emu.trust import reasons_against
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from netcosim.results.run_record import Validity
-from netcosim.results.summary import Answer, CellSummary
+from netcosim.results.streams.summary import Answer, CellSummary
 from netcosim.scenario import read_scenario
 from tests.results.synthetic import Case, summary
 from tests.run.running import scenario

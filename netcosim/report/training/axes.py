@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from netcosim.results.training import Point
+from netcosim.results.training.summary import Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

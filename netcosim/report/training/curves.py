@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from netcosim.report import style
-from netcosim.report.timeline import plain
+from netcosim.report.streams.timeline import plain
 from netcosim.report.training.axes import height_of, label_right, mark_size, workers_axis
-from netcosim.results.training import Series
+from netcosim.results.training.summary import Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Self
 
-from netcosim.results import operations
+from netcosim.results.training.summary import operations
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.operations import OperationColumns
+from netcosim.results.training.operations import OperationColumns
 from netcosim.results.run_record import RunRecord
-from netcosim.results.training import Series, TrainingSummary
+from netcosim.results.training.summary import Series, TrainingSummary
 from netcosim.scenario import Scenario
 
 SHOWN_WORKERS = 3

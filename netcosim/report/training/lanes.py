@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.report import style
-from netcosim.report.timeline import plain
+from netcosim.report.streams.timeline import plain
 from netcosim.report.training.axes import time_unit
 from netcosim.report.training.data import CellTraining
-from netcosim.results.columnar import Ints
-from netcosim.results.operations import OperationColumns
-from netcosim.results.perfetto_operations import lanes
+from netcosim.results.storage.column_table import Ints
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.perfetto import lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

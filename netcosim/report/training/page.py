@@ -6,8 +6,8 @@ from typing import Any
 from netcosim.report.frame import banners, environment, machine
 from netcosim.report.training.axes import time_unit
 from netcosim.report.training.data import CellTraining, TrainingData
-from netcosim.results.bottleneck import bottleneck
-from netcosim.results.findings import (
+from netcosim.results.training.bottleneck import bottleneck
+from netcosim.results.training.findings import (
     comparisons,
     deviations,
     findings,
@@ -18,8 +18,8 @@ from netcosim.results.findings import (
     signed,
     speed_up,
 )
-from netcosim.results.training import Point, Series
-from netcosim.results.verdict import percent
+from netcosim.results.training.summary import Point, Series
+from netcosim.results.streams.verdict import percent
 from netcosim.units import format_rate, format_size
 
 Picture = tuple[str, str, bytes]

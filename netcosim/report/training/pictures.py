@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from netcosim.report import style
 from netcosim.report.training.curves import overlaid, throughput
 from netcosim.report.training.shares import step_curve, time_bars, use_curve
-from netcosim.results.training import Series
+from netcosim.results.training.summary import Series
 
 
 def scaling_png(series: Series) -> bytes | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from netcosim.report import style
 from netcosim.report.training.axes import MANY, labels_for, mark_size, time_unit, workers_axis
 from netcosim.report.training.curves import LIMIT
-from netcosim.results.bottleneck import FULL
-from netcosim.results.training import Point, Series
+from netcosim.results.training.bottleneck import FULL
+from netcosim.results.training.summary import Point, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

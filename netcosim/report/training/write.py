@@ -6,7 +6,7 @@ from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.report.training.lanes import lanes_png
 from netcosim.report.training.page import Picture, render_training
 from netcosim.report.training.pictures import comparison_png, scaling_png
-from netcosim.results.findings import by_workload
+from netcosim.results.training.findings import by_workload
 from netcosim.results.folder import ResultsFolder, cell_file
 
 FILES: Final = {

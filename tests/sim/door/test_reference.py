@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from netcosim.results.bottleneck import bottleneck
+from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.measures import estimate
-from netcosim.results.training import Point, Series
+from sim.experiment.statistics import estimate
+from netcosim.results.training.summary import Point, Series
 from netcosim.scenario import parse_scenario
 from netcosim.workload import parse_profile
 from sim.analytic import one_worker

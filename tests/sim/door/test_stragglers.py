@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.operations import OperationColumns
-from netcosim.results.steps import StepColumns
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.steps import StepColumns
 from sim.stragglers import kind_names, named_stragglers
 from tests.sim.door.door import FAST, Inside
 from tests.workload.profiles import plain

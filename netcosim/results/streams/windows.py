@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from netcosim.results.flat import FlatTable
+from netcosim.results.storage.row_table import FlatTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from netcosim.results.training import LinkUse, Point
+from netcosim.results.training.summary import LinkUse, Point
 
 FULL: Final = 0.95
 """A link that is used so much is called full."""

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from netcosim.results.studied import NotStudied
+from netcosim.results.streams.unstudied_releases import NotStudied
 
 TRAINING_FORMAT: Final = "netcosim-training-summary"
 

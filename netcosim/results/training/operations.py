@@ -7,7 +7,7 @@ from typing import Final, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netcosim.results.columnar import ColumnTable, Ints, Words, whole_ns
+from netcosim.results.storage.column_table import ColumnTable, Ints, Words, whole_ns
 
 Kind = Literal["compute", "transfer"]
 Direction = Literal["down", "up"]

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netcosim.results.bottleneck import bottleneck
-from netcosim.results.training import Estimate, Point, Saturation, StepTimes, TimeShares
+from netcosim.results.training.bottleneck import bottleneck
+from netcosim.results.training.summary import Estimate, Point, Saturation, StepTimes, TimeShares
 
 LITTLE: Final = 0.05
 """A worker that adds less than this share of what one alone does adds little."""

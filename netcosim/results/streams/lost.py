@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from netcosim.results.flat import FlatTable
-from netcosim.results.grants import GrantRow
-from netcosim.results.windows import WindowRow
+from netcosim.results.storage.row_table import FlatTable
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.windows import WindowRow
 from netcosim.work_clock import Connection, WorkClock
 
 PAUSE: Final = "pause"

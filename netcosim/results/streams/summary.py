@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from netcosim.results.studied import NotStudied
+from netcosim.results.streams.unstudied_releases import NotStudied
 
 
 class _Record(BaseModel):

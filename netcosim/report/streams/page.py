@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from netcosim.report.data import CellData, ReportData
+from netcosim.report.streams.data import CellData, ReportData
 from netcosim.report.frame import banners, environment, machine
 from netcosim.results.run_record import RunRecord, Validity
-from netcosim.results.summary import CellSummary, Errors
+from netcosim.results.streams.summary import CellSummary, Errors
 from netcosim.units import format_size
 
 _UNITS: Final = (("_bps", "Mbit/s", 1e6), ("_ns", "ms", 1e6), ("_bytes", "MB", 1e6), ("_s", "s", 1))

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from netcosim.errors import StorageError
-from netcosim.results.owner import Owner
+from netcosim.results.storage.ownership import Owner
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netcosim.report import style
-from netcosim.report.data import CellData
-from netcosim.report.timeline import plain
-from netcosim.results.windows import WindowRow
+from netcosim.report.streams.data import CellData
+from netcosim.report.streams.timeline import plain
+from netcosim.results.streams.windows import WindowRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

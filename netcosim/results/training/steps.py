@@ -6,7 +6,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netcosim.results.columnar import ColumnTable, Ints, Words, whole_ns
+from netcosim.results.storage.column_table import ColumnTable, Ints, Words, whole_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

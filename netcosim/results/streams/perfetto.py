@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from netcosim.results.coarsen import merge_close, resolution_for
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.coarsen import merge_close, resolution_for
+from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import StreamRow
 
 MAX_INTERVALS: Final = 200_000

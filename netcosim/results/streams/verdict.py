@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from netcosim.results.summary import Answer, BurstErrors, Errors, ModelResult
+from netcosim.results.streams.summary import Answer, BurstErrors, Errors, ModelResult
 
 DISCRIMINATING: Final = 0.05
 """Models whose predicted positions differ by less at most leave a cell without evidence."""
@@ -183,7 +183,7 @@ def verdict(
     spread
         The largest mean difference between two models' predicted positions.
     grade
-        How much of the time the link lost (`netcosim.results.cells`).
+        How much of the time the link lost (`netcosim.results.streams.cell_summary`).
     configured
         The discipline that our own sender was told to follow, if it was.
     limits

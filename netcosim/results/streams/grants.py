@@ -6,7 +6,7 @@ From these rows and the trace all levels of prediction can be computed again wit
 from dataclasses import dataclass
 from typing import Final
 
-from netcosim.results.flat import FlatTable
+from netcosim.results.storage.row_table import FlatTable
 
 WINDOW_UPDATE: Final = "window_update"
 INITIAL_WINDOW: Final = "initial_window"

@@ -6,14 +6,14 @@ from typing import Self
 
 from netcosim.compare import order_errors
 from netcosim.metrics import Floats
-from netcosim.results.cells import LEVEL
+from netcosim.results.streams.cell_summary import LEVEL
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.identification import IDENTIFICATION, Identification
-from netcosim.results.lost import moments_on_work_clock, work_clocks
+from netcosim.results.streams.identification import IDENTIFICATION, Identification
+from netcosim.results.streams.lost import moments_on_work_clock, work_clocks
 from netcosim.results.records import from_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.summary import CellSummary, Summary
-from netcosim.results.windows import WindowRow
+from netcosim.results.streams.summary import CellSummary, Summary
+from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow, bursts
 from netcosim.work_clock import Connection, WorkClock, on_work_clock

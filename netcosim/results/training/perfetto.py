@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from netcosim.results.columnar import Ints
-from netcosim.results.operations import TABLE, WORKER, OperationColumns
+from netcosim.results.storage.column_table import Ints
+from netcosim.results.training.operations import TABLE, WORKER, OperationColumns
 
 MAX_OPERATIONS: Final = 200_000
 """About 30 MB of text, which the viewer still opens in a few seconds."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from netcosim.report import style
-from netcosim.report.data import CellData
-from netcosim.results.coarsen import merge_close
+from netcosim.report.streams.data import CellData
+from netcosim.results.streams.coarsen import merge_close
 from netcosim.trace import StreamRow
 
 if TYPE_CHECKING:
