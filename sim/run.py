@@ -11,7 +11,7 @@ from netcosim.entry import leaving_at_once
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulate a scenario; return the exit code."""
     with leaving_at_once("sim.run"):
-        from sim.door import command
+        from sim.cli import command
     return command.run(sys.argv[1:] if arguments is None else arguments)
 
 
@@ -19,7 +19,7 @@ def leave(code: int) -> Never:
     """End the program; runs that were given up are still at it in other threads."""
     if code == 0:
         sys.exit(code)
-    from sim.compiled import forget_passing_folders
+    from sim.kernels.compiled import forget_passing_folders
 
     forget_passing_folders()
     sys.stdout.flush()

@@ -19,7 +19,7 @@ from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import Point, TrainingSummary
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
-from sim.compiled import engine_hash
+from sim.kernels.compiled import engine_hash
 from sim.experiment.job import TrainingCell
 from sim.experiment.point import (
     Reference,

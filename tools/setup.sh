@@ -195,10 +195,10 @@ kernels_key() {
 }
 
 setup_kernels() {
-  [[ -f $root/sim/warm.py ]] || return 0
+  [[ -f $root/sim/precompile.py ]] || return 0
   stamped kernels "$(kernels_key)" && return
   note "compiling the simulator's kernels (about a minute)"
-  (cd "$root" && quietly "$python" -P -m sim.warm) || { note "they will be compiled when needed"; return; }
+  (cd "$root" && quietly "$python" -P -m sim.precompile) || { note "they will be compiled when needed"; return; }
   if [[ -w $venv ]]; then stamp kernels "$(kernels_key)"; fi
 }
 

@@ -2,7 +2,7 @@
 
 memory WORKERS STEPS RATE_BPS   the fast path's run, then its table of steps
 first-step ENGINE RATE_BPS      up to the first step's end, on the fast path or the generic engine
-compile KERNEL                  one of `sim.warm.usual`
+compile KERNEL                  one of `sim.precompile.usual`
 """
 
 import json
@@ -43,7 +43,7 @@ def first_step(engine: str, rate_bps: int) -> dict[str, Any]:
 
 def compile_kernel(kernel: str) -> dict[str, Any]:
     """Compile a kernel, or take it from the cache."""
-    from sim.warm import warm
+    from sim.precompile import warm
 
     return {"seconds": warm(kernel)}
 

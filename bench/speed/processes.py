@@ -16,7 +16,7 @@ from bench.speed.jobs import FAST, GENERIC, RATES_BPS
 from bench.speed.rounds import Competitor, Effort, alternate, judged, seconds_figure
 from netcosim.errors import EnvironmentRefusedError, UntrustedResultError
 from netcosim.results.folder import RUN
-from sim.warm import usual
+from sim.precompile import usual
 
 ROOT: Final = Path(__file__).parents[2]
 MEMORY_MB: Final = 300.0

@@ -18,7 +18,7 @@ TURNS = 0
 
 
 def borrow(fields: Fields) -> Fields:
-    """Hand a named tuple on by reference; see `sim.borrowed`."""
+    """Hand a named tuple on by reference; see `sim.kernels.borrowed`."""
     return fields
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from h2model import disciplines
-from sim.compiled import compile_engine, interpret
+from sim.kernels.compiled import compile_engine, interpret
 from sim.engine import changes, layout
 from sim.engine.answers import Answers, joined_parts
 from sim.engine.build import make_net, make_run, make_step

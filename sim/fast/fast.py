@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
-from sim.compiled import binding, compile_kernel, interpret
+from sim.kernels.compiled import binding, compile_kernel, interpret
 from sim.engine import layout as generic
 from sim.engine.answers import Answers
 from sim.engine.build import make_net

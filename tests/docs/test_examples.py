@@ -19,8 +19,8 @@ from netcosim.scenario import (
     parse_scenario,
     read_scenario,
 )
-from sim.door.checks import checked_cells
-from sim.door.describe import describe
+from sim.cli.checks import checked_cells
+from sim.cli.describe import describe
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

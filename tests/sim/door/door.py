@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.compiled import interpret
-from sim.door import command
+from sim.kernels.compiled import interpret
+from sim.cli import command
 from sim.engine.loop import advance
 from sim.fast.fast import interpret_fast
 

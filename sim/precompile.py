@@ -1,4 +1,4 @@
-"""``python -m sim.warm``: compile the engines that scenarios commonly need, before they do."""
+"""``python -m sim.precompile``: compile the engines that scenarios commonly need, before they do."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
-from sim.compiled import kernel_folder
+from sim.kernels.compiled import kernel_folder
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
@@ -71,7 +71,7 @@ def tiny_plan() -> StepPlan:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile what is missing, two engines at a time; return the exit code."""
-    parser = argparse.ArgumentParser(prog="sim.warm", description=__doc__)
+    parser = argparse.ArgumentParser(prog="sim.precompile", description=__doc__)
     parser.add_argument(
         "engine", nargs="*", help=f"such as {FAST}, {FAST}/write_cycle, write_cycle/equal"
     )

@@ -76,7 +76,7 @@ def compile_kernel(
     """Compile a function with all that it calls; its machine code is kept under this name."""
     import numba
 
-    from sim.borrowed import borrowed
+    from sim.kernels.borrowed import borrowed
 
     replaced = {**replaced, bound.borrow: borrowed}
     numba.config.CACHE_DIR = str(kernel_folder())
