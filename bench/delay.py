@@ -1,6 +1,6 @@
 """`./dev bench delay`: what round trips of 1, 5 and 20 ms do to bursts, seen and as predicted.
 
-On a kernel without netem the bursts run in a guest that has it (`tests.netem.guest`): slow, with
+On a kernel without netem the bursts run in a guest that has it (`tests.emu.netem.guest`): slow, with
 coarse timers, and hence a check of shape, not of figures.
 """
 
@@ -11,10 +11,10 @@ from typing import Any, Final
 from bench.record import Figure, record
 from emu.network.kernel import probe_kernel
 from tests.inside import inside
-from tests.netem import guest
-from tests.netem.delays import SET, Compared, compare
+from tests.emu.netem import guest
+from tests.emu.netem.delays import SET, Compared, compare
 
-TARGET: Final = "tests.netem.delays:observe"
+TARGET: Final = "tests.emu.netem.delays:observe"
 TIMEOUT_S: Final = 900.0
 
 

@@ -1,7 +1,7 @@
 """Run a test's function inside fresh private namespaces, as a run is.
 
     from tests.inside import inside
-    result = inside("tests.network.cases:walk", topology="star")
+    result = inside("tests.emu.network.cases:walk", topology="star")
 
 The function gets the keyword arguments and returns plain values; both travel as JSON. It runs
 as root in a process of its own, so namespaces, interfaces and whatever it forgets go with it.

@@ -209,7 +209,7 @@ own_netem() {
 }
 
 # What boots a kernel with netem where the machine's own has none: user-mode Linux, or qemu where
-# there is no package of it or it can't run (tests/netem/usermode.py says why).
+# there is no package of it or it can't run (tests/emu/netem/usermode.py says why).
 guest_package() {  # guest_package CPUINFO OS_RELEASE ARCHITECTURE
   local distribution
   distribution=$(source "$2" && echo "$ID")
@@ -223,13 +223,13 @@ guest_package() {  # guest_package CPUINFO OS_RELEASE ARCHITECTURE
 
 setup_guest() {
   local package kernel=$root/.guest-kernel
-  [[ -d $root/tests/netem ]] || return 0
+  [[ -d $root/tests/emu/netem ]] || return 0
   ! own_netem || return 0
   package=$(guest_package /proc/cpuinfo /etc/os-release "$(dpkg --print-architecture)")
   [[ -n $package ]] || return 0
   ensure_packages "$package"
   [[ $package == qemu-system-x86 && ! -f $kernel/version ]] || return 0
-  note "unpacking a kernel for tests/netem in $kernel (70 MB are fetched)"
+  note "unpacking a kernel for tests/emu/netem in $kernel (70 MB are fetched)"
   quietly apt update || refuse 3 "apt-get update failed"
   quietly as_root "$BASH" "$root/tools/guest_kernel.sh" "$kernel" ||
     refuse 3 "no kernel could be unpacked in $kernel"

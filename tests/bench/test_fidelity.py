@@ -22,7 +22,7 @@ from netcosim.errors import ScenarioError
 from netcosim.results.folder import ResultsFolder, trace_file
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from netcosim.results.streams.verdict import percent
-from tests.run.made import write_run
+from tests.emu.run.made import write_run
 
 Pair = tuple[list[Listed], Path]
 ROOT = Path(__file__).parents[2]

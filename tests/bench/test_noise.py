@@ -18,7 +18,7 @@ from bench.outcomes import outcome_of
 from bench.record import Figure
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.summary import Answer
-from tests.run.made import write_run
+from tests.emu.run.made import write_run
 
 CELLS = ("mixed8/h2", "mixed8/grpc")
 

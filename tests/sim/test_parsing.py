@@ -9,7 +9,7 @@ import pytest
 from netcosim.workload import parse_profile
 from sim.plan import SERVER, WORKER, StepPlan
 from sim.prepare import Assignment, make_plan
-from tests.workload.profiles import plain
+from tests.netcosim.workload.profiles import plain
 
 AT_SERVER = {
     "destination": "server",

@@ -1,0 +1,14 @@
+"""Every run of these tests happens in a world of its own; see `tests.emu.run.world`."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.emu.run.world import World
+
+
+@pytest.fixture
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(tmp_path_factory.mktemp("world"))
+    yield made
+    made.close()

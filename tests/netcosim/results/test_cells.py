@@ -1,0 +1,462 @@
+"""A cell's summary against figures worked out by hand, and Arrow tables there and back."""
+
+import io
+import itertools
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcosim.results.streams import grants
+
+from netcosim.results.streams import lost
+
+from netcosim.results.streams import windows
+from netcosim.results.streams.cell_summary import (
+    cell_ratios,
+    link_stall_ns,
+    model_separations,
+    summarise_cell,
+)
+from netcosim.results.streams.coarsen import merge_close, resolution_for
+from netcosim.results.folder import grants_file, trace_file
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import UNEXPLAINED, LostRow
+from netcosim.results.streams.summary import Ratios
+from netcosim.results.streams.windows import WindowRow
+from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
+from tests.netcosim.results.synthetic import Case, facts, lost_rows, measured_rows, predicted_rows
+
+MS = 1_000_000
+SMALL = Case(sizes=(300_000, 2_000_000, 400_000))
+
+
+def row(
+    stream: int,
+    spans: list[tuple[int, int]],
+    stalls: list[tuple[int, int]] | None = None,
+    **kw: object,
+) -> StreamRow:
+    """A stream that moves a byte each nanosecond of its spans, given in ms."""
+    services = tuple(
+        Service(start_ns=a * MS, end_ns=b * MS, size_bytes=(b - a) * MS) for a, b in spans
+    )
+    base = StreamRow(
+        world="emu",
+        cell="mixed8/h2-on",
+        burst=0,
+        source="server1",
+        destination="worker1",
+        connection=0,
+        stream=stream,
+        tensor=f"t{stream}",
+        size_bytes=sum(s.size_bytes for s in services),
+        wire_bytes=sum(s.size_bytes for s in services),
+        ready_ns=0,
+        start_ns=services[0].start_ns,
+        wire_end_ns=services[-1].end_ns,
+        services=services,
+        stalls=tuple(Stall(start_ns=a * MS, end_ns=b * MS) for a, b in stalls or []),
+        credit_stops=len(stalls or []),
+    )
+    return replace(base, **kw)  # type: ignore[arg-type]
+
+
+def claim(measured: StreamRow, model: str, end_ms: int) -> StreamRow:
+    return replace(measured, world="predict", model=model, level="PREDICT", wire_end_ns=end_ms * MS)
+
+
+def in_order(rows: list[StreamRow], *streams: int) -> list[StreamRow]:
+    """The rows with their services in this order of streams, one service after the other."""
+    left = {r.stream: list(r.services) for r in rows}
+    placed: dict[int, list[Service]] = {r.stream: [] for r in rows}
+    for position, stream in enumerate(streams):
+        placed[stream].append(replace(left[stream].pop(0), position=position))
+    assert not any(left.values())
+    return [replace(r, services=tuple(placed[r.stream])) for r in rows]
+
+
+def test_the_figures_of_two_streams() -> None:
+    truth = in_order([row(1, [(0, 10), (20, 40)], [(10, 20)]), row(3, [(40, 100)])], 1, 1, 3)
+    claims = [
+        claim(truth[0], "fifo", 41),
+        claim(truth[1], "fifo", 100),
+        *in_order(
+            [claim(truth[0], "round_robin", 80), claim(truth[1], "round_robin", 98)], 1, 3, 1
+        ),
+    ]
+    made = summarise_cell(facts(Case(sizes=(1,))), truth, claims)
+    assert (made.judged_bursts, made.shown_bursts, made.invalid_bursts) == (1, 0, 0)
+    assert (made.streams, made.burst_bytes) == (2, 90 * MS)
+    assert made.burst_length_ns == 100 * MS
+    assert made.goodput_bps == pytest.approx(0.9 * 8e9)
+    assert (made.stalls, made.link_stall_ns, made.visits) == (1, 10 * MS, 1.5)
+    fifo, round_robin = made.models
+    assert (fifo.model, round_robin.model) == ("fifo", "round_robin")
+    # Stream 1 ends after 30 of 90, stream 3 after 90; round robin has 90 and 70 instead.
+    assert (fifo.order.mean, fifo.order.max) == (0, 0)
+    assert round_robin.order.mean == pytest.approx((60 + 20) / 90 / 2)
+    assert round_robin.order.max == pytest.approx(60 / 90)
+    assert fifo.wire.mean == pytest.approx(0.005)
+    assert fifo.wire.max == pytest.approx(0.01)
+    assert round_robin.wire.mean == pytest.approx(0.21)
+    assert (fifo.delivered, fifo.share) == (None, None)
+    assert made.separation == round_robin.order.mean
+    assert made.best == "fifo" and made.discriminating
+    assert (made.answer.kind, made.answer.agreeing, made.answer.bursts) == ("follows", 1, 1)
+    assert made.verdict.startswith("h2 with flow control on (window 1MiB) follows fifo")
+
+
+def test_a_nearer_end_in_time_does_not_outweigh_the_order() -> None:
+    truth = in_order([row(1, [(0, 10), (20, 40)]), row(3, [(40, 100)])], 1, 1, 3)
+    late = [claim(truth[0], "fifo", 60), claim(truth[1], "fifo", 120)]
+    on_time = [claim(truth[0], "round_robin", 40), claim(truth[1], "round_robin", 100)]
+    made = summarise_cell(facts(Case(sizes=(1,))), truth, [*late, *in_order(on_time, 1, 3, 1)])
+    assert [(m.model, m.wire.max) for m in made.models] == [("fifo", 0.2), ("round_robin", 0.0)]
+    assert (made.best, made.answer.kind) == ("fifo", "follows")
+
+
+PAUSED = Case(sizes=(300_000, 2_000_000, 400_000), bursts=2, pause=(90 * MS, 20 * MS))
+
+
+def test_what_a_recorded_pause_cut_out_is_in_the_wall_clock_s_error_only() -> None:
+    calm = replace(PAUSED, pause=None)
+    before = summarise_cell(facts(calm), measured_rows(calm), predicted_rows(calm))
+    after = summarise_cell(
+        facts(PAUSED), measured_rows(PAUSED), predicted_rows(PAUSED), lost_rows(PAUSED)
+    )
+    for one, other in zip(before.models, after.models, strict=True):
+        assert (one.order, one.wire, one.wire_secondary) == (
+            other.order,
+            other.wire,
+            other.wire_secondary,
+        )
+        assert one.by_burst == other.by_burst
+    assert after.burst_length_ns == before.burst_length_ns
+    assert before.models[0].wall == before.models[0].wire
+    assert after.models[0].wall.max > after.models[0].wire.max + 0.05
+
+
+def test_what_no_pause_explains_stays_in_the_time() -> None:
+    lost = [replace(each, cause=UNEXPLAINED) for each in lost_rows(PAUSED)]
+    made = summarise_cell(facts(PAUSED), measured_rows(PAUSED), predicted_rows(PAUSED), lost)
+    assert made.models[0].wall == made.models[0].wire
+    assert made.models[0].wire.max > 0.05
+
+
+@pytest.mark.parametrize(
+    ("lost_share", "grade"),
+    [(None, None), (0.0, "A"), (0.005, "A"), (0.00501, "B"), (0.05, "B"), (0.0501, "C")],
+)
+def test_grades(lost_share: float | None, grade: str | None) -> None:
+    known = replace(facts(SMALL), lost_share=lost_share)
+    made = summarise_cell(known, measured_rows(SMALL), predicted_rows(SMALL))
+    assert (made.grade, made.lost_share) == (grade, lost_share)
+    assert (f"grade {grade}" in made.verdict) is (grade is not None)
+    assert ("time error" in made.verdict) is (grade != "C")
+
+
+def test_first_bursts_stand_by_themselves() -> None:
+    known = replace(facts(SMALL), first_bursts=frozenset({0}))
+    truth, claims = measured_rows(SMALL), predicted_rows(SMALL)
+    # In its first burst the connection did what fifo says, and two-visit after that.
+    odd = [
+        replace(r, services=next(c.services for c in claims if same(c, r, "fifo")))
+        if r.burst == 0
+        else r
+        for r in truth
+    ]
+    made = summarise_cell(known, odd, claims)
+    best = made.models[0]
+    assert best.model == "two_visit"
+    assert best.order_first is not None and best.order_first.mean > 0.01
+    assert best.order_later is not None and best.order_later.max == 0
+    assert [b.first for b in best.by_burst] == [True, False, False]
+    assert (made.answer.kind, made.answer.agreeing, made.answer.bursts) == ("follows", 2, 2)
+    assert "The first burst on a connection by itself" in made.verdict
+
+
+def same(claimed: StreamRow, measured: StreamRow, model: str) -> bool:
+    return claimed.model == model and (claimed.burst, claimed.stream) == (
+        measured.burst,
+        measured.stream,
+    )
+
+
+def test_bursts_with_a_delayed_input_are_shown_and_decide_nothing() -> None:
+    case = replace(SMALL, bursts=2, shown=(0, 1))
+    made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    assert (made.judged_bursts, made.shown_bursts, made.invalid_bursts) == (0, 2, 0)
+    assert made.models and made.models[0].model == "two_visit"
+    assert (made.answer.kind, made.answer.bursts) == ("undecided", 0)
+    assert "in every burst a pause delayed an input" in made.verdict
+    assert "follows" not in made.verdict
+
+
+def test_a_burst_with_a_delayed_input_does_not_count_beside_judged_ones() -> None:
+    case = replace(SMALL, bursts=3, shown=(1,))
+    made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    assert (made.judged_bursts, made.shown_bursts) == (2, 1)
+    assert [b.burst for b in made.models[0].by_burst] == [0, 2]
+    assert (made.answer.kind, made.answer.bursts) == ("follows", 2)
+
+
+def test_invalid_bursts_and_other_cells_count_for_nothing() -> None:
+    case = replace(SMALL, bursts=2)
+    clean = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    noisy = [
+        *measured_rows(case),
+        *[replace(r, burst=2, valid=False, wire_end_ns=10**12) for r in measured_rows(case)],
+        *[replace(r, cell="other/cell") for r in measured_rows(case)],
+    ]
+    extra = [replace(r, burst=2, wire_end_ns=1) for r in predicted_rows(case)]
+    assert summarise_cell(facts(case), noisy, [*predicted_rows(case), *extra]) == clean
+
+
+def test_a_cell_without_a_valid_burst_has_an_honest_summary() -> None:
+    case = Case(bursts=1, invalid=(0,), sizes=(10_000,))
+    made = summarise_cell(facts(case), measured_rows(case), predicted_rows(case))
+    assert (made.judged_bursts, made.invalid_bursts) == (0, 1)
+    assert (made.models, made.best, made.answer.kind) == ((), None, "no evidence")
+    assert "no burst was valid" in made.verdict
+
+
+def test_a_windowed_cell_without_a_stall_is_not_counted() -> None:
+    truth = [row(1, [(0, 10), (20, 30)])]
+    stopped = [replace(truth[0], credit_stops=1)]
+    on, off = facts(Case(sizes=(1,))), replace(facts(Case(sizes=(1,))), flow_control=False)
+    default = replace(on, receiver="grpc", window_bytes=None)
+    assert [summarise_cell(f, truth, []).counted for f in (on, off, default)] == [False, True, True]
+    assert summarise_cell(on, stopped, []).counted
+
+
+def test_ratios_are_of_the_largest_message() -> None:
+    large = replace(row(3, [(0, 10), (20, 30), (40, 50)]), wire_bytes=1000)
+    sizes = (100, 100, 800)
+    # The second interval follows the first without another stream's between: one turn of 200.
+    services = tuple(
+        replace(s, size_bytes=size, position=place)
+        for s, size, place in zip(large.services, sizes, (3, 4, 6), strict=True)
+    )
+    truth = [replace(row(1, [(10, 20)]), wire_bytes=10), replace(large, services=services)]
+    known = replace(facts(Case(sizes=(1,))), seen_window_bytes=500, past_bytes=2000, bdp_bytes=50.0)
+    assert cell_ratios(known, truth) == Ratios(
+        window_to_message=0.5, turn_to_message=0.2, buffer_to_message=2.0, bdp_to_window=0.1
+    )
+    open_ = replace(known, seen_window_bytes=2**31 - 1, past_bytes=None)
+    assert cell_ratios(open_, truth[:1]) == Ratios(
+        window_to_message=None, turn_to_message=None, buffer_to_message=None, bdp_to_window=None
+    )
+
+
+def test_only_predict_makes_a_model_the_best() -> None:
+    truth = [row(1, [(0, 100)])]
+    told = replace(claim(truth[0], "fifo", 100), level="ORACLE")
+    made = summarise_cell(
+        facts(Case(sizes=(1,))), truth, [told, claim(truth[0], "round_robin", 97)]
+    )
+    assert [(m.model, m.level) for m in made.models] == [
+        ("round_robin", "PREDICT"),
+        ("fifo", "ORACLE"),
+    ]
+    assert made.best == "round_robin"
+
+
+def test_separations_pair_up_streams_of_the_same_burst() -> None:
+    first = in_order([row(1, [(0, 10), (10, 30)]), row(3, [(30, 40)])], 1, 1, 3)
+    second = in_order([row(1, [(0, 10), (10, 30)], burst=1), row(3, [(30, 60)], burst=1)], 1, 1, 3)
+    claims = [
+        *(claim(r, "a", 60) for r in (*first, *second)),
+        *(claim(r, "b", 60) for r in (*in_order(first, 1, 3, 1), *in_order(second, 1, 3, 1))),
+    ]
+    # a: 30 of 40 and 40 of 40; 30 of 60 and 60 of 60. b: 40 and 20 of 40; 60 and 40 of 60.
+    expected = (10 / 40 + 20 / 40 + 30 / 60 + 20 / 60) / 4
+    assert model_separations([*first, *second], claims) == {
+        frozenset("ab"): pytest.approx(expected)
+    }
+
+
+def test_separations_do_not_depend_on_when_anything_ends() -> None:
+    truth = [row(1, [(0, 100)])]
+    claims = [claim(truth[0], "a", 100), claim(truth[0], "b", 10)]
+    assert model_separations(truth, claims) == {frozenset("ab"): 0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "idle_ms"),
+    [
+        ([row(1, [(0, 10), (20, 30)])], 0),
+        ([row(1, [(0, 10), (20, 30)], [(10, 20)])], 10),
+        ([row(1, [(0, 10), (20, 30)], [(12, 17)])], 5),
+        ([row(1, [(0, 10), (20, 30)], [(10, 20)]), row(3, [(10, 18)])], 2),
+        ([row(1, [(0, 10), (20, 30)], [(10, 20)]), row(3, [(30, 40)], [(5, 25)])], 10),
+    ],
+)
+def test_link_stalls(rows: list[StreamRow], idle_ms: int) -> None:
+    assert link_stall_ns(rows) == idle_ms * MS
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 50_000), st.integers(1, 50_000)), max_size=30)
+
+
+def services(gaps: list[tuple[int, int]]) -> tuple[Service, ...]:
+    made, at = [], 0
+    for gap, length in gaps:
+        made.append(Service(start_ns=at + gap, end_ns=at + gap + length, size_bytes=length))
+        at += gap + length
+    return tuple(made)
+
+
+@given(SPANS, st.integers(0, 60_000))
+def test_merging_keeps_bytes_and_extent_and_leaves_no_small_gap(
+    gaps: list[tuple[int, int]], within_ns: int
+) -> None:
+    before = services(gaps)
+    after = merge_close(before, within_ns)
+    assert sum(s.size_bytes for s in after) == sum(s.size_bytes for s in before)
+    assert [s.start_ns for s in after[:1]] == [s.start_ns for s in before[:1]]
+    assert [s.end_ns for s in after[-1:]] == [s.end_ns for s in before[-1:]]
+    for one, other in itertools.pairwise(after):
+        assert other.start_ns - one.end_ns > within_ns
+
+
+@given(st.lists(SPANS, max_size=4), st.integers(1, 40))
+def test_the_resolution_keeps_to_the_limit(
+    streams: list[list[tuple[int, int]]], limit: int
+) -> None:
+    rows = [replace(row(1, [(0, 1)]), services=services(gaps)) for gaps in streams]
+    resolution = resolution_for(rows, limit)
+    merged = [len(merge_close(r.services, resolution)) for r in rows]
+    assert sum(merged) <= max(limit, sum(1 for r in rows if r.services))
+
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
+ROWS = st.builds(
+    StreamRow,
+    world=st.sampled_from(["emu", "predict", "sim"]),
+    model=TEXT,
+    level=TEXT,
+    cell=TEXT,
+    burst=st.integers(0, 2**31 - 1),
+    valid=st.booleans(),
+    source=TEXT,
+    destination=TEXT,
+    connection=st.integers(0, 2**31 - 1),
+    stream=INT64,
+    tensor=TEXT,
+    size_bytes=INT64,
+    wire_bytes=INT64,
+    requested_ns=st.none() | INT64,
+    ready_ns=INT64,
+    start_ns=INT64,
+    wire_end_ns=INT64,
+    delivered_ns=st.none() | INT64,
+    services=st.lists(
+        st.builds(Service, start_ns=INT64, end_ns=INT64, size_bytes=INT64), max_size=3
+    ).map(tuple),
+    stalls=st.lists(st.builds(Stall, start_ns=INT64, end_ns=INT64), max_size=3).map(tuple),
+    link_position=st.none() | st.floats(0, 1),
+)
+
+
+@given(st.lists(ROWS, max_size=5))
+def test_any_trace_survives_its_file(rows: list[StreamRow]) -> None:
+    assert trace_rows(pq.read_table(io.BytesIO(trace_file(rows)))) == tuple(rows)
+
+
+@given(
+    st.lists(
+        st.builds(
+            WindowRow,
+            cell=TEXT,
+            burst=st.integers(0, 9),
+            connection=st.integers(0, 9),
+            stream=INT64,
+            time_ns=INT64,
+            credit_bytes=INT64,
+        ),
+        max_size=5,
+    )
+)
+def test_any_windows_survive_arrow(rows: list[WindowRow]) -> None:
+    assert windows.TABLE.rows(windows.TABLE.table(rows)) == tuple(rows)
+
+
+@given(
+    st.lists(
+        st.builds(
+            GrantRow,
+            cell=TEXT,
+            burst=st.integers(0, 9),
+            connection=st.integers(0, 9),
+            time_ns=INT64,
+            from_receiver=st.booleans(),
+            kind=TEXT,
+            stream=INT64,
+            size_bytes=INT64,
+        ),
+        max_size=5,
+    )
+)
+def test_any_grants_survive_their_file(rows: list[GrantRow]) -> None:
+    assert grants.TABLE.rows(pq.read_table(io.BytesIO(grants_file(rows)))) == tuple(rows)
+
+
+@given(
+    st.lists(
+        st.builds(
+            LostRow,
+            cell=TEXT,
+            burst=st.integers(0, 9),
+            connection=st.integers(0, 9),
+            start_ns=INT64,
+            length_ns=INT64,
+            cause=TEXT,
+        ),
+        max_size=5,
+    )
+)
+def test_any_losses_survive_arrow(rows: list[LostRow]) -> None:
+    assert lost.TABLE.rows(lost.TABLE.table(rows)) == tuple(rows)
+
+
+def test_a_table_without_one_of_its_columns_is_refused() -> None:
+    with pytest.raises(ValueError, match='lacks the column "kind"'):
+        grants.TABLE.rows(grants.TABLE.table([]).drop_columns(["kind"]))
+
+
+def test_one_table_is_not_taken_for_the_other() -> None:
+    with pytest.raises(ValueError, match="is not a netcosim-windows table of version 1"):
+        windows.TABLE.rows(trace_table([]))
+    with pytest.raises(ValueError, match="is not a netcosim trace"):
+        trace_rows(windows.TABLE.table([]))
+
+
+def test_a_sentence_names_the_releases_that_the_scenario_names() -> None:
+    plain = replace(facts(Case()), sender="grpc", receiver="grpc", window_bytes=None)
+    old = replace(plain, sender_release="1.39.0")
+    assert plain.subject == "grpc with flow control on"
+    assert old.subject == "grpc 1.39.0 to grpc with flow control on"
+    both = replace(old, receiver_release="1.39.0")
+    assert both.subject == "grpc 1.39.0 with flow control on"
+    found = summarise_cell(both, [], [])
+    assert (found.sender_release, found.receiver_release) == ("1.39.0", "1.39.0")
+
+
+def test_where_no_window_bound_a_rule_is_not_told_from_what_it_is_without() -> None:
+    case = Case()
+    free = [replace(row, credit_stops=0) for row in measured_rows(case)]
+    held = [replace(row, credit_stops=1) for row in free]
+    (truth, rival) = (case.truth, "fifo")
+    assert truth != rival
+    same = replace(facts(case), without_windows={truth: rival})
+    kinds = {
+        (known, bound): summarise_cell(each, rows, predicted_rows(case)).answer.kind
+        for known, each in (("known", same), ("not known", facts(case)))
+        for bound, rows in (("free", free), ("held", held))
+    }
+    assert kinds.pop(("known", "free")) == "undecided"
+    assert set(kinds.values()) == {"follows"}

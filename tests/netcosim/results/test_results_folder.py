@@ -1,0 +1,252 @@
+"""The results folder: complete files or none, round trips, what is refused."""
+
+import gzip
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from netcosim.errors import StorageError
+from netcosim.results.folder import ResultsFolder, capture_name, default_path
+from tests.netcosim.results.synthetic import (
+    Case,
+    grant_rows,
+    lost_rows,
+    measured_rows,
+    predicted_rows,
+    run_record,
+    scenario,
+    summary,
+    window_rows,
+    write_folder,
+)
+
+SMALL = Case(
+    sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2, invalid=(1,), pause=(10**8, 10**7)
+)
+
+
+def create(path: Path) -> ResultsFolder:
+    return ResultsFolder.create(path, scenario())
+
+
+def files_below(path: Path) -> set[str]:
+    return {str(f.relative_to(path)) for f in path.rglob("*") if f.is_file()}
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    measured, predicted = measured_rows(SMALL), predicted_rows(SMALL)
+    windows = window_rows(SMALL, measured)
+    grants = grant_rows(SMALL, measured)
+    with create(tmp_path / "deep" / "run") as folder:
+        folder.write_trace(measured)
+        folder.write_predictions(predicted)
+        folder.write_windows(windows)
+        folder.write_grants(grants)
+        folder.write_lost(lost_rows(SMALL))
+        folder.write_summary(summary((SMALL,)))
+        folder.write_run(run_record((SMALL,)))
+        folder.write_perfetto()
+    with ResultsFolder.open(tmp_path / "deep" / "run") as folder:
+        assert folder.read_scenario() == scenario()
+        assert folder.read_trace() == tuple(measured)
+        assert folder.read_predictions() == tuple(predicted)
+        assert folder.read_windows() == tuple(windows)
+        assert folder.read_grants() == tuple(grants)
+        assert folder.read_lost() == tuple(lost_rows(SMALL))
+        assert folder.read_run() == run_record((SMALL,))
+        found = folder.read_summary()
+        assert found is not None
+        assert [c.best for c in found.cells] == ["two_visit"]
+    assert files_below(tmp_path / "deep" / "run") == {
+        "scenario.toml",
+        "trace.parquet",
+        "predictions.parquet",
+        "windows.parquet",
+        "grants.parquet",
+        "lost.parquet",
+        "summary.json",
+        "run.json",
+        "perfetto.json",
+        "schemas/summary.schema.json",
+        "schemas/run.schema.json",
+        "schemas/trace.columns.json",
+        "schemas/windows.columns.json",
+        "schemas/grants.columns.json",
+        "schemas/lost.columns.json",
+    }
+
+
+def test_an_interrupted_run_reads_as_empty(tmp_path: Path) -> None:
+    create(tmp_path / "run").close()
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        assert folder.read_trace() == ()
+        assert folder.read_predictions() == ()
+        assert folder.read_windows() == ()
+        assert folder.read_grants() == ()
+        assert folder.read_lost() == ()
+        assert folder.read_summary() is None
+        assert folder.read_run() is None
+
+
+def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
+    create(tmp_path).close()
+    assert (tmp_path / "scenario.toml").is_file()
+
+
+def test_a_folder_with_anything_in_it_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(StorageError, match=r"is not empty: must be a new or an empty folder"):
+        create(tmp_path)
+    assert files_below(tmp_path) == {"thesis.tex"}
+
+
+def test_an_earlier_run_is_never_overwritten(tmp_path: Path) -> None:
+    create(tmp_path / "run").close()
+    before = (tmp_path / "run" / "scenario.toml").stat().st_mtime_ns
+    with pytest.raises(StorageError, match="is not empty"):
+        create(tmp_path / "run")
+    assert (tmp_path / "run" / "scenario.toml").stat().st_mtime_ns == before
+
+
+def test_a_link_or_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "link").symlink_to(elsewhere)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"link: can't be opened: (Not a directory|is a symb)"):
+        create(tmp_path / "link")
+    with pytest.raises(StorageError, match="file: can't be opened: Not a directory"):
+        create(tmp_path / "file")
+    with pytest.raises(StorageError, match="can't be"):
+        create(tmp_path / "file" / "below")
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_dangling_link_on_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "results").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(StorageError):
+        create(tmp_path / "results" / "run")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_what_has_no_scenario_is_no_results_folder(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"is not a results folder: it has no scenario\.toml"):
+        ResultsFolder.open(tmp_path)
+    with pytest.raises(StorageError, match="No such file"):
+        ResultsFolder.open(tmp_path / "missing")
+
+
+def test_a_file_that_fails_half_way_leaves_the_earlier_one(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as folder:
+        folder.write("summary.json", b"first")
+        with pytest.raises(KeyboardInterrupt), folder.writing("summary.json") as file:
+            file.write(b"second, but")
+            raise KeyboardInterrupt
+        assert folder.read("summary.json") == b"first"
+        assert list((tmp_path / "run").glob(".*")) == []
+
+
+def test_nothing_shows_under_its_name_before_it_is_complete(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as folder, folder.writing("run.json") as file:
+        file.write(b"x" * 100_000)
+        file.flush()
+        assert not (tmp_path / "run" / "run.json").exists()
+        assert (tmp_path / "run" / ".run.json.part").stat().st_size == 100_000
+    assert (tmp_path / "run" / "run.json").stat().st_size == 100_000
+
+
+def test_a_left_over_of_a_killed_run_is_replaced(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as folder:
+        (tmp_path / "run" / ".run.json.part").write_text("left by kill -9, and longer than the new")
+        folder.write("run.json", b"{}")
+    assert (tmp_path / "run" / "run.json").read_bytes() == b"{}"
+    assert not (tmp_path / "run" / ".run.json.part").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b/c", "/etc/passwd", "", ".hidden", "a\nb", "a/", "a/.."]
+)
+def test_names_that_leave_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+    with create(tmp_path / "run") as folder, pytest.raises(ValueError, match="not a name within"):
+        folder.write(name, b"")
+
+
+def test_a_capture_is_packed_the_same_way_each_time(tmp_path: Path) -> None:
+    source = tmp_path / "eth0.pcap"
+    source.write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(300_000))
+    with create(tmp_path / "one") as one, create(tmp_path / "two") as two:
+        name = one.add_capture("mixed8/h2-on", 3, source)
+        os.utime(source, (1, 1))
+        two.add_capture("mixed8/h2-on", 3, source)
+        assert name == capture_name("mixed8/h2-on", 3) == "captures/mixed8@h2-on.c3.pcap.gz"
+        assert one.read(name) == two.read(name)
+        assert gzip.decompress(one.read(name)) == source.read_bytes()
+
+
+def test_a_missing_capture_is_one_line(tmp_path: Path) -> None:
+    with (
+        create(tmp_path / "run") as folder,
+        pytest.raises(StorageError, match=r"gone\.pcap: can't be read: No such file"),
+    ):
+        folder.add_capture("a/b", 0, tmp_path / "gone.pcap")
+
+
+def test_space_is_checked_before_it_is_needed(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as folder:
+        folder.check_space(1)
+        with pytest.raises(StorageError, match=r"free: the run needs 1000000000000MB"):
+            folder.check_space(10**18)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("trace.parquet", b"PAR1 no", r"trace\.parquet: can't be read as Parquet"),
+        ("windows.parquet", b"", r"windows\.parquet: can't be read as Parquet"),
+        ("summary.json", b"{", r"summary\.json: Invalid JSON"),
+        ("summary.json", b"{}", r"summary\.json: scenario: Field required"),
+        ("run.json", b'{"version": 2}', r"run\.json: version: Input should be 1"),
+    ],
+)
+def test_a_damaged_file_is_one_line(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    with create(tmp_path / "run") as folder:
+        folder.write(name, content)
+        readers = {
+            "trace.parquet": folder.read_trace,
+            "windows.parquet": folder.read_windows,
+            "summary.json": folder.read_summary,
+            "run.json": folder.read_run,
+        }
+        with pytest.raises(StorageError, match=message) as caught:
+            readers[name]()
+    assert "\n" not in str(caught.value)
+
+
+def test_one_kind_of_table_is_not_taken_for_the_other(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as folder:
+        folder.write_windows([])
+        folder.write("trace.parquet", folder.read("windows.parquet"))
+        with pytest.raises(StorageError, match="is not a netcosim trace"):
+            folder.read_trace()
+
+
+def test_two_runs_of_the_same_rows_are_equal_byte_for_byte(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_folder(tmp_path / name, (SMALL,))
+    names = files_below(tmp_path / "one")
+    assert names == files_below(tmp_path / "two")
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_default_paths_carry_the_utc_time_and_never_collide(tmp_path: Path) -> None:
+    east = timezone(timedelta(hours=9))
+    started = datetime(2026, 3, 1, 4, 30, 5, tzinfo=east)
+    first = default_path("default", started, tmp_path)
+    assert first == tmp_path / "default-20260228T193005Z"
+    first.mkdir()
+    assert default_path("default", started.astimezone(UTC), tmp_path).name.endswith("05Z-2")

@@ -1,0 +1,146 @@
+"""Every rule of the linter finds its seeded fault and nothing else; the command says the same."""
+
+import copy
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcosim.cli.lint_profile import main
+from netcosim.errors import ScenarioError
+from netcosim.workload.lint import check, lint
+from tests.netcosim.workload.faults import EMPTY, FAULTS, LOGNORMAL, MEDIANS, sliced, with_operation
+from tests.netcosim.workload.profiles import changed, plain, profile
+
+
+def found(data: dict[str, Any]) -> list[str]:
+    return [f"{f.severity}: {f}" for f in lint(profile(data))]
+
+
+def test_a_sound_profile_has_no_findings():
+    assert found(plain()) == []
+    assert found(sliced((100, 200), (300,))) == []
+    assert found(plain(**MEDIANS, jitter=LOGNORMAL)) == []
+    assert found(plain(**MEDIANS, jitter={"model": "empirical", "factors": [1.0, 1.5]})) == []
+    check(profile(), "tiny.json")
+
+
+@pytest.mark.parametrize(("data", "expected"), FAULTS.values(), ids=FAULTS)
+def test_a_seeded_fault_is_found_and_nothing_else(data, expected):
+    assert found(data) == expected
+
+
+def test_a_frozen_tensor_is_only_pulled():
+    data = with_operation(
+        kind="transfer",
+        name="v/pull",
+        source="server",
+        destination="worker",
+        tensor="v",
+        size_bytes=4,
+    )
+    data["step"]["operations"][1]["after"].append("v/pull")
+    assert found(data) == ['warning: operation "v/pull": tensor: "v": pulled, but never updated']
+
+
+def test_a_slice_that_is_sent_twice():
+    data = sliced((100, 200), (100, 200))
+    data["step"]["operations"][1]["slice"] = 0
+    assert found(data)[0] == (
+        'error: operation "pull0": slice: 0 of tensor "w": 2 transfers from the server have it;'
+        " must be one"
+    )
+
+
+def test_an_update_may_wait_for_its_push_through_others():
+    data = with_operation([1, 2, 3, 4], kind="compute", name="sum", resource="server", tensor="w")
+    operations = data["step"]["operations"]
+    operations[-1]["after"] = ["w/push"]
+    operations[-2]["after"] = ["sum"]
+    assert found(data) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Input",
+        "input",
+        "Input0",
+        "node1-Input/forward",
+        "data loading",
+        "x/DataLoader",
+        "data_load",
+    ],
+)
+def test_data_loading_is_to_be_dropped(name):
+    data = with_operation([1, 2, 3, 4], kind="compute", name=name, resource="worker")
+    data["step"]["operations"][1]["after"].append(name)
+    message = "is data loading, which is no part of a step; drop this operation"
+    assert found(data) == [f'error: operation "{name}": {message}']
+
+
+@pytest.mark.parametrize("name", ["input_layer/forward", "inputs_norm", "a.inputx"])
+def test_a_layer_may_have_input_in_its_name(name):
+    data = with_operation([1, 2, 3, 4], kind="compute", name=name, resource="worker")
+    data["step"]["operations"][1]["after"].append(name)
+    assert found(data) == []
+
+
+def test_what_waits_for_a_tensor_is_no_data_loading():
+    data = json.loads(json.dumps(plain()).replace("a/forward", "input/forward"))
+    assert found(data) == []
+
+
+def test_the_first_error_is_raised():
+    data = changed("w/pull", size_bytes=0)
+    data["duration_ns"] = []
+    with pytest.raises(ScenarioError) as caught:
+        check(profile(data), "x.json")
+    message = 'x.json: operation "w/pull": size_bytes: 0: must be >= 1 (and 1 more)'
+    assert str(caught.value) == message
+
+
+def test_warnings_are_not_raised():
+    check(profile(changed("a/forward", after=[])), "x.json")
+
+
+@given(st.integers(0, 2**32))
+def test_no_profile_breaks_the_linter(seed):
+    rng = random.Random(seed)
+    data = copy.deepcopy(plain())
+    names = ["w/pull", "a/forward", "a/backward", "w/push", "w/update", "nobody"]
+    for op in data["step"]["operations"]:
+        op["name"] = rng.choice([op["name"], op["name"], rng.choice(names)])
+        op["after"] = rng.sample(names, rng.randint(0, 3))
+        if op["kind"] == "compute":
+            op["resource"] = rng.choice(["worker", "server", "gpu"])
+            op["tensor"] = rng.choice([None, "w", "v"])
+        else:
+            op["tensor"] = rng.choice(["w", "v"])
+            op["source"], op["size_bytes"] = rng.choice(["worker", "server"]), rng.randint(-1, 2)
+    data["duration_ns"] = [[rng.randint(-1, 1) for _ in range(rng.randint(0, 4))]]
+    for finding in lint(profile(data)):
+        assert str(finding).isprintable()
+
+
+def test_the_command_tells_and_returns(tmp_path, capsys):
+    files = {"good": plain(), "odd": changed("a/forward", after=[]), "bad": EMPTY}
+    for name, data in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    good, odd, bad, none = (str(tmp_path / f"{n}.json") for n in ("good", "odd", "bad", "none"))
+    assert main([good, odd]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{good}: fine: 3 computations, 2 transfers",
+        f'{odd}: warning: operation "w/pull": nothing waits for what it brings to the worker',
+    ]
+    assert main([bad, good, none]) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"{bad}: error: step.operations: none; must be at least one",
+        f"{good}: fine: 3 computations, 2 transfers",
+        f"{none}: can't be read: No such file or directory",
+    ]
+    assert main([]) == 2
+    assert capsys.readouterr().err.startswith("netcosim.cli.lint_profile: the following")

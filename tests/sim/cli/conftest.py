@@ -1,0 +1,8 @@
+import pytest
+
+from tests.sim.cli.door import Inside
+
+
+@pytest.fixture
+def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+    return Inside(capsys=capsys, patch=monkeypatch)

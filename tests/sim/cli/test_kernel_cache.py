@@ -1,0 +1,143 @@
+"""Compiled kernels are kept by the text that they were made of, and nowhere else."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sim.cli.door import FAST, NO_POWERS, ROOT, run
+
+PACKAGES = ("netcosim", "h2model", "sim", "topo")
+
+# Three pulls of one size over a connection; prints the order in which they end.
+TINY = """
+import sys
+import numpy as np
+import sim
+from sim.engine.engine import Engine
+from sim.plan import DOWN, Channel, Draws, Network, Sending, StepPlan
+none = np.zeros(0, dtype=np.int64)
+plan = StepPlan(
+    servers=1, names=("a", "b", "c"), processors=(),
+    channels=(Channel(server=0, direction=DOWN, connection="data"),),
+    place=np.zeros(3, dtype=np.int64), size_bytes=np.full(3, 1000),
+    priority=np.zeros(3, dtype=np.int64), duration_ns=np.zeros((1, 3)),
+    waits=np.zeros(3, dtype=np.int64), after=none, after_start=np.zeros(4, dtype=np.int64),
+    sources=np.array([[0, 1, 2]]), members=((0,), (1,), (2,)),
+)
+network = Network(
+    share="equal", server_bps=np.array([10**9]), worker_bps=np.array([10**9]),
+    delay_ns=np.zeros(1, dtype=np.int64),
+)
+draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
+sending = Sending(discipline="fifo", options=(), window_bytes=None)
+engine = Engine(plan, network, sending, draws, keep_operations=True)
+engine.run()
+print(sim.__file__)
+print("".join("abc"[i] for i in engine.operations().operation))
+"""
+
+FIRST = "i = s.shared[HEAD]"
+LAST = "i = s.shared[TAIL]"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The packages, as if installed elsewhere."""
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package,
+            tmp_path / "copy" / package,
+            ignore=shutil.ignore_patterns("__pycache__", "*.json", "*.js", "*.css"),
+        )
+    return tmp_path / "copy"
+
+
+def order_of_ends(copy: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", TINY],
+        cwd=copy,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "NETCOSIM_KERNELS": str(copy / "kernels"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    where, order = done.stdout.split()
+    assert where == str(copy / "sim" / "__init__.py")
+    return order
+
+
+def kept(copy: Path) -> dict[Path, tuple[int, bytes]]:
+    """Every file of the cache, its content and when it was written."""
+    files = [path for path in (copy / "kernels").rglob("*") if path.is_file()]
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+@pytest.mark.slow
+def test_a_change_of_a_discipline_is_seen_and_nothing_is_compiled_twice(copy: Path) -> None:
+    assert order_of_ends(copy) == "abc"
+    first = kept(copy)
+    assert first
+    assert order_of_ends(copy) == "abc"
+    assert kept(copy) == first
+    rule = copy / "h2model/disciplines/fifo.py"
+    text = rule.read_text()
+    assert text.count(FIRST) == 1
+    before = rule.stat()
+    rule.write_text(text.replace(FIRST, LAST).replace("import HEAD, ", "import HEAD, TAIL, "))
+    os.utime(rule, ns=(before.st_atime_ns, before.st_mtime_ns))  # its text counts, not its age
+    assert order_of_ends(copy) == "cba"
+    both = kept(copy)
+    assert len(both) > len(first)
+    assert both | first == both
+    rule.write_text(text)
+    assert order_of_ends(copy) == "abc"
+    assert kept(copy) == both
+    strays = [path for path in copy.rglob("*.nb[ic]") if copy / "kernels" not in path.parents]
+    assert strays == []
+
+
+@pytest.mark.slow
+def test_who_has_no_cache_folder_compiles_for_once(tmp_path: Path) -> None:
+    """Not root, and a home that can't be written: no kernel is left anywhere."""
+    (tmp_path / "job.toml").write_text(FAST)
+    home, temporary, work = (tmp_path / name for name in ("home", "tmp", "work"))
+    temporary.mkdir()
+    work.mkdir()
+    home.mkdir(mode=0o555)
+    before = strays_beside_the_sources()
+    done = run(
+        *("--scenario", str(tmp_path / "job.toml"), "--trace-steps", "0", "--out", "out"),
+        cwd=work,
+        environ={
+            "HOME": str(home),
+            "XDG_CACHE_HOME": "",
+            "NETCOSIM_KERNELS": "",
+            "TMPDIR": str(temporary),
+            "MPLCONFIGDIR": "",
+        },
+        prefix=NO_POWERS,
+    )
+    assert done.code == 0, done.err
+    assert "the cache folder can't be written" in done.err.splitlines()[0]
+    summary: Any = json.loads((work / "out/summary.json").read_text())
+    assert summary["complete"] is True
+    assert list(home.iterdir()) == []
+    assert list(temporary.rglob("*.nb[ic]")) == []
+    assert [path.name for path in temporary.iterdir() if path.name.startswith("netcosim")] == []
+    assert strays_beside_the_sources() == before
+
+
+def strays_beside_the_sources() -> set[Path]:
+    return {path for name in PACKAGES for path in (ROOT / name).rglob("*.nb[ic]")}

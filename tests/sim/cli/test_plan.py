@@ -1,0 +1,99 @@
+"""What ``--plan`` says of things that no figure hangs on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.sim.cli.door import FAST, Inside
+from tests.netcosim.workload.profiles import plain
+
+TRACE = """
+[[straggler]]
+kind = "trace"
+workers = [0, 2]
+options = { file = "speed.csv" }
+"""
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.json").write_text(json.dumps(plain()))
+    path = Path("job.toml")
+    path.write_text(FAST)
+    return path
+
+
+def planned(inside: Inside, *more: str) -> list[str]:
+    done = inside.run("--scenario", "./job.toml", "--plan", *more)
+    assert (done.code, done.err) == (0, "")
+    return done.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("transport", "said"),
+    [
+        (
+            "flow_control = false",
+            "none: flow control is off; the profile was recorded with 64KiB",
+        ),
+        (
+            'window = "1MiB"',
+            "stream 1MiB, connection none; the profile was recorded with 64KiB",
+        ),
+        ('window = "64KiB"', "stream 64KiB, connection none"),
+    ],
+)
+def test_another_window_than_while_recording(
+    inside: Inside, job: Path, transport: str, said: str
+) -> None:
+    job.write_text(FAST.replace("flow_control = false", transport))
+    assert f"  windows   {said}" in planned(inside, "--workload", "mine.json")
+
+
+def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job: Path) -> None:
+    assert "  windows   none: flow control is off" in planned(inside)
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (
+            'sender = "grpc"\nreceiver = "grpc"',
+            [
+                "  sender    write_cycle (frame 4194304, head_first 87, head 12, tail 25)",
+                "  release   none is named: grpcio 1.85.1, the newest studied",
+            ],
+        ),
+        (
+            'sender = "grpc"\nsender_release = "1.62.3"\nreceiver = "h2"',
+            [
+                "  sender    two_visit (write 131072, write_max 16777216)",
+                "  release   grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5; its rule is"
+                " assumed, not measured",
+            ],
+        ),
+        (
+            'sender = "grpc"\nsender_release = "1.39.0"\nreceiver = "h2"',
+            ["  sender    two_visit (write 1048576)"],
+        ),
+    ],
+)
+def test_whose_rule_a_grpc_sender_has(
+    inside: Inside, job: Path, ends: str, said: list[str]
+) -> None:
+    """Only that of a studied release is known; without a release it is the newest of these."""
+    plain_ends = 'sender = "h2"\nreceiver = "h2"\ndiscipline = "fifo"\nflow_control = false'
+    job.write_text(FAST.replace(plain_ends, ends))
+    lines = [line for line in planned(inside) if line.startswith(("  sender", "  release"))]
+    assert lines == said
+
+
+def test_what_a_speed_trace_says_of_its_machine(inside: Inside, job: Path) -> None:
+    """For the largest run; the mean is over the time up to the last row."""
+    job.write_text(FAST + TRACE)
+    Path("speed.csv").write_text("time_ns,speed,cpu\n0,1,0.3\n30000,0.4,0.9\n40000,1,0.1\n")
+    assert [line for line in planned(inside, "--workers", "1,3") if line.startswith("use")] == [
+        "use         w0, w2: processors 45 % on average, 90 % at most"
+    ]

@@ -1,8 +1,0 @@
-import pytest
-
-from tests.sim.door.door import Inside
-
-
-@pytest.fixture
-def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    return Inside(capsys=capsys, patch=monkeypatch)

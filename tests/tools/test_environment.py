@@ -1,0 +1,151 @@
+"""The set-up of the Python environment: when it is made, believed, made anew and left alone."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tools.project import Project
+
+MAKING = "making the Python environment"
+
+
+def snapshot(folder: Path) -> dict[str, int]:
+    return {str(path): path.lstat().st_mtime_ns for path in [folder, *folder.rglob("*")]}
+
+
+def test_the_second_time_it_is_silent_and_touches_nothing(ready: Project) -> None:
+    before = snapshot(ready.venv)
+    second = ready.dev("setup")
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    assert snapshot(ready.venv) == before
+    assert ready.pebble() == "1.0"
+
+
+def test_a_changed_lock_makes_it_anew_and_a_changed_project_does_not(project: Project) -> None:
+    assert project.dev("setup").returncode == 0
+    stray = project.venv / "stray"
+    stray.touch()
+    with (project.root / "pyproject.toml").open("a") as file:
+        file.write("# changed\n")
+    assert MAKING not in project.dev("setup").stderr
+    assert stray.exists()
+
+    project.lock("2.0")
+    assert MAKING in project.dev("setup").stderr
+    assert project.pebble() == "2.0"
+    assert not stray.exists()
+
+
+def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> None:
+    (project.root / "requirements.lock").write_text(f"pebble==1.0 --hash=sha256:{64 * '0'}\n")
+    refused = project.dev("setup")
+    assert refused.returncode == 3
+    assert "HASHES" in refused.stderr
+    assert refused.stderr.splitlines()[-1] == "dev: the locked dependencies could not be installed"
+    assert not list(project.venv.glob(".stamp-*"))
+
+
+@pytest.mark.parametrize("moment", ["bin/python", "bin/pip"])
+def test_a_killed_setup_is_done_again(project: Project, moment: str) -> None:
+    process = subprocess.Popen(
+        project.command("setup"),
+        env=project.environment({}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    wait_for(project.venv / moment)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (project.venv / ".stamp-dependencies").exists()
+    half = project.venv / "half"
+    half.touch()
+
+    again = project.dev("setup")
+    assert again.returncode == 0
+    assert MAKING in again.stderr
+    assert not half.exists()
+    assert project.pebble() == "1.0"
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} did not appear"
+        time.sleep(0.001)
+
+
+def test_two_at_once_make_it_once(project: Project) -> None:
+    both = [
+        subprocess.Popen(
+            project.command("setup"),
+            env=project.environment({}),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sum(MAKING in text for text in said) == 1
+    assert project.pebble() == "1.0"
+
+
+def test_another_folder_for_it_relative_to_the_caller(project: Project, tmp_path: Path) -> None:
+    done = project.dev("setup", cwd=tmp_path, env={"NETCOSIM_VENV": "else where/venv"})
+    assert done.returncode == 0, done.stderr
+    assert project.pebble(tmp_path / "else where" / "venv") == "1.0"
+    assert not project.venv.exists()
+
+
+def test_a_folder_of_somebody_elses_is_left_alone(project: Project, tmp_path: Path) -> None:
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    (letters / "letter").write_text("dear")
+    refused = project.dev("setup", env={"NETCOSIM_VENV": str(letters)})
+    assert refused.returncode == 3
+    assert "holds something else" in refused.stderr
+    assert snapshot(letters).keys() == {str(letters), str(letters / "letter")}
+
+
+def test_a_python_that_does_not_run_is_passed_over(project: Project, tmp_path: Path) -> None:
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    for name in ("python3", "python3.13"):
+        shim = shims / name
+        shim.write_text("#!/bin/sh\necho 'no such version' >&2\nexit 127\n")
+        shim.chmod(0o755)
+    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+    assert done.returncode == 0, done.stderr
+    assert project.pebble() == "1.0"
+
+
+def test_a_python_that_is_gone_makes_it_anew(project: Project) -> None:
+    assert project.dev("setup").returncode == 0
+    for name in ("python", "python3"):
+        link = project.venv / "bin" / name
+        link.unlink()
+        link.symlink_to("/no/such/python")
+    done = project.dev("setup")
+    assert (done.returncode, MAKING in done.stderr) == (0, True)
+    assert project.pebble() == "1.0"
+
+
+def test_a_killed_dpkg_query_is_no_list_of_missing_packages(
+    project: Project, tmp_path: Path
+) -> None:
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    shim = shims / "dpkg-query"
+    shim.write_text("#!/bin/sh\nkill -9 $$\n")
+    shim.chmod(0o755)
+    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "dev: dpkg-query ended with 137\n"
+    assert not project.venv.exists()

@@ -1,0 +1,116 @@
+"""The menu itself: what it says, what it starts, and where."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.tools.project import Project
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["tset"], "dev: tset: no such command; ./dev help lists them"),
+        (["bare", "trixie"], "dev: bare: no command"),
+        (["bare", "../etc", "true"], "dev: bare: ../etc: not a Debian suite"),
+    ],
+)
+def test_a_mistake_is_one_line_and_code_2(project: Project, args: list[str], said: str) -> None:
+    done = project.dev(*args)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said + "\n")
+    assert not project.venv.exists()
+
+
+def test_help_names_every_command(project: Project) -> None:
+    done = project.dev("help")
+    assert (done.returncode, done.stderr) == (0, "")
+    source = (project.root / "dev").read_text()
+    for name in (
+        "run",
+        "test",
+        "test-shared",
+        "check",
+        "bench",
+        "provision",
+        "grpc-releases",
+        "bare",
+    ):
+        assert f"    {name}" in source
+        assert f"\n  {name} " in done.stdout
+    assert project.dev().stdout == done.stdout
+
+
+@pytest.mark.root
+def test_run_replaces_the_shell_and_stays_where_the_caller_is(
+    ready: Project, tmp_path: Path
+) -> None:
+    assert os.geteuid() == 0, "needs root"
+    here = tmp_path / "here"
+    (here / "emu").mkdir(parents=True)  # must not be taken for the project's
+    (here / "emu" / "__init__.py").write_text("raise SystemExit('shadowed')")
+    (here / "emu" / "run.py").write_text("")
+    process = subprocess.Popen(
+        ready.command("run", "--out", "a b", "*"),
+        cwd=here,
+        env=ready.environment({}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert json.loads(out) == {
+        "pid": process.pid,
+        "uid": 0,
+        "cwd": str(here),
+        "args": ["--out", "a b", "*"],
+    }
+    assert not list(ready.root.rglob("emu/__pycache__"))
+
+
+@pytest.mark.root
+def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project: Project) -> None:
+    assert os.geteuid() == 0, "needs root"
+    owner = 12345
+    os.chown(project.root, owner, owner)
+    os.chown(project.root / "dev", owner, owner)
+    (project.root / "tests").mkdir()
+    (project.root / "pytest.py").write_text("open('left-by-root', 'w').close()")
+    assert project.dev("test").returncode == 0
+    made = [project.venv, project.venv / "bin" / "python", project.root / "left-by-root"]
+    assert [path.lstat().st_uid for path in made] == [owner] * 3
+
+
+@pytest.mark.root
+def test_every_command_is_told_where_other_releases_are(project: Project, tmp_path: Path) -> None:
+    assert os.geteuid() == 0, "needs root"
+    tell = "import os, sys; print(sys.argv[1:], os.environ['NETCOSIM_GRPC_RELEASES'])"
+    for file in ("emu/run.py", "pytest.py", "tools/grpc_releases.py"):
+        (project.root / file).write_text(tell)
+    elsewhere = {"NETCOSIM_GRPC_RELEASES": "some where"}
+    for command in ("run", "test", "grpc-releases"):
+        done = project.dev(command, "1.2.3", cwd=tmp_path, env=elsewhere)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith(f"'1.2.3'] {tmp_path}/some where\n")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("which", ["not shared and not alone", "alone"])
+def test_a_failing_part_of_the_suite_fails_the_command(ready: Project, which: str) -> None:
+    assert os.geteuid() == 0, "needs root"
+    tell = f"import sys; print(sys.argv[2]); raise SystemExit(7 * (sys.argv[2] == {which!r}))"
+    (ready.root / "pytest.py").write_text(tell)
+    done = ready.dev("test")
+    assert (done.returncode, done.stdout) == (7, "not shared and not alone\nalone\n")
+
+
+def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
+    (ready.root / "bench").mkdir()
+    (ready.root / "bench" / "emu.py").touch()
+    (ready.root / "bench" / "__init__.py").touch()
+    done = ready.dev("bench", "moon")
+    assert (done.returncode, done.stderr) == (2, "dev: bench: moon: must be one of: emu\n")
+    assert "must be one of: emu" in ready.dev("bench", "../dev").stderr
