@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from bench.record import Figure, record
 from emu.network.kernel import probe_kernel
-from tests.inside import inside
 from tests.emu.netem import guest
 from tests.emu.netem.delays import SET, Compared, compare
+from tests.inside import inside
 
 TARGET: Final = "tests.emu.netem.delays:observe"
 TIMEOUT_S: Final = 900.0

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.record import Figure, record
-from emu.isolation import isolate
 from emu.endpoints.releases import newest, not_ready
 from emu.endpoints.transports.grpc import RFC_WINDOW_BYTES, holds_window
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import judge_discipline
 from emu.identify.run import Seen, look
+from emu.isolation import isolate
 from emu.measurement.round import run_round
 from emu.network.live import open_network
 from emu.plan import Plan, make_plan

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from emu.prediction.delivery import distinct_receivers
 from emu.endpoints.pairing import check_transport, missing
 from emu.endpoints.releases import newest
+from emu.prediction.delivery import distinct_receivers
 from h2model.candidates import not_studied
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
-from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.results.streams.summary import NotRun
+from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec, TransportSpec
 from netcosim.units import format_duration, format_rate, format_size
 from topo.catalogue import build_spec

@@ -13,8 +13,8 @@ from typing import Final
 
 from rich.console import Console
 
-from emu.rerun import Again, predict_again, read_record
 from emu.prediction.cell_facts import parameters_used
+from emu.rerun import Again, predict_again, read_record
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells
 from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file

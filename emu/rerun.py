@@ -9,22 +9,22 @@ from dataclasses import dataclass
 
 from emu.calibration.acceptance import acceptance_of
 from emu.calibration.links import shared_links
-from emu.prediction.parallel import all_claims
-from emu.prediction.delivery import overhead_of, receiver_key
-from emu.prediction.cell_facts import cell_facts, link_key
-from emu.prediction.inputs import KnownCell, known_cell
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
+from emu.prediction.cell_facts import cell_facts, link_key
+from emu.prediction.delivery import overhead_of, receiver_key
+from emu.prediction.inputs import KnownCell, known_cell
+from emu.prediction.parallel import all_claims
 from emu.trust import EARLY, reasons_against
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
-from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.folder import GRANTS, NOT_ENDED, RUN, TRACE, ResultsFolder
+from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import LostRow
-from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams.summary import Summary
 from netcosim.trace import StreamRow
 

@@ -11,30 +11,30 @@ from typing import Any
 
 from emu.calibration.acceptance import acceptance_of, is_needed, measure_acceptance
 from emu.calibration.links import link_model, shared_links
-from emu.measurement.cell import CellOutcome, CellRunner
-from emu.prediction.parallel import all_claims
+from emu.calibration.overhead import calibrate
+from emu.calibration.trial import Stage, UncapturedError
 from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.clock.recorder import LATE_NS, PAUSES
-from emu.prediction.delivery import distinct_receivers, overhead_of
-from emu.prediction.cell_facts import cell_facts, link_key, parameters_used
+from emu.measurement.cell import CellOutcome, CellRunner
+from emu.measurement.validity import BOUNDS
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
 from emu.network.verify import measure_and_verify
-from emu.calibration.overhead import calibrate
 from emu.plan import Plan, PlannedConnection
+from emu.prediction.cell_facts import cell_facts, link_key, parameters_used
+from emu.prediction.delivery import distinct_receivers, overhead_of
+from emu.prediction.parallel import all_claims
 from emu.progress import Progress
-from emu.calibration.trial import Stage, UncapturedError
 from emu.trust import EARLY, reasons_against
-from emu.measurement.validity import BOUNDS
 from h2model.connection import LinkModel
 from netcosim.cli import finishing, interruption
 from netcosim.job import Cell
-from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
+from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.streams.summary import Summary
 from netcosim.scenario import TcpSpec
 from topo.paths import bottleneck_bps, path_between, round_trip_ns

@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
-from sim.kernels.compiled import kernel_folder
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
+from sim.kernels.compiled import kernel_folder
 from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
 
 FAST: Final = "fast"

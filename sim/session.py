@@ -13,13 +13,12 @@ from netcosim.cli import finishing, interruption
 from netcosim.errors import NetcosimError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
-from netcosim.results.training.operations import OperationColumns
 from netcosim.results.run_record import RunRecord
+from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import Point, TrainingSummary
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
-from sim.kernels.compiled import engine_hash
 from sim.experiment.job import TrainingCell
 from sim.experiment.point import (
     Reference,
@@ -30,6 +29,7 @@ from sim.experiment.point import (
 )
 from sim.experiment.run import RunFigures, conditions_of, simulate
 from sim.experiment.trace import trace
+from sim.kernels.compiled import engine_hash
 from sim.progress import Progress
 
 MOST_STEP_ROWS: Final = 2_000_000

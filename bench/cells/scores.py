@@ -10,8 +10,8 @@ from bench.cells.store import Store
 from bench.outcomes import Outcome, outcome_of
 from emu.rerun import predict_again
 from h2model.candidates import followed, parameter_digests
-from netcosim.results.streams.cell_summary import model_separations
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.streams.cell_summary import model_separations
 from netcosim.results.streams.summary import CellSummary, Errors, ModelResult
 from netcosim.results.streams.verdict import DISCRIMINATING, MARGIN, Separations
 from netcosim.trace import StreamRow

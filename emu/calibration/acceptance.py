@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.measurement.trace_rows import BurstSeen
 from emu.calibration.trial import Stage, rehearse
+from emu.measurement.trace_rows import BurstSeen
 from h2model.candidates import H2_DEFAULT_WINDOW_BYTES, accepts_late
 from h2model.grpc_receiver import MESSAGE_HEADER_BYTES
 from h2model.overhead import Acceptance

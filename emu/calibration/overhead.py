@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.prediction.delivery import arrivals_of, receiver_key, spans_of
+from emu.calibration.trial import Stage, rehearse
 from emu.endpoints.pairing import widest
 from emu.measurement.trace_rows import BurstSeen, common_zero, measured_rows
 from emu.plan import Plan
-from emu.calibration.trial import Stage, rehearse
+from emu.prediction.delivery import arrivals_of, receiver_key, spans_of
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
 from netcosim.job import Cell, Message
 from netcosim.trace import StreamRow

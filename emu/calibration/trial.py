@@ -7,12 +7,12 @@ from typing import Final, Generic, TypeVar
 
 from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
 from emu.measurement.cell import facts_of
-from emu.prediction.delivery import receiver_key
 from emu.measurement.round import Round, port_of, run_round
 from emu.measurement.trace_rows import BurstSeen, Carried, find_connection, see_burst
+from emu.measurement.validity import BOUNDS, judge
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
-from emu.measurement.validity import BOUNDS, judge
+from emu.prediction.delivery import receiver_key
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.scenario import TcpSpec, TransportSpec

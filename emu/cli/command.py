@@ -12,7 +12,7 @@ from typing import Final
 
 from rich.console import Console
 
-from emu.isolation import isolate
+from emu.cli.machine_checks import check_machine
 from emu.identify.door import (
     add_subject_options,
     identify_run,
@@ -21,7 +21,7 @@ from emu.identify.door import (
 )
 from emu.identify.subject import SCENARIO as IDENTIFY
 from emu.identify.subject import Subject, with_subject
-from emu.cli.machine_checks import check_machine
+from emu.isolation import isolate
 from emu.plan import Plan, describe, make_plan, on_this_machine
 from h2model import credit, disciplines
 from netcosim.cli import (
@@ -56,7 +56,7 @@ CAPTURE_SHARE: Final = 0.02
 
 _OTHER_FILES_BYTES: Final = 50_000_000
 _NICENESS: Final = -15
-_PROGRAM: Final = Path(__file__).with_name("run.py")
+_PROGRAM: Final = Path(__file__).parents[1] / "run.py"
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -25,7 +25,7 @@ SCRATCH: Final = Path("/proc/driver")
 _SAME_INTERRUPTION_S: Final = 0.5
 
 _OUTSIDE: Final = "NETCOSIM_TMPDIR"
-_PROJECT: Final = Path(__file__).resolve().parent.parent
+_PROJECT: Final = Path(__file__).resolve().parents[2]
 _last_interruption = float("-inf")
 
 

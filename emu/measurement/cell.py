@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from emu.capture import analyse_capture
-from emu.measurement.burst_clock import ConnectionClock, LinkShape, Paths, connection_clocks, link_positions
-from emu.measurement.moved_inputs import Moved, moved_inputs
 from emu.clock.pauses import Pauses
 from emu.clock.spans import total_ns
-from emu.prediction.delivery import receiver_key
+from emu.measurement.burst_clock import (
+    ConnectionClock,
+    LinkShape,
+    Paths,
+    connection_clocks,
+    link_positions,
+)
+from emu.measurement.endpoint_info import peers
 from emu.measurement.grant_rows import grant_rows
-from emu.prediction.inputs import KnownCell, known_cell
+from emu.measurement.moved_inputs import Moved, moved_inputs
 from emu.measurement.round import Round, port_of, run_round
 from emu.measurement.trace_rows import (
     BurstSeen,
@@ -25,19 +30,20 @@ from emu.measurement.trace_rows import (
     see_burst,
     window_rows,
 )
-from emu.network.live import LiveNetwork
-from emu.measurement.endpoint_info import peers
-from emu.plan import Plan, PlannedConnection
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
+from emu.network.live import LiveNetwork
+from emu.plan import Plan, PlannedConnection
+from emu.prediction.delivery import receiver_key
+from emu.prediction.inputs import KnownCell, known_cell
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from h2model.simulator import Shares
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.run_record import Validity
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import LostRow
-from netcosim.results.run_record import Validity
 from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow

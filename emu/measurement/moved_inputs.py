@@ -21,9 +21,9 @@ import numpy as np
 
 from emu.capture.report import gaps_between
 from emu.capture.windows import ALL_STREAMS, CONNECTION
-from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock
 from emu.clock.pauses import Pauses
 from emu.clock.spans import Spans, common, united
+from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock
 from emu.measurement.trace_rows import BurstSeen
 
 MOVED_NS: Final = 1_000_000

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from emu.isolation import isolate
 from emu.clock.pauses import recording
 from emu.clock.recorder import CONTENTION
 from emu.clock.spans import Spans
+from emu.isolation import isolate
 
 Busy = Callable[[], Spans]
 """When some processor had no time for a process so far."""

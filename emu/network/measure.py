@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from emu.clock.processor_time import ProcessorClock
 from emu.network.contention import Busy, watching_contention
 from emu.network.figures import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
@@ -28,7 +29,6 @@ from emu.network.reading import (
 from emu.network.records import Measured, PathMeasured, ShareMeasured
 from emu.network.rounds import Pair, Told, plan_pairs, plan_rounds
 from emu.network.shares import measure_share
-from emu.clock.processor_time import ProcessorClock
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetSpec

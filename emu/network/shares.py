@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from emu.clock.processor_time import ProcessorClock
 from emu.network.contention import Busy
 from emu.network.figures import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
@@ -12,7 +13,6 @@ from emu.network.probing import ask_at_once
 from emu.network.reading import GRACE_NS, START_UP, Reading, best_loss, lost_shares
 from emu.network.records import ShareMeasured
 from emu.network.spacing import Samples, bytes_at, measure_spacing, together, window_ns
-from emu.clock.processor_time import ProcessorClock
 from netcosim.errors import NetworkError
 from netcosim.metrics import jain_index
 from topo.paths import path_between, round_trip_ns

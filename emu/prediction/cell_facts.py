@@ -7,9 +7,9 @@ from emu.prediction.delivery import first_bursts
 from h2model import disciplines
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
+from netcosim.results.run_record import Validity
 from netcosim.results.streams.cell_summary import CellFacts
 from netcosim.results.streams.grants import INITIAL_WINDOW, GrantRow
-from netcosim.results.run_record import Validity
 
 
 def link_key(cell: str, connection: int) -> str:

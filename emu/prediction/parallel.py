@@ -6,9 +6,9 @@ It is done when nothing is measured any more: a processor that predicts is missi
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from emu.prediction.cell import predict_cell
 from emu.prediction.delivery import takes_turns, with_delivered
 from emu.prediction.inputs import KnownCell
-from emu.prediction.cell import predict_cell
 from netcosim.parallel_map import side_by_side
 from netcosim.trace import StreamRow
 

@@ -7,8 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.failure import one_line
+from netcosim.results.streams.summary import CellSummary, ModelResult, NotRun, Summary
+from netcosim.results.streams.verdict import counted, first_differs, percent
+from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
     comparisons,
     deviations,
@@ -19,9 +21,7 @@ from netcosim.results.training.findings import (
     signed,
     speed_up,
 )
-from netcosim.results.streams.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.training.summary import Series, TrainingSummary
-from netcosim.results.streams.verdict import counted, first_differs, percent
 from netcosim.units import format_size
 
 LEVEL = "PREDICT"

@@ -9,8 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from netcosim.report.streams.timeline import size_text
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
-from netcosim.results.training.summary import TrainingSummary
 from netcosim.results.streams.verdict import percent
+from netcosim.results.training.summary import TrainingSummary
 from netcosim.units import format_size
 
 Banner = tuple[str, str, Sequence[str]]

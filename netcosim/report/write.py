@@ -12,11 +12,11 @@ from typing import Final
 from netcosim.report.streams.data import ReportData
 from netcosim.report.streams.page import render_page
 from netcosim.report.streams.panels import panels_png
-from netcosim.report.style import model_colours
 from netcosim.report.streams.timeline import timeline_png
+from netcosim.report.style import model_colours
 from netcosim.report.training.write import training_page
-from netcosim.results.storage.directory import one_line
 from netcosim.results.folder import REPORT, ResultsFolder, cell_file
+from netcosim.results.storage.directory import one_line
 from netcosim.results.storage.ownership import Owner
 
 FILES: Final = {

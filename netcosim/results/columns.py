@@ -4,16 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from netcosim.results.streams import grants
-
-from netcosim.results.streams import lost
-
-from netcosim.results.training.summary import operations
-
-from netcosim.results.training.summary import steps
-
-from netcosim.results.streams import windows
 from netcosim.results.records import dump_json
+from netcosim.results.streams import grants, lost, windows
+from netcosim.results.training.summary import operations, steps
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 
 _CLOCK: Final = "integer nanoseconds on the burst's own clock"

@@ -18,11 +18,6 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from netcosim.errors import StorageError
-from netcosim.results.streams import grants
-from netcosim.results.streams import lost
-from netcosim.results.training.summary import operations
-from netcosim.results.training.summary import steps
-from netcosim.results.streams import windows
 from netcosim.results.columns import (
     grant_columns,
     lost_columns,
@@ -31,19 +26,20 @@ from netcosim.results.columns import (
     trace_columns,
     window_columns,
 )
-from netcosim.results.storage.directory import Directory, make_path, one_line
-from netcosim.results.streams.grants import GrantRow
-from netcosim.results.streams.lost import LostRow
-from netcosim.results.training.operations import OperationColumns
-from netcosim.results.storage.ownership import Owner
-from netcosim.results.streams.perfetto import perfetto_json
-from netcosim.results.training.perfetto import operations_json
 from netcosim.results.records import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.training.steps import StepColumns
+from netcosim.results.storage.directory import Directory, make_path, one_line
+from netcosim.results.storage.ownership import Owner
+from netcosim.results.streams import grants, lost, windows
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import LostRow
+from netcosim.results.streams.perfetto import perfetto_json
 from netcosim.results.streams.summary import Summary
-from netcosim.results.training.summary import TRAINING_FORMAT, TrainingSummary
 from netcosim.results.streams.windows import WindowRow
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.perfetto import operations_json
+from netcosim.results.training.steps import StepColumns
+from netcosim.results.training.summary import TRAINING_FORMAT, TrainingSummary, operations, steps
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
 from netcosim.units import format_size

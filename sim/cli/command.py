@@ -23,12 +23,12 @@ from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
-from sim.kernels.compiled import kernels_are_kept
 from sim.cli.checks import checked_cells, notes
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import changed, shared_options, sim_parser, traced
 from sim.experiment.job import TrainingCell
+from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
 from sim.session import Session, worker_counts
 

@@ -7,6 +7,12 @@ import numpy as np
 
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
+from netcosim.results.training.summary import Estimate, LinkUse, Point, Series
+from netcosim.scenario import StragglerSpec
+from sim import analytic
+from sim.experiment.job import TrainingCell
+from sim.experiment.phases import phases
+from sim.experiment.run import RunFigures
 from sim.experiment.statistics import (
     estimate,
     overlap,
@@ -16,12 +22,6 @@ from sim.experiment.statistics import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.training.summary import Estimate, LinkUse, Point, Series
-from netcosim.scenario import StragglerSpec
-from sim import analytic
-from sim.experiment.job import TrainingCell
-from sim.experiment.phases import phases
-from sim.experiment.run import RunFigures
 from sim.plan import DOWN, UP, Network, StepPlan
 
 _NAMES = {DOWN: "down", UP: "up"}

@@ -6,12 +6,12 @@ from typing import Self
 
 from netcosim.compare import order_errors
 from netcosim.metrics import Floats
-from netcosim.results.streams.cell_summary import LEVEL
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.streams.identification import IDENTIFICATION, Identification
-from netcosim.results.streams.lost import moments_on_work_clock, work_clocks
 from netcosim.results.records import from_json
 from netcosim.results.run_record import RunRecord
+from netcosim.results.streams.cell_summary import LEVEL
+from netcosim.results.streams.identification import IDENTIFICATION, Identification
+from netcosim.results.streams.lost import moments_on_work_clock, work_clocks
 from netcosim.results.streams.summary import CellSummary, Summary
 from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import Scenario

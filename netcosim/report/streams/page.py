@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from netcosim.report.streams.data import CellData, ReportData
 from netcosim.report.frame import banners, environment, machine
+from netcosim.report.streams.data import CellData, ReportData
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams.summary import CellSummary, Errors
 from netcosim.units import format_size

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Self
 
-from netcosim.results.training.summary import operations
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.training.operations import OperationColumns
 from netcosim.results.run_record import RunRecord
-from netcosim.results.training.summary import Series, TrainingSummary
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.summary import Series, TrainingSummary, operations
 from netcosim.scenario import Scenario
 
 SHOWN_WORKERS = 3

@@ -6,6 +6,7 @@ from typing import Any
 from netcosim.report.frame import banners, environment, machine
 from netcosim.report.training.axes import time_unit
 from netcosim.report.training.data import CellTraining, TrainingData
+from netcosim.results.streams.verdict import percent
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
     comparisons,
@@ -19,7 +20,6 @@ from netcosim.results.training.findings import (
     speed_up,
 )
 from netcosim.results.training.summary import Point, Series
-from netcosim.results.streams.verdict import percent
 from netcosim.units import format_rate, format_size
 
 Picture = tuple[str, str, bytes]

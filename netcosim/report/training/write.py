@@ -6,8 +6,8 @@ from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.report.training.lanes import lanes_png
 from netcosim.report.training.page import Picture, render_training
 from netcosim.report.training.pictures import comparison_png, scaling_png
-from netcosim.results.training.findings import by_workload
 from netcosim.results.folder import ResultsFolder, cell_file
+from netcosim.results.training.findings import by_workload
 
 FILES: Final = {
     "scenario.toml": "the scenario as resolved: run it again with --scenario",

@@ -9,11 +9,17 @@ import numpy as np
 
 from netcosim.compare import ModelScore, score
 from netcosim.metrics import ErrorStats
-from netcosim.service_positions import byte_positions
 from netcosim.results.streams.lost import LostRow, work_clocks
-from netcosim.results.streams.unstudied_releases import NotStudied, not_studied_text
 from netcosim.results.streams.summary import BurstErrors, CellSummary, Errors, ModelResult, Ratios
-from netcosim.results.streams.verdict import DISCRIMINATING, Limits, decide, undecided_between, verdict
+from netcosim.results.streams.unstudied_releases import NotStudied, not_studied_text
+from netcosim.results.streams.verdict import (
+    DISCRIMINATING,
+    Limits,
+    decide,
+    undecided_between,
+    verdict,
+)
+from netcosim.service_positions import byte_positions
 from netcosim.trace import StreamRow, bursts
 from netcosim.units import format_size
 from netcosim.work_clock import on_work_clock

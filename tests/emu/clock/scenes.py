@@ -12,10 +12,10 @@ import h2.connection
 import h2.settings
 
 from emu.capture import analyse_capture
-from emu.measurement.burst_clock import LinkShape, Paths
 from emu.clock.pauses import Pauses
 from emu.clock.spans import Span
 from emu.endpoints.records import BurstLog, EndLog, StreamLog
+from emu.measurement.burst_clock import LinkShape, Paths
 from emu.measurement.trace_rows import BurstSeen, Carried, find_connection, see_burst
 from emu.plan import PlannedConnection
 from netcosim.job import Message

@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock, connection_clocks, link_positions
 from emu.clock.pauses import NO_PAUSES, Pauses
 from emu.clock.spans import Span, total_ns
+from emu.measurement.burst_clock import (
+    RECOVERY_NS,
+    ConnectionClock,
+    connection_clocks,
+    link_positions,
+)
 from emu.measurement.trace_rows import common_zero
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED
 from tests.emu.clock.scenes import (

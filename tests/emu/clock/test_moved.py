@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from emu.measurement.burst_clock import RECOVERY_NS, connection_clocks
-from emu.measurement.moved_inputs import GRANT, HAND_OVER, PING, Moved, moved_inputs
 from emu.clock.pauses import NO_PAUSES, Pauses
 from emu.clock.spans import Span
+from emu.measurement.burst_clock import RECOVERY_NS, connection_clocks
+from emu.measurement.moved_inputs import GRANT, HAND_OVER, PING, Moved, moved_inputs
 from emu.measurement.trace_rows import common_zero
 from tests.emu.clock.scenes import FRAME_NS, LAG_NS, MS, Scene, paths_of, recorded
 

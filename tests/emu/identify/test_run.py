@@ -11,8 +11,8 @@ import pytest
 from emu.cli.command import run
 from emu.identify.subject import Subject, with_subject
 from netcosim.errors import ScenarioError
-from netcosim.results.streams.identification import Identification
 from netcosim.results.records import schema_json
+from netcosim.results.streams.identification import Identification
 from netcosim.scenario import parse_scenario
 
 COMMAND = (sys.executable, "-B", "-m", "emu.run", "--scenario", "identify")

@@ -9,12 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emu.isolation import isolate
 from emu.calibration.links import HANDLING_NS
 from emu.capture import analyse_capture
 from emu.endpoints.pairing import send_limit_bytes
+from emu.isolation import isolate
 from emu.measurement.round import port_of, run_round
-from emu.measurement.trace_rows import Carried, common_zero, find_connection, measured_rows, see_burst
+from emu.measurement.trace_rows import (
+    Carried,
+    common_zero,
+    find_connection,
+    measured_rows,
+    see_burst,
+)
 from emu.network import LiveNetwork, open_network
 from emu.network.figures import expected_goodput_bps
 from emu.network.tc import FRAME_BYTES, PAYLOAD_BYTES

@@ -73,7 +73,10 @@ def order(target: str, *, modules: Sequence[str], **arguments: Any) -> Json:
 def answers(orders: Sequence[Json], *, timeout_s: float) -> list[Any]:
     """Boot the guest, have it work off the orders, and return what their functions returned."""
     found = inside.inside(
-        "tests.emu.netem.guest:boot", orders=list(orders), limit_s=timeout_s, timeout_s=timeout_s + 10
+        "tests.emu.netem.guest:boot",
+        orders=list(orders),
+        limit_s=timeout_s,
+        timeout_s=timeout_s + 10,
     )
     results = found["results"]
     for each, result in zip(orders, results, strict=False):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.inside import ROOT
 from tests.emu.netem import emulated, guest, usermode
+from tests.inside import ROOT
 
 # As /proc/cpuinfo has them, with fewer features.
 BEFORE_AMX = """

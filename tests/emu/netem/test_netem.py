@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from emu.network.kernel import probe_kernel
-from tests.inside import inside
 from tests.emu.netem import guest
+from tests.inside import inside
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 

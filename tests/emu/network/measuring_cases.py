@@ -16,8 +16,8 @@ from emu.network import (
     verify,
 )
 from netcosim.errors import NetworkError
-from tests.loaded import loaded
 from tests.emu.network.cases import build_spec, cluster
+from tests.loaded import loaded
 
 Json = dict[str, Any]
 

@@ -6,17 +6,17 @@ import socket
 import struct
 from typing import Any
 
-from emu.isolation import isolate
 from emu.capture.connections import split_connections
 from emu.capture.pcap import read_records
 from emu.capture.reassembly import assemble
 from emu.capture.segments import read_segments
 from emu.capture.tcpdump import Capture
+from emu.isolation import isolate
 from emu.network import LiveNetwork, commands, open_network, receive_steering
 from emu.network.probing import asking, serving
 from netcosim.errors import NetworkError
-from tests.loaded import loaded
 from tests.emu.network.cases import build_spec, cluster
+from tests.loaded import loaded
 
 Json = dict[str, Any]
 _SO_ATTACH_FILTER, _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 26, 32, 33

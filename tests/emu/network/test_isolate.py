@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.isolation import isolate
-
-from emu.isolation import namespace_init
+from emu.isolation import isolate, namespace_init
 from netcosim.errors import EnvironmentRefusedError
 from tests.inside import ROOT, command, inside
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from emu.rerun import predict_again
-from emu.prediction.cell_facts import link_key
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
+from emu.prediction.cell_facts import link_key
+from emu.rerun import predict_again
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import PAUSE, LostRow
-from netcosim.results.run_record import RunRecord, Validity
 from netcosim.scenario import Scenario
 from netcosim.trace import Service, StreamRow
 

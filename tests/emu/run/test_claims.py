@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from emu.prediction import parallel as claims
-from emu.prediction.parallel import all_claims, claims_of
-from emu.prediction.inputs import KnownCell, known_cell
 from emu.plan import make_plan
+from emu.prediction import parallel as claims
+from emu.prediction.inputs import KnownCell, known_cell
+from emu.prediction.parallel import all_claims, claims_of
 from netcosim.scenario import read_scenario
 from tests.emu.run.made import LINK, OPEN_WINDOWS, find, wire_of
 from tests.emu.run.running import scenario

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from emu.prediction.inputs import KnownCell, busy_ns, known_cell
 from emu.plan import Plan, make_plan
 from emu.prediction.cell import predict_cell
+from emu.prediction.inputs import KnownCell, busy_ns, known_cell
 from h2model.connection import ReceiverModel
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow, service_order

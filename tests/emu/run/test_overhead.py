@@ -5,14 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from emu.prediction.delivery import (
-    distinct_receivers,
-    first_bursts,
-    overhead_of,
-    receiver_key,
-    takes_turns,
-    with_delivered,
-)
 from emu.calibration.overhead import (
     BURSTS,
     LARGEST_BYTES,
@@ -23,6 +15,14 @@ from emu.calibration.overhead import (
     largest_bytes,
 )
 from emu.plan import Plan, make_plan
+from emu.prediction.delivery import (
+    distinct_receivers,
+    first_bursts,
+    overhead_of,
+    receiver_key,
+    takes_turns,
+    with_delivered,
+)
 from h2model.overhead import Linear, Overhead, delivered_ends_ns
 from netcosim.results.records import as_stored
 from netcosim.scenario import read_scenario

@@ -7,9 +7,9 @@ import pytest
 
 from netcosim.results.streams.grants import WINDOW_UPDATE
 from netcosim.trace import bursts, service_order
-from tests.releases import provided
 from tests.emu.run.running import WORK, Done, results, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
+from tests.releases import provided
 
 pytestmark = pytest.mark.root
 NEEDS = {

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from emu.prediction.inputs import KnownCell, known_cell
 from emu.plan import Plan, make_plan
 from emu.prediction.cell import predict_cell
+from emu.prediction.inputs import KnownCell, known_cell
 from emu.prediction.link_speed import own_speed
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, StreamPlan

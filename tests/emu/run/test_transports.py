@@ -12,10 +12,10 @@ import pytest
 
 from emu.calibration.acceptance import BURSTS as ACCEPTANCE_BURSTS
 from emu.calibration.acceptance import Unread, acceptance_of, evaluate, is_needed
-from emu.rerun import predict_again
-from emu.prediction.delivery import distinct_receivers, overhead_of, receiver_key
 from emu.calibration.overhead import BURSTS
 from emu.plan import Plan, make_plan
+from emu.prediction.delivery import distinct_receivers, overhead_of, receiver_key
+from emu.rerun import predict_again
 from netcosim.results.folder import trace_file
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary

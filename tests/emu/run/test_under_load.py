@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from netcosim.service_positions import byte_positions
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
+from netcosim.service_positions import byte_positions
 from netcosim.trace import StreamRow, bursts
-from tests.loaded import loaded
 from tests.emu.run.running import WORK, Done, results, run_to_end, scenario
 from tests.emu.run.world import World
+from tests.loaded import loaded
 
 pytestmark = pytest.mark.root
 SHARE = 0.2

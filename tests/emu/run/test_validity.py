@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from emu.measurement.moved_inputs import GRANT, HAND_OVER, Moved
-from emu.plan import make_plan
 from emu.clock.processor_time import ProcessorClock
-from emu.trust import reasons_against
+from emu.measurement.moved_inputs import GRANT, HAND_OVER, Moved
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
+from emu.plan import make_plan
+from emu.trust import reasons_against
 from netcosim.results.run_record import Validity
 from netcosim.results.streams.summary import Answer, CellSummary
 from netcosim.scenario import read_scenario
-from tests.netcosim.results.synthetic import Case, summary
 from tests.emu.run.running import scenario
+from tests.netcosim.results.synthetic import Case, summary
 
 RATE_BPS = 100_000_000
 GOOD = Facts(

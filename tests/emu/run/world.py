@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 HOLDER = Path(__file__).parent / "overlay.py"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOME = "/home/u"
 """An empty one: a cache that is there already would hide who makes it."""
 

@@ -191,7 +191,7 @@ def command(body: str, *, cwd: Path, **variables: str) -> subprocess.CompletedPr
         sys.exit(run_main(main, "emu.run"))
         """
     ).format(body=textwrap.dedent(body).strip().replace("\n", "\n    "))
-    path = str(Path(__file__).parents[2])
+    path = str(Path(__file__).parents[3])
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(cwd), **variables},

@@ -13,7 +13,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from netcosim.report import write_report
-
 from netcosim.report.streams import timeline
 from netcosim.report.streams.data import ReportData
 from netcosim.report.streams.panels import panels_png

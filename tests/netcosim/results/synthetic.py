@@ -11,12 +11,12 @@ from pathlib import Path
 
 from h2model.connection import LinkModel, ReceiverModel, Schedule, SenderModel, StreamPlan
 from h2model.predict import predict
-from netcosim.results.streams.cell_summary import CellFacts, summarise_cell
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.storage.ownership import Owner
+from netcosim.results.streams.cell_summary import CellFacts, summarise_cell
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
-from netcosim.results.storage.ownership import Owner
-from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams.summary import NotRun, Summary
 from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import Scenario, build_scenario

@@ -11,6 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.training.operations import WORKER, OperationColumns, link_place, server_place
+from netcosim.results.training.steps import StepColumns
+from netcosim.results.training.summary import LinkUse, Point, Series, TrainingSummary
+from netcosim.scenario import Scenario
 from sim.experiment.statistics import (
     estimate,
     overlap,
@@ -20,10 +24,6 @@ from sim.experiment.statistics import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.training.operations import WORKER, OperationColumns, link_place, server_place
-from netcosim.results.training.steps import StepColumns
-from netcosim.results.training.summary import LinkUse, Point, Series, TrainingSummary
-from netcosim.scenario import Scenario
 from tests.netcosim.results.synthetic import scenario
 
 RATE_BPS = 1_000_000_000

@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.results.streams import grants
-
-from netcosim.results.streams import lost
-
-from netcosim.results.streams import windows
+from netcosim.results.folder import grants_file, trace_file
+from netcosim.results.streams import grants, lost, windows
 from netcosim.results.streams.cell_summary import (
     cell_ratios,
     link_stall_ns,
@@ -21,7 +18,6 @@ from netcosim.results.streams.cell_summary import (
     summarise_cell,
 )
 from netcosim.results.streams.coarsen import merge_close, resolution_for
-from netcosim.results.folder import grants_file, trace_file
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import UNEXPLAINED, LostRow
 from netcosim.results.streams.summary import Ratios

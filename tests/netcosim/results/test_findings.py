@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from netcosim.cli.table import print_training
+from netcosim.results.streams.unstudied_releases import NotStudied
 from netcosim.results.training.findings import (
     comparisons,
     deviations,
@@ -20,9 +21,8 @@ from netcosim.results.training.findings import (
     signed,
     speed_up,
 )
-from sim.experiment.statistics import estimate
-from netcosim.results.streams.unstudied_releases import NotStudied
 from netcosim.results.training.summary import Estimate, Point, Series, TrainingSummary
+from sim.experiment.statistics import estimate
 from tests.netcosim.results.synthetic_training import Job, point, series, training_summary
 
 JOB = Job(counts=(1, 4, 6, 8), runs=3, steps=20, traced_steps=2)

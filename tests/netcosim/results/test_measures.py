@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.results.training.bottleneck import bottleneck
+from netcosim.results.training.summary import LinkUse, Point
 from sim.experiment.statistics import (
     estimate,
     overlap,
@@ -18,7 +19,6 @@ from sim.experiment.statistics import (
     time_shares,
     worker_utilisation,
 )
-from netcosim.results.training.summary import LinkUse, Point
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 9, 10, 11, 30, 100, 1000])

@@ -14,7 +14,7 @@ from netcosim.results.storage.ownership import Owner, calling_user
 from tests.netcosim.results.synthetic import scenario
 
 CALLER = Owner(uid=54321, gid=54322)
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 
 
 def python(code: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:

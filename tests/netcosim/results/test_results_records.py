@@ -12,11 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from netcosim.results.streams import grants
-
-from netcosim.results.streams import lost
-
-from netcosim.results.streams import windows
 from netcosim.results.columns import (
     GRANT_COLUMNS,
     LOST_COLUMNS,
@@ -29,12 +24,13 @@ from netcosim.results.columns import (
 )
 from netcosim.results.records import dump_json, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.streams import grants, lost, windows
 from netcosim.results.streams.summary import Answer, CellSummary, ModelResult, Ratios, Summary
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 from tests.netcosim.results.synthetic import Case, run_record, summary
 
 SMALL = Case(sizes=(300_000, 2_000_000, 400_000), bursts=1)
-DOCS = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "results.md"
 
 
 def validator(kind: type[BaseModel]) -> jsonschema.Draft202012Validator:

@@ -15,9 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.errors import StorageError
-from netcosim.results.training.summary import operations
-from netcosim.results.training.summary import steps
-from netcosim.results.storage.column_table import Words, whole_ns
 from netcosim.results.columns import (
     OPERATION_COLUMNS,
     STEP_COLUMNS,
@@ -25,8 +22,9 @@ from netcosim.results.columns import (
     step_columns,
 )
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.training.operations import OperationColumns
 from netcosim.results.records import format_of, from_json, schema_json, to_json
+from netcosim.results.storage.column_table import Words, whole_ns
+from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import (
     Estimate,
     LinkUse,
@@ -36,6 +34,8 @@ from netcosim.results.training.summary import (
     StepTimes,
     TimeShares,
     TrainingSummary,
+    operations,
+    steps,
 )
 from tests.netcosim.results import synthetic, synthetic_training
 from tests.netcosim.results.synthetic_training import (
@@ -46,7 +46,7 @@ from tests.netcosim.results.synthetic_training import (
 )
 
 SMALL = Job(counts=(1, 2), runs=2, steps=3, traced_steps=2, servers=2)
-DOCS = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "results.md"
 RECORDS = (TrainingSummary, Series, Point, Estimate, StepTimes, TimeShares, LinkUse, Saturation)
 
 

@@ -289,7 +289,7 @@ def signature(edges: Edges, size: Mapping[str, int]) -> Counter[tuple[int, int]]
 @pytest.mark.parametrize("name", ["inception_v3", "resnet50"])
 def test_branches_agree_with_a_graph_that_was_traced(name):
     """PipeDream traced the same networks: convolutions and classifiers, by their bytes."""
-    default = Path(__file__).parents[3] / "shared"
+    default = Path(__file__).parents[4] / "shared"
     folder = Path(os.environ.get("NETCOSIM_SHARED", default)) / "data" / "pipedream"
     traced = import_profile(folder / f"{name}.graph.txt")
     reads = {

@@ -261,7 +261,7 @@ PUBLISHED = {  # nodes without Inputs, batch, MiB of parameters
 @pytest.mark.parametrize(("name", "expected"), PUBLISHED.items(), ids=PUBLISHED)
 def test_a_published_graph(name, expected):
     nodes, batch, mib = expected
-    default = Path(__file__).parents[3] / "shared"
+    default = Path(__file__).parents[4] / "shared"
     folder = Path(os.environ.get("NETCOSIM_SHARED", default)) / "data" / "pipedream"
     profile = import_profile(folder / f"{name}.graph.txt")
     forward = [op for op in profile.step.computes if op.name.endswith("/forward")]

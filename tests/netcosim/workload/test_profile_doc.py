@@ -23,7 +23,7 @@ from netcosim.workload.lint import lint
 from tests.netcosim.workload.test_catalogue import source_of
 from tests.netcosim.workload.test_pipedream import LINES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "profile.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "profile.md").read_text("utf-8")
 
 
 def block(language: str) -> str:

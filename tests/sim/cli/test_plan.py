@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.cli.door import FAST, Inside
 from tests.netcosim.workload.profiles import plain
+from tests.sim.cli.door import FAST, Inside
 
 TRACE = """
 [[straggler]]

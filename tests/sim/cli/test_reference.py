@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.folder import ResultsFolder
-from sim.experiment.statistics import estimate
+from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Point, Series
 from netcosim.scenario import parse_scenario
 from netcosim.workload import parse_profile
@@ -18,9 +17,10 @@ from sim.analytic import one_worker
 from sim.experiment.job import training_cells
 from sim.experiment.phases import phases
 from sim.experiment.point import Reference, make_series, utilisation
+from sim.experiment.statistics import estimate
 from tests.netcosim.results.test_measures import point as made_point
-from tests.sim.cli.door import FAST, Done, Inside, assert_refused
 from tests.netcosim.workload.profiles import plain
+from tests.sim.cli.door import FAST, Done, Inside, assert_refused
 
 SIZE, FORWARD, BACKWARD, UPDATE = 100_000, 3_000_000, 5_000_000, 70_000
 ON_LINK = SIZE * 8 / (1448 / 1514)
@@ -270,8 +270,8 @@ def test_no_more_steps_are_done_for_phases_than_a_run_has(
 
 
 def interpreted(discipline: str, share: str) -> Any:
-    from sim.kernels.compiled import interpret
     from sim.engine.loop import advance
+    from sim.kernels.compiled import interpret
 
     return interpret(advance, discipline, share)
 

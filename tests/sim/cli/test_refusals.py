@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.sim.cli.door import FAST, NO_POWERS, ROOT, Inside, assert_refused, run
 from tests.netcosim.workload.profiles import changed, plain
+from tests.sim.cli.door import FAST, NO_POWERS, ROOT, Inside, assert_refused, run
 
 EMULATED = [
     *sorted((ROOT / "emu/scenarios").glob("*.toml")),

@@ -9,8 +9,8 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from sim.stragglers import kind_names, named_stragglers
-from tests.sim.cli.door import FAST, Inside
 from tests.netcosim.workload.profiles import plain
+from tests.sim.cli.door import FAST, Inside
 
 JOB = FAST.replace("steps = 20", "steps = 12").replace("workers = [1, 2]", "workers = [2]")
 

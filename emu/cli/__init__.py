@@ -1,0 +1,1 @@
+"""The command line of emu.run: options, checks of the machine, exit codes."""

@@ -1,0 +1,1 @@
+"""Private namespaces around a run, which nothing outlives."""

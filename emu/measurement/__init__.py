@@ -1,0 +1,1 @@
+"""One cell measured: rounds of bursts, their validity, and their rows."""

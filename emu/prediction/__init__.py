@@ -1,0 +1,1 @@
+"""Predictions of a cell, from what its models may know of it."""

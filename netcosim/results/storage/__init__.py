@@ -1,0 +1,1 @@
+"""How results are stored: safe folders, ownership, tables."""

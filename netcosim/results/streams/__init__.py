@@ -1,0 +1,1 @@
+"""Results of streams on connections: their tables, summaries and verdicts."""

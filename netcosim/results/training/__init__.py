@@ -1,0 +1,1 @@
+"""Results of simulated training: tables, summary, findings."""

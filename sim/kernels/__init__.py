@@ -1,0 +1,1 @@
+"""Compiled code of the engines, and where it is kept."""
