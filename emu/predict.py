@@ -14,7 +14,7 @@ from typing import Final
 from rich.console import Console
 
 from emu.prediction.cell_facts import parameters_used
-from emu.rerun import Again, predict_again, read_record
+from emu.rerun import Rerun, rerun, read_record
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells
 from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file
@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
 def _main(arguments: Sequence[str], site: CrashSite) -> int:
     options = _parser().parse_args(arguments)
     with ResultsFolder.open(options.folder) as folder:
-        again = predict_again(folder)
+        again = rerun(folder)
         digest = hashlib.sha256(trace_file(again.predicted)).hexdigest()
         before = read_record(folder).predictions_sha256
         if options.out:
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _keep(folder: ResultsFolder, again: Again, out: Path, site: CrashSite) -> None:
+def _keep(folder: ResultsFolder, again: Rerun, out: Path, site: CrashSite) -> None:
     """Write the run with its new predictions to another folder."""
     owner = calling_user(os.environ, os.geteuid())
     record = read_record(folder)

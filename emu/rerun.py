@@ -13,8 +13,8 @@ from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
 from emu.prediction.cell_facts import cell_facts, link_key
 from emu.prediction.delivery import overhead_of, receiver_key
-from emu.prediction.inputs import KnownCell, known_cell
-from emu.prediction.parallel import all_claims
+from emu.prediction.inputs import CellInputs, cell_inputs
+from emu.prediction.parallel import predict_cells
 from emu.trust import EARLY, reasons_against
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
@@ -30,14 +30,14 @@ from netcosim.trace import StreamRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class Rerun:
     """What the models of today say of a run."""
 
     predicted: tuple[StreamRow, ...]
     summary: Summary
 
 
-def predict_again(folder: ResultsFolder) -> Again:
+def rerun(folder: ResultsFolder) -> Rerun:
     """Predict and score every cell of a run anew.
 
     Raises
@@ -58,7 +58,7 @@ def predict_again(folder: ResultsFolder) -> Again:
         _known(plan, record, cell, validity, measured[cell.name], given[cell.name], lost)
         for cell, validity in judged
     ]
-    claims = list(all_claims(known))
+    claims = list(predict_cells(known))
     cells = [
         summarise_cell(
             cell_facts(cell, record.models, validity, given[cell.name]),
@@ -70,7 +70,7 @@ def predict_again(folder: ResultsFolder) -> Again:
     ]
     before = folder.read_summary()
     reasons = [*_early(plan, judged, before), *reasons_against(cells)]
-    return Again(
+    return Rerun(
         predicted=tuple(row for mine in claims for row in mine),
         summary=Summary(
             scenario=plan.scenario.name,
@@ -107,8 +107,8 @@ def _known(
     measured: Sequence[StreamRow],
     given: Sequence[GrantRow],
     lost: Sequence[LostRow],
-) -> KnownCell:
-    return known_cell(
+) -> CellInputs:
+    return cell_inputs(
         plan,
         cell,
         dict(_links(plan, cell, record)),

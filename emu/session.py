@@ -24,7 +24,7 @@ from emu.network.verify import measure_and_verify
 from emu.plan import Plan, PlannedConnection
 from emu.prediction.cell_facts import cell_facts, link_key, parameters_used
 from emu.prediction.delivery import distinct_receivers, overhead_of
-from emu.prediction.parallel import all_claims
+from emu.prediction.parallel import predict_cells
 from emu.progress import Progress
 from emu.trust import EARLY, reasons_against
 from h2model.connection import LinkModel
@@ -181,7 +181,7 @@ class Session:
     def _predict(self) -> None:
         known = {i: o.known for i, o in enumerate(self.outcomes) if o.known is not None}
         self.progress.say(f"predicting {len(known)} cells")
-        for i, claims in zip(known, all_claims(list(known.values())), strict=True):
+        for i, claims in zip(known, predict_cells(list(known.values())), strict=True):
             self.outcomes[i].predicted = claims
 
     def _checkpoint(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench.cells.listing import Listed
 from bench.cells.store import Store
 from bench.outcomes import Outcome, outcome_of
-from emu.rerun import predict_again
+from emu.rerun import rerun
 from h2model.candidates import followed, parameter_digests
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.cell_summary import model_separations
@@ -160,7 +160,7 @@ def score_cell(cell: Listed, store: Store) -> Row:
         The observation can't be read.
     """
     with ResultsFolder.open(store.folder(cell)) as folder:
-        again = predict_again(folder)
+        again = rerun(folder)
         measured, record = folder.read_trace(), folder.read_run()
     (summary,) = again.summary.cells
     row = empty_row(cell, None)

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.calibration.trial import Stage, rehearse
-from emu.measurement.trace_rows import BurstSeen
+from emu.calibration.trial import Stage, run_trial
+from emu.measurement.trace_rows import CapturedBurst
 from h2model.candidates import H2_DEFAULT_WINDOW_BYTES, accepts_late
 from h2model.grpc_receiver import MESSAGE_HEADER_BYTES
 from h2model.overhead import Acceptance
@@ -94,7 +94,7 @@ def measure_acceptance(stage: Stage) -> AcceptanceFound:
     """
     transport = stage.cell.transport.model_copy(update={"window": H2_DEFAULT_WINDOW_BYTES})
     messages = acceptance_messages(stage.rate_bps)
-    done = rehearse(stage, transport, messages, BURSTS, lambda _, seen: unread_calls(seen))
+    done = run_trial(stage, transport, messages, BURSTS, lambda _, seen: unread_calls(seen))
     return AcceptanceFound(
         acceptance=evaluate(done.found),
         samples=tuple(done.found),
@@ -118,7 +118,7 @@ def acceptance_messages(rate_bps: float) -> tuple[Message, ...]:
     )
 
 
-def unread_calls(seen: Sequence[BurstSeen]) -> list[Unread]:
+def unread_calls(seen: Sequence[CapturedBurst]) -> list[Unread]:
     """Every call of these bursts whose capture tells how long it was unread.
 
     Raises
@@ -141,7 +141,7 @@ def evaluate(samples: Sequence[Unread]) -> Acceptance:
     return Acceptance(first_ns=first, later_ns=later)
 
 
-def _unread_in(seen: BurstSeen) -> list[Unread]:
+def _unread_in(seen: CapturedBurst) -> list[Unread]:
     """The calls of one burst; those whose DATA came well after the HEADERS were read in between."""
     grants = seen.carried.feedback.grants
     calls = sorted((s for s in seen.streams.values()), key=lambda s: s.stream)

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.calibration.trial import Stage, rehearse
+from emu.calibration.trial import Stage, run_trial
 from emu.endpoints.pairing import widest
-from emu.measurement.trace_rows import BurstSeen, common_zero, measured_rows
+from emu.measurement.trace_rows import CapturedBurst, common_zero, measured_rows
 from emu.plan import Plan
 from emu.prediction.delivery import arrivals_of, receiver_key, spans_of
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
@@ -90,11 +90,11 @@ def calibrate(stage: Stage) -> Calibration:
         stage.rate_bps, stage.round_trip_ns, largest_bytes(stage.plan, stage.cell)
     )
 
-    def fitted(test: Cell, seen: Sequence[BurstSeen]) -> Calibration:
+    def fitted(test: Cell, seen: Sequence[CapturedBurst]) -> Calibration:
         rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
         return evaluate(rows, one_way_ns=stage.round_trip_ns // 2)
 
-    done = rehearse(stage, widest(stage.cell.transport), messages, BURSTS, fitted)
+    done = run_trial(stage, widest(stage.cell.transport), messages, BURSTS, fitted)
     return replace(done.found, attempts=done.attempts, reasons=done.reasons)
 
 

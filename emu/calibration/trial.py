@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
 from emu.measurement.cell import facts_of
 from emu.measurement.round import Round, port_of, run_round
-from emu.measurement.trace_rows import BurstSeen, Carried, find_connection, see_burst
+from emu.measurement.trace_rows import CapturedBurst, CapturedConnection, find_connection, find_burst
 from emu.measurement.validity import BOUNDS, judge
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
@@ -59,7 +59,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsed(Generic[Found]):
+class TrialResult(Generic[Found]):
     """What was found, in how many attempts, and which bounds the last one still broke."""
 
     found: Found
@@ -67,13 +67,13 @@ class Rehearsed(Generic[Found]):
     reasons: tuple[str, ...]
 
 
-def rehearse(
+def run_trial(
     stage: Stage,
     transport: TransportSpec,
     messages: tuple[Message, ...],
     bursts: int,
-    evaluate: Callable[[Cell, Sequence[BurstSeen]], Found],
-) -> Rehearsed[Found]:
+    evaluate: Callable[[Cell, Sequence[CapturedBurst]], Found],
+) -> TrialResult[Found]:
     """Run bursts of these messages over this transport and evaluate what was seen of them.
 
     Bursts outside the bounds of a valid one are repeated; the last attempt's stand as they are,
@@ -96,7 +96,7 @@ def rehearse(
         messages=(messages,),
         window_bytes=transport.window,
     )
-    kept: Rehearsed[Found] | None = None
+    kept: TrialResult[Found] | None = None
     reasons: tuple[str, ...] = ()
     for attempt in range(BOUNDS.attempts):
         done = _run(stage, test, planned, bursts)
@@ -110,7 +110,7 @@ def rehearse(
             for capture in done.captures.values():
                 capture.unlink(missing_ok=True)
         reasons = _reasons(test, done, seen, attempt, lossy=stage.plan.lossy)
-        kept = Rehearsed(found=found, attempts=attempt + 1, reasons=reasons)
+        kept = TrialResult(found=found, attempts=attempt + 1, reasons=reasons)
         if not reasons:
             break
     if kept is None:
@@ -136,17 +136,17 @@ def _run(stage: Stage, cell: Cell, planned: PlannedConnection, bursts: int) -> R
     return done
 
 
-def _seen(planned: PlannedConnection, done: Round, packet_ns: float) -> list[BurstSeen]:
+def _seen(planned: PlannedConnection, done: Round, packet_ns: float) -> list[CapturedBurst]:
     gap_ns = max(DEFAULT_GAP_NS, round(20 * packet_ns))
     report = analyse_capture(done.captures[planned.destination], gap_ns=gap_ns)
-    carried = Carried(
+    carried = CapturedConnection(
         planned=planned, logs=done.logs[0], report=find_connection(report, port_of(planned))
     )
-    return [see_burst(carried, burst) for burst in sorted(done.facts)]
+    return [find_burst(carried, burst) for burst in sorted(done.facts)]
 
 
 def _reasons(
-    cell: Cell, done: Round, seen: Sequence[BurstSeen], attempt: int, *, lossy: bool
+    cell: Cell, done: Round, seen: Sequence[CapturedBurst], attempt: int, *, lossy: bool
 ) -> tuple[str, ...]:
     """Which bounds the bursts broke."""
     verdicts = [

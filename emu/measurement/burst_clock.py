@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from emu.capture.report import Packets, gaps_between
-from emu.clock.link_work import LinkWork
+from emu.measurement.link_work import LinkWork
 from emu.clock.pauses import PERIOD_NS, Pauses
 from emu.clock.spans import Spans, common, total_ns, united, widened, within, without
-from emu.measurement.trace_rows import BurstSeen
+from emu.measurement.trace_rows import CapturedBurst
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from netcosim.work_clock import WorkClock
 from topo.share import Way
@@ -39,7 +39,7 @@ class ConnectionClock:
     lag_ns : how long bytes lie between their sender's decision and the wire
     """
 
-    seen: BurstSeen
+    seen: CapturedBurst
     way: Way
     work: LinkWork
     cut: Spans
@@ -96,7 +96,7 @@ class Paths:
 
 
 def connection_clocks(
-    together: Sequence[BurstSeen], paths: Paths, pauses: Pauses, zero_ns: int
+    together: Sequence[CapturedBurst], paths: Paths, pauses: Pauses, zero_ns: int
 ) -> list[ConnectionClock]:
     """The bottleneck of each connection of a burst, and what is cut out of its time.
 
@@ -136,12 +136,12 @@ def connection_clocks(
     ]
 
 
-def _route(paths: Paths, seen: BurstSeen) -> tuple[Way, ...]:
+def _route(paths: Paths, seen: CapturedBurst) -> tuple[Way, ...]:
     return paths.routes[seen.carried.planned.index]
 
 
 def _work(
-    together: Sequence[BurstSeen], paths: Paths, way: Way, zero_ns: int, end_ns: int
+    together: Sequence[CapturedBurst], paths: Paths, way: Way, zero_ns: int, end_ns: int
 ) -> LinkWork:
     """All that crossed one direction of a link: data, and acknowledgements of other data."""
     name, forward = way
@@ -170,7 +170,7 @@ def link_positions(clocks: Sequence[ConnectionClock]) -> dict[tuple[int, int], f
     return found
 
 
-def _positions(sharing: Sequence[BurstSeen]) -> dict[tuple[int, int], float]:
+def _positions(sharing: Sequence[CapturedBurst]) -> dict[tuple[int, int], float]:
     inside = []
     for seen in sharing:
         chunks = seen.carried.data.chunks
@@ -189,7 +189,7 @@ def _positions(sharing: Sequence[BurstSeen]) -> dict[tuple[int, int], float]:
     return found
 
 
-def _sendable(seen: BurstSeen) -> Spans:
+def _sendable(seen: CapturedBurst) -> Spans:
     """When a connection had a message handed over and unfinished, and credit for it."""
     handed = [
         (log.handed_ns, seen.half(log.index).last_data_ns or seen.last_ns)

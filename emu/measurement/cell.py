@@ -19,22 +19,22 @@ from emu.measurement.burst_clock import (
 )
 from emu.measurement.endpoint_info import peers
 from emu.measurement.grant_rows import grant_rows
-from emu.measurement.moved_inputs import Moved, moved_inputs
+from emu.measurement.delayed_inputs import DelayedInput, delayed_inputs
 from emu.measurement.round import Round, port_of, run_round
 from emu.measurement.trace_rows import (
-    BurstSeen,
-    Carried,
+    CapturedBurst,
+    CapturedConnection,
     common_zero,
     find_connection,
     measured_rows,
-    see_burst,
+    find_burst,
     window_rows,
 )
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
 from emu.prediction.delivery import receiver_key
-from emu.prediction.inputs import KnownCell, known_cell
+from emu.prediction.inputs import CellInputs, cell_inputs
 from h2model.connection import LinkModel
 from h2model.overhead import Acceptance, Overhead
 from h2model.simulator import Shares
@@ -60,7 +60,7 @@ class CellOutcome:
 
     cell: Cell
     measured: list[StreamRow] = field(default_factory=list)
-    known: KnownCell | None = None
+    known: CellInputs | None = None
     predicted: list[StreamRow] = field(default_factory=list)
     windows: list[WindowRow] = field(default_factory=list)
     grants: list[GrantRow] = field(default_factory=list)
@@ -118,7 +118,7 @@ class CellRunner:
 
     def _know(self, outcome: CellOutcome) -> None:
         cell = outcome.cell
-        outcome.known = known_cell(
+        outcome.known = cell_inputs(
             self.plan,
             cell,
             {c.index: self.links(cell, c) for c in self.plan.connections(cell)},
@@ -157,7 +157,7 @@ class CellRunner:
         ended: Mapping[int, int] = {}
         for burst in sorted(done.facts):
             try:
-                together = [see_burst(each, burst) for each in carried]
+                together = [find_burst(each, burst) for each in carried]
                 self._measured(outcome, done, attempt, together, ended, pauses)
             except CaptureError as problem:
                 if done.failure is not None:
@@ -173,7 +173,7 @@ class CellRunner:
         outcome: CellOutcome,
         done: Round,
         attempt: int,
-        together: Sequence[BurstSeen],
+        together: Sequence[CapturedBurst],
         ended: Mapping[int, int],
         pauses: Pauses,
     ) -> None:
@@ -183,7 +183,7 @@ class CellRunner:
         clocks = connection_clocks(together, self._paths(cell), pauses, zero_ns)
         positions = link_positions(clocks)
         verdict = judge(
-            facts_of(done, together, burst, clocks, moved_inputs(clocks, pauses)),
+            facts_of(done, together, burst, clocks, delayed_inputs(clocks, pauses)),
             cell=cell.name,
             burst=burst,
             attempt=attempt,
@@ -223,7 +223,7 @@ class CellRunner:
     def _lag_ns(link: LinkModel) -> int:
         return round(8e9 * (link.past_bytes or 0) / link.rate_bps)
 
-    def _carried(self, outcome: CellOutcome, done: Round) -> list[Carried]:
+    def _carried(self, outcome: CellOutcome, done: Round) -> list[CapturedConnection]:
         rate_bps = min(link.link.rate for link in self.plan.net.links)
         packet_ns = math.ceil(_FRAME_BITS * 1e9 / rate_bps) * max(1, len(done.planned))
         gap_ns = max(_LEAST_GAP_NS, PACKETS_OF_A_GAP * packet_ns)
@@ -237,7 +237,7 @@ class CellRunner:
         for host, report in reports.items():
             outcome.problems += [f"{outcome.cell.name}, {host}: {p}" for p in report.problems]
         return [
-            Carried(
+            CapturedConnection(
                 planned=planned,
                 logs=logs,
                 report=find_connection(reports[planned.destination], port_of(planned)),
@@ -268,10 +268,10 @@ def _round_name(cell: Cell, attempt: int, connection: int) -> str:
 
 def facts_of(
     done: Round,
-    seen: Sequence[BurstSeen],
+    seen: Sequence[CapturedBurst],
     burst: int,
     clocks: Sequence[ConnectionClock] = (),
-    moved: Sequence[Moved] = (),
+    moved: Sequence[DelayedInput] = (),
 ) -> Facts:
     """What was seen of one burst of a round, over all its connections."""
     facts = done.facts[burst]

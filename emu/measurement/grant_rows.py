@@ -9,7 +9,7 @@ from emu.capture.control import DEFAULT_WINDOW
 from emu.capture.control import MAX_FRAME_SIZE as MAX_FRAME_SIZE_NUMBER
 from emu.capture.report import DirectionReport
 from emu.capture.windows import ALL_STREAMS
-from emu.measurement.trace_rows import BurstSeen
+from emu.measurement.trace_rows import CapturedBurst
 from netcosim.job import Cell
 from netcosim.results.streams.grants import (
     INITIAL_WINDOW,
@@ -21,7 +21,7 @@ from netcosim.results.streams.grants import (
 )
 
 
-def grant_rows(cell: Cell, seen: BurstSeen, zero_ns: int, since_ns: int | None) -> list[GrantRow]:
+def grant_rows(cell: Cell, seen: CapturedBurst, zero_ns: int, since_ns: int | None) -> list[GrantRow]:
     """The rows of one burst of one connection.
 
     They begin after `since_ns` (the machine's clock), the end of the connection's burst before,

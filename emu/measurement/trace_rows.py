@@ -25,7 +25,7 @@ Logs = Mapping[int, BurstLog]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
+class CapturedConnection:
     """One connection of a round: its plan, its logs by burst, what its capture says."""
 
     planned: PlannedConnection
@@ -46,10 +46,10 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurstSeen:
+class CapturedBurst:
     """One burst of one connection as captured, times still on the machine's clock."""
 
-    carried: Carried
+    carried: CapturedConnection
     burst: int
     streams: Mapping[int, StreamReport]
     """By the tensor's index."""
@@ -92,7 +92,7 @@ def find_connection(report: CaptureReport, port: int) -> ConnectionReport:
     return found[0]
 
 
-def see_burst(carried: Carried, burst: int) -> BurstSeen:
+def find_burst(carried: CapturedConnection, burst: int) -> CapturedBurst:
     """One burst of a connection that was logged to its end and captured whole.
 
     Raises
@@ -112,12 +112,12 @@ def see_burst(carried: Carried, burst: int) -> BurstSeen:
                 f"connection {log.connection}, burst {burst}: tensor {message.index}"
                 " was received but not captured"
             )
-    return BurstSeen(carried=carried, burst=burst, streams=found)
+    return CapturedBurst(carried=carried, burst=burst, streams=found)
 
 
 def measured_rows(
     cell: Cell,
-    seen: BurstSeen,
+    seen: CapturedBurst,
     zero_ns: int,
     *,
     valid: bool,
@@ -143,7 +143,7 @@ def measured_rows(
     ]
 
 
-def window_rows(cell: Cell, seen: BurstSeen, zero_ns: int) -> list[WindowRow]:
+def window_rows(cell: Cell, seen: CapturedBurst, zero_ns: int) -> list[WindowRow]:
     """Credit left over time during the burst, of its streams and of the connection."""
     credit = seen.carried.data.credit
     wanted = {stream.stream for stream in seen.streams.values()} | {0}
@@ -170,7 +170,7 @@ def window_rows(cell: Cell, seen: BurstSeen, zero_ns: int) -> list[WindowRow]:
 
 
 def _row(
-    cell: Cell, seen: BurstSeen, message: Message, log: StreamLog, zero_ns: int, *, valid: bool
+    cell: Cell, seen: CapturedBurst, message: Message, log: StreamLog, zero_ns: int, *, valid: bool
 ) -> StreamRow:
     stream = seen.streams[message.index]
     half = _half(seen, stream)
@@ -206,7 +206,7 @@ def _row(
     )
 
 
-def _services(seen: BurstSeen, stream: int, half: HalfStream, zero_ns: int) -> tuple[Service, ...]:
+def _services(seen: CapturedBurst, stream: int, half: HalfStream, zero_ns: int) -> tuple[Service, ...]:
     positions = np.flatnonzero(seen.carried.data.intervals.stream == stream).tolist()
     columns = (half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), positions)
     return tuple(
@@ -215,7 +215,7 @@ def _services(seen: BurstSeen, stream: int, half: HalfStream, zero_ns: int) -> t
     )
 
 
-def _stalls(seen: BurstSeen, stream: int, zero_ns: int) -> tuple[Stall, ...]:
+def _stalls(seen: CapturedBurst, stream: int, zero_ns: int) -> tuple[Stall, ...]:
     gaps = gaps_between(seen.carried.data.stalls, seen.first_ns, seen.last_ns)
     return tuple(
         Stall(start_ns=gap.start_ns - zero_ns, end_ns=gap.end_ns - zero_ns)
@@ -224,10 +224,10 @@ def _stalls(seen: BurstSeen, stream: int, zero_ns: int) -> tuple[Stall, ...]:
     )
 
 
-def _half(seen: BurstSeen, stream: StreamReport) -> HalfStream:
+def _half(seen: CapturedBurst, stream: StreamReport) -> HalfStream:
     return stream.client if seen.carried.planned.direction == "push" else stream.server
 
 
-def common_zero(seen: Sequence[BurstSeen]) -> int:
+def common_zero(seen: Sequence[CapturedBurst]) -> int:
     """The zero of a burst that runs over several connections: the first request of all."""
     return min(each.first_ns for each in seen)

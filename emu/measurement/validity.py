@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emu.measurement.moved_inputs import Moved
+from emu.measurement.delayed_inputs import DelayedInput
 from netcosim.results.run_record import Validity
 from netcosim.units import format_rate
 
@@ -60,7 +60,7 @@ class Facts:
     lost_ns: int = 0
     cut_ns: int = 0
     links: tuple[LinkSeen, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[DelayedInput, ...] = ()
     past_scheduler_bytes: int | None = None
     loss_probes: int = 0
     timeouts: int = 0
@@ -131,5 +131,5 @@ def _slow_links(links: Sequence[LinkSeen], bounds: Bounds) -> list[str]:
     ]
 
 
-def _described(moved: Moved) -> str:
+def _described(moved: DelayedInput) -> str:
     return f"{moved.what} came {moved.late_ns / 1e6:.1f} ms of link work late"

@@ -19,10 +19,10 @@ import numpy as np
 
 from emu.prediction.inputs import (
     DEFAULT_WINDOW_BYTES,
-    KnownBurst,
-    KnownCell,
-    KnownConnection,
-    KnownRound,
+    BurstInputs,
+    CellInputs,
+    ConnectionInputs,
+    RoundInputs,
 )
 from emu.prediction.link_speed import own_speed
 from h2model.candidates import (
@@ -92,7 +92,7 @@ class _Question:
     def prefix_bytes(self) -> int:
         return GRPC_PREFIX_BYTES if speaks_grpc(self.cell.transport) else 0
 
-    def plans(self, burst: KnownBurst, *, first: bool) -> list[StreamPlan]:
+    def plans(self, burst: BurstInputs, *, first: bool) -> list[StreamPlan]:
         """The burst's messages; `first` if it is the first of its connection."""
         messages = burst.messages
         ready = [m.ready_ns for m in messages]
@@ -120,21 +120,21 @@ class _Question:
             return NOTHING
         return self.overhead.handover_first if first else self.overhead.handover_later
 
-    def grants(self, burst: KnownBurst) -> tuple[Grant, ...] | None:
+    def grants(self, burst: BurstInputs) -> tuple[Grant, ...] | None:
         """Credit as it was given; to gRPC senders, whose answers are writes, PINGs, too."""
         if self.level != "ORACLE":
             return None
         grpc = self.cell.transport.sender == "grpc"
         return (*burst.wire.grants, *burst.wire.pings) if grpc else burst.wire.grants
 
-    def rate_bps(self, burst: KnownBurst) -> float | None:
+    def rate_bps(self, burst: BurstInputs) -> float | None:
         """The rate at which the burst's own frames came, idle times excluded."""
         if self.level != "ORACLE":
             return None
         return 8e9 * self._moved_bytes(burst) / burst.wire.busy_ns
 
     def speed(
-        self, bursts: Sequence[KnownBurst], shares: Shares, links: Sequence[LinkModel]
+        self, bursts: Sequence[BurstInputs], shares: Shares, links: Sequence[LinkModel]
     ) -> float:
         """How fast shared links were in the burst itself, those measured before being 1."""
         if self.level != "ORACLE":
@@ -145,14 +145,14 @@ class _Question:
         moved = sum(self._moved_bytes(burst) for burst in bursts)
         return own_speed([burst.wire.spans for burst in bursts], moved, shares, slack_ns)
 
-    def _moved_bytes(self, burst: KnownBurst) -> int:
+    def _moved_bytes(self, burst: BurstInputs) -> int:
         """Of one connection, with frame headers."""
         sizes = [m.size_bytes + self.prefix_bytes for m in burst.messages]
         frames = sum(math.ceil(size / self.sender.frame_bytes) for size in sizes)
         return sum(sizes) + frames * FRAME_HEADER_BYTES
 
 
-def predict_cell(known: KnownCell) -> list[StreamRow]:
+def predict_cell(known: CellInputs) -> list[StreamRow]:
     """Predict every burst of a cell, with every candidate discipline and at every level.
 
     A connection's state (write target, connection credit) carries over from burst to burst of its
@@ -182,7 +182,7 @@ def predict_cell(known: KnownCell) -> list[StreamRow]:
     ]
 
 
-def _round_rows(asked: _Question, round_: KnownRound, shares: Shares) -> Iterator[StreamRow]:
+def _round_rows(asked: _Question, round_: RoundInputs, shares: Shares) -> Iterator[StreamRow]:
     try:
         if len(round_.connections) == 1:
             schedules = [_alone(asked, round_.connections[0])]
@@ -203,7 +203,7 @@ def _round_rows(asked: _Question, round_: KnownRound, shares: Shares) -> Iterato
             yield from _burst_rows(asked, connection, burst, schedule, together)
 
 
-def _alone(asked: _Question, connection: KnownConnection) -> list[Schedule]:
+def _alone(asked: _Question, connection: ConnectionInputs) -> list[Schedule]:
     """The bursts of one connection, one after the other."""
     simulated = Connection(asked.sender, asked.receiver, connection.link)
     return [
@@ -216,7 +216,7 @@ def _alone(asked: _Question, connection: KnownConnection) -> list[Schedule]:
     ]
 
 
-def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list[Schedule]]:
+def _together(asked: _Question, round_: RoundInputs, shares: Shares) -> list[list[Schedule]]:
     """For each connection its bursts, one after the other."""
     network = Network(
         [Connection(asked.sender, asked.receiver, c.link) for c in round_.connections], shares
@@ -235,8 +235,8 @@ def _together(asked: _Question, round_: KnownRound, shares: Shares) -> list[list
 
 def _burst_rows(
     asked: _Question,
-    connection: KnownConnection,
-    burst: KnownBurst,
+    connection: ConnectionInputs,
+    burst: BurstInputs,
     schedule: Schedule,
     sharing: Sequence[Schedule],
 ) -> Iterator[StreamRow]:
@@ -279,7 +279,7 @@ def _link_positions(ends_ns: Sequence[int], sharing: Sequence[Schedule]) -> Sequ
     return positions
 
 
-def _services(burst: KnownBurst, schedule: Schedule) -> Mapping[int, Sequence[Service]]:
+def _services(burst: BurstInputs, schedule: Schedule) -> Mapping[int, Sequence[Service]]:
     services: dict[int, list[Service]] = {m.stream: [] for m in burst.messages}
     for position, i in enumerate(schedule.intervals):
         services[i.stream].append(

@@ -61,7 +61,7 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBurst:
+class BurstInputs:
     """One burst of one connection: its messages in the order of release, and its wire."""
 
     burst: int
@@ -70,7 +70,7 @@ class KnownBurst:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownConnection:
+class ConnectionInputs:
     """One connection of a round, its path as calibrated before the run, its bursts in order.
 
     `bottleneck` is the direction of a link, of those it crosses, that has most to carry.
@@ -81,18 +81,18 @@ class KnownConnection:
     destination: str
     link: LinkModel
     bottleneck: Way
-    bursts: tuple[KnownBurst, ...]
+    bursts: tuple[BurstInputs, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRound:
+class RoundInputs:
     """Connections that were opened and closed together; each has the same bursts."""
 
-    connections: tuple[KnownConnection, ...]
+    connections: tuple[ConnectionInputs, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownCell:
+class CellInputs:
     """A cell with all its rounds; every round began with new connections.
 
     `shares` says how its connections, by position, share the links; `overhead` what its ends add,
@@ -101,13 +101,13 @@ class KnownCell:
     """
 
     cell: Cell
-    rounds: tuple[KnownRound, ...]
+    rounds: tuple[RoundInputs, ...]
     shares: Shares
     overhead: Overhead | None = None
     acceptance: Acceptance = AT_ONCE
 
 
-def known_cell(
+def cell_inputs(
     plan: Plan,
     cell: Cell,
     links: Mapping[int, LinkModel],
@@ -119,7 +119,7 @@ def known_cell(
     lost: Sequence[LostRow] = (),
     overhead: Overhead | None = None,
     acceptance: Acceptance | None = None,
-) -> KnownCell:
+) -> CellInputs:
     """Collect what models may know of a cell, on the clock of link work.
 
     Parameters
@@ -152,13 +152,13 @@ def known_cell(
     for burst in sorted({burst for _, burst in rows}):
         rounds.setdefault(attempts[burst], []).append(burst)
     bottlenecks = plan.bottlenecks(cell)
-    return KnownCell(
+    return CellInputs(
         cell=cell,
         shares=shares,
         overhead=overhead,
         acceptance=acceptance or AT_ONCE,
         rounds=tuple(
-            KnownRound(
+            RoundInputs(
                 connections=tuple(
                     _connection(
                         planned,
@@ -183,7 +183,7 @@ def _connection(
     bursts: Sequence[int],
     rows: Mapping[tuple[int, int], Sequence[StreamRow]],
     events: Mapping[tuple[int, int], Sequence[GrantRow]],
-) -> KnownConnection:
+) -> ConnectionInputs:
     window = DEFAULT_WINDOW_BYTES
     known = []
     for burst in bursts:
@@ -193,7 +193,7 @@ def _connection(
         )
         served = sorted(mine, key=lambda row: row.services[0].position)
         known.append(
-            KnownBurst(
+            BurstInputs(
                 burst=burst,
                 messages=_messages(planned, mine),
                 wire=Wire(
@@ -205,7 +205,7 @@ def _connection(
                 ),
             )
         )
-    return KnownConnection(
+    return ConnectionInputs(
         index=planned.index,
         source=planned.source,
         destination=planned.destination,

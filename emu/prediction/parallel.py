@@ -8,7 +8,7 @@ from typing import Final
 
 from emu.prediction.cell import predict_cell
 from emu.prediction.delivery import takes_turns, with_delivered
-from emu.prediction.inputs import KnownCell
+from emu.prediction.inputs import CellInputs
 from netcosim.parallel_map import side_by_side
 from netcosim.trace import StreamRow
 
@@ -16,21 +16,21 @@ _WORTH_BYTES: Final = 100_000_000
 """For fewer, more processes take longer to begin than they save: one predicts so much in 2 s."""
 
 
-def claims_of(known: KnownCell) -> list[StreamRow]:
+def cell_predictions(known: CellInputs) -> list[StreamRow]:
     """Wire ends and delivered ends of a cell, by every model and at every level."""
     first = frozenset(round_.connections[0].bursts[0].burst for round_ in known.rounds)
     rows = predict_cell(known)
     return with_delivered(rows, known.overhead, first, in_turn=takes_turns(known.cell))
 
 
-def all_claims(cells: Sequence[KnownCell]) -> Iterator[list[StreamRow]]:
+def predict_cells(cells: Sequence[CellInputs]) -> Iterator[list[StreamRow]]:
     """Yield the claims of each cell, in their order; the same whoever computes them."""
     if _sent_bytes(cells) < _WORTH_BYTES:
-        return map(claims_of, cells)
-    return side_by_side(claims_of, cells)
+        return map(cell_predictions, cells)
+    return side_by_side(cell_predictions, cells)
 
 
-def _sent_bytes(cells: Iterable[KnownCell]) -> int:
+def _sent_bytes(cells: Iterable[CellInputs]) -> int:
     return sum(
         message.size_bytes
         for known in cells

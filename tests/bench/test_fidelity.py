@@ -284,9 +284,9 @@ def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
     with ResultsFolder.open(path) as run:
         store.keep(cell, run)
     with ResultsFolder.open(store.folder(cell)) as folder:
-        from emu.rerun import predict_again
+        from emu.rerun import rerun
 
-        (summary,) = predict_again(folder).summary.cells
+        (summary,) = rerun(folder).summary.cells
     right = next(m for m in summary.models if m.model == "two_visit")
     bad = right.order.model_copy(update={"mean": 0.004, "p99": 0.02, "max": 0.025})
     assert TARGET.missed(right.order) == []

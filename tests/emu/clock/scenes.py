@@ -16,7 +16,7 @@ from emu.clock.pauses import Pauses
 from emu.clock.spans import Span
 from emu.endpoints.records import BurstLog, EndLog, StreamLog
 from emu.measurement.burst_clock import LinkShape, Paths
-from emu.measurement.trace_rows import BurstSeen, Carried, find_connection, see_burst
+from emu.measurement.trace_rows import CapturedBurst, CapturedConnection, find_connection, find_burst
 from emu.plan import PlannedConnection
 from netcosim.job import Message
 from tests.emu.capture.wire import ACK, PSH, Talk, write
@@ -203,7 +203,7 @@ class Scene:
 
     # What was seen of it.
 
-    def seen(self, folder: Path) -> BurstSeen:
+    def seen(self, folder: Path) -> CapturedBurst:
         """The burst as the project's analysis reads it from a capture file."""
         path = write(folder / f"c{self.number}.pcap", self.talk.packets)
         report = analyse_capture(path, gap_ns=20 * FRAME_NS)
@@ -236,7 +236,7 @@ class Scene:
             responder=end,
         )
         found = find_connection(report, 50051 + self.number)
-        return see_burst(Carried(planned=planned, logs={0: log}, report=found), 0)
+        return find_burst(CapturedConnection(planned=planned, logs={0: log}, report=found), 0)
 
 
 def stream_of(index: int) -> int:

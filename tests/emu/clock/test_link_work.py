@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emu.capture.report import Packets
-from emu.clock.link_work import LinkWork
+from emu.measurement.link_work import LinkWork
 from emu.clock.spans import Spans, total_ns, united
 from emu.measurement.validity import BOUNDS
 

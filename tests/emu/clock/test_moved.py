@@ -7,7 +7,7 @@ import pytest
 from emu.clock.pauses import NO_PAUSES, Pauses
 from emu.clock.spans import Span
 from emu.measurement.burst_clock import RECOVERY_NS, connection_clocks
-from emu.measurement.moved_inputs import GRANT, HAND_OVER, PING, Moved, moved_inputs
+from emu.measurement.delayed_inputs import GRANT, HAND_OVER, PING, DelayedInput, delayed_inputs
 from emu.measurement.trace_rows import common_zero
 from tests.emu.clock.scenes import FRAME_NS, LAG_NS, MS, Scene, paths_of, recorded
 
@@ -15,10 +15,10 @@ WINDOW_BYTES = 300_000
 PART_BYTES = 125_000  # more than 10 ms of the link
 
 
-def moved_in(folder: Path, scene: Scene, pauses: Pauses) -> list[Moved]:
+def moved_in(folder: Path, scene: Scene, pauses: Pauses) -> list[DelayedInput]:
     seen = scene.seen(folder)
     paths = paths_of(scene)
-    return moved_inputs(connection_clocks([seen], paths, pauses, common_zero([seen])), pauses)
+    return delayed_inputs(connection_clocks([seen], paths, pauses, common_zero([seen])), pauses)
 
 
 def out_of_credit(*, switches: bool) -> tuple[Scene, Span]:

@@ -15,11 +15,11 @@ from emu.endpoints.pairing import send_limit_bytes
 from emu.isolation import isolate
 from emu.measurement.round import port_of, run_round
 from emu.measurement.trace_rows import (
-    Carried,
+    CapturedConnection,
     common_zero,
     find_connection,
     measured_rows,
-    see_burst,
+    find_burst,
 )
 from emu.network import LiveNetwork, open_network
 from emu.network.figures import expected_goodput_bps
@@ -171,7 +171,7 @@ def _burst(live: LiveNetwork, plan: Plan, cell: Cell, planned: PlannedConnection
     path = path_between(plan.net, planned.source, planned.destination)
     report = find_connection(analyse_capture(capture, gap_ns=gap_ns(path)), port_of(planned))
     capture.unlink()
-    seen = see_burst(Carried(planned=planned, logs=done.logs[0], report=report), 0)
+    seen = find_burst(CapturedConnection(planned=planned, logs=done.logs[0], report=report), 0)
     return [_as_json(row) for row in measured_rows(cell, seen, common_zero([seen]), valid=True)]
 
 

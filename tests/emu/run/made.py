@@ -10,7 +10,7 @@ from pathlib import Path
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, make_plan
 from emu.prediction.cell_facts import link_key
-from emu.rerun import predict_again
+from emu.rerun import rerun
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan
 from netcosim.job import Cell
@@ -158,7 +158,7 @@ def write_run(
         folder.write_grants(grants)
         folder.write_lost(_lost(plan, bursts, pause))
         folder.write_run(_record(plan, bursts, None))
-        again = predict_again(folder)
+        again = rerun(folder)
         folder.write_summary(again.summary)
         digest = folder.write_predictions(again.predicted)
         folder.write_run(_record(plan, bursts, digest))

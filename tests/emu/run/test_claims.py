@@ -9,8 +9,8 @@ import pytest
 
 from emu.plan import make_plan
 from emu.prediction import parallel as claims
-from emu.prediction.inputs import KnownCell, known_cell
-from emu.prediction.parallel import all_claims, claims_of
+from emu.prediction.inputs import CellInputs, cell_inputs
+from emu.prediction.parallel import predict_cells, cell_predictions
 from netcosim.scenario import read_scenario
 from tests.emu.run.made import LINK, OPEN_WINDOWS, find, wire_of
 from tests.emu.run.running import scenario
@@ -19,12 +19,12 @@ ORDERS = ([0, 1, 2, 3, 4], [2, 0, 4, 1, 3], [4, 3, 2, 1, 0], [1, 0, 3, 2, 4], [3
 
 
 @pytest.fixture(scope="module")
-def cells() -> list[KnownCell]:
+def cells() -> list[CellInputs]:
     plan = make_plan(read_scenario(Path(scenario("transports"))))
     cell = find(plan, "mix/fifo")
     links = {c.index: LINK for c in plan.connections(cell)}
     return [
-        known_cell(
+        cell_inputs(
             plan,
             cell,
             links,
@@ -42,26 +42,26 @@ def _alone(busy: frozenset[int]) -> dict[int, float]:
 
 
 def test_other_processes_claim_the_same(
-    cells: list[KnownCell], monkeypatch: pytest.MonkeyPatch
+    cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claims, "_WORTH_BYTES", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    own = [claims_of(known) for known in cells]
-    assert list(all_claims(cells)) == own
+    own = [cell_predictions(known) for known in cells]
+    assert list(predict_cells(cells)) == own
     assert own[0] != own[1]
 
 
 def test_a_killed_process_loses_no_claim(
-    cells: list[KnownCell], monkeypatch: pytest.MonkeyPatch
+    cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claims, "_WORTH_BYTES", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    answers = all_claims(cells * 20)
+    answers = predict_cells(cells * 20)
     found = [next(answers)]
     processes = multiprocessing.active_children()
     assert len(processes) == 2
     for process in processes:
         if process.pid is not None:
             os.kill(process.pid, signal.SIGKILL)
-    assert [*found, *answers] == [claims_of(known) for known in cells] * 20
+    assert [*found, *answers] == [cell_predictions(known) for known in cells] * 20
     assert not multiprocessing.active_children()

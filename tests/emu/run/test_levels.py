@@ -7,7 +7,7 @@ import pytest
 
 from emu.plan import Plan, make_plan
 from emu.prediction.cell import predict_cell
-from emu.prediction.inputs import KnownCell, busy_ns, known_cell
+from emu.prediction.inputs import CellInputs, busy_ns, cell_inputs
 from h2model.connection import ReceiverModel
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow, service_order
@@ -26,10 +26,10 @@ def plan() -> Plan:
     return make_plan(read_scenario(Path(scenario("transports"))))
 
 
-def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> KnownCell:
+def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> CellInputs:
     cell = find(plan, rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
-    return known_cell(plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS)
+    return cell_inputs(plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS)
 
 
 def ends(rows: list[StreamRow], level: str, model: str = "fifo") -> dict[int, int]:
@@ -126,7 +126,7 @@ def test_oracle_knows_the_credit_and_the_rate_as_they_were(plan: Plan) -> None:
     connection = grant("window_update", 2**31 - 1 - 65535)
     cell = find(plan, CELL)
     predicted = predict_cell(
-        known_cell(
+        cell_inputs(
             plan,
             cell,
             {0: LINK},
@@ -149,7 +149,7 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
     rows = windowed(plan, tuple((0, 2 * n + 1, 10**6) for n in range(5)), rate_bps=95e6)
     later = [replace(row, burst=1, stream=row.stream + 10) for row in rows]
     cell = find(plan, CELL)
-    (round_,) = known_cell(
+    (round_,) = cell_inputs(
         plan,
         cell,
         {0: LINK},
@@ -184,7 +184,7 @@ def test_a_round_whose_credit_was_not_captured_has_no_oracle(plan: Plan) -> None
     rows = wire_of(plan, {0: [0, 1, 2, 3, 4]}, CELL)
     cell = find(plan, CELL)
     predicted = predict_cell(
-        known_cell(plan, cell, {0: LINK}, {0: 0}, shares=alone, measured=rows, grants=[])
+        cell_inputs(plan, cell, {0: LINK}, {0: 0}, shares=alone, measured=rows, grants=[])
     )
     assert {r.level for r in predicted} == {"PREDICT", "EXPLAIN"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from emu.plan import Plan, make_plan
 from emu.prediction.cell import predict_cell
-from emu.prediction.inputs import KnownCell, known_cell
+from emu.prediction.inputs import CellInputs, cell_inputs
 from emu.prediction.link_speed import own_speed
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, StreamPlan
@@ -104,11 +104,11 @@ def wire_of(plan: Plan, speed: float) -> list[StreamRow]:
     return rows
 
 
-def known(plan: Plan, rows: list[StreamRow]) -> KnownCell:
+def known(plan: Plan, rows: list[StreamRow]) -> CellInputs:
     (cell,) = plan.cells
     planned = plan.connections(cell)
     grants = [replace(g, cell=CELL, connection=c.index) for c in planned for g in OPEN_WINDOWS]
-    return known_cell(
+    return cell_inputs(
         plan,
         cell,
         {c.index: LINK for c in planned},
@@ -208,7 +208,7 @@ def test_a_connection_whose_credit_was_not_captured_has_no_oracle(plan: Plan) ->
     rows = wire_of(plan, 1.0)
     whole = known(plan, rows)
     (cell,) = plan.cells
-    lost = known_cell(
+    lost = cell_inputs(
         plan,
         cell,
         {c.index: LINK for c in plan.connections(cell)},

@@ -15,7 +15,7 @@ from emu.calibration.acceptance import Unread, acceptance_of, evaluate, is_neede
 from emu.calibration.overhead import BURSTS
 from emu.plan import Plan, make_plan
 from emu.prediction.delivery import distinct_receivers, overhead_of, receiver_key
-from emu.rerun import predict_again
+from emu.rerun import rerun
 from netcosim.results.folder import trace_file
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
@@ -187,7 +187,7 @@ def test_pushed_calls_are_unread_for_as_long_as_was_measured_before(finished: Fi
         assert all(0 < sample.unread_ns < 10**9 for sample in samples)
         assert sum(sample.first for sample in samples) <= ACCEPTANCE_BURSTS
     with results(finished.world) as folder:
-        assert trace_file(predict_again(folder).predicted) == folder.read("predictions.parquet")
+        assert trace_file(rerun(folder).predicted) == folder.read("predictions.parquet")
 
 
 def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Finished) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emu.clock.processor_time import ProcessorClock
-from emu.measurement.moved_inputs import GRANT, HAND_OVER, Moved
+from emu.measurement.delayed_inputs import GRANT, HAND_OVER, DelayedInput
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from emu.plan import make_plan
 from emu.trust import reasons_against
@@ -97,8 +97,8 @@ def test_a_link_that_carried_too_little_to_tell_is_no_reason() -> None:
 
 def test_a_delayed_input_is_shown_and_not_judged() -> None:
     moved = (
-        Moved(what=HAND_OVER, time_ns=5, late_ns=1_200_000),
-        Moved(what=GRANT, time_ns=9, late_ns=12_340_000),
+        DelayedInput(what=HAND_OVER, time_ns=5, late_ns=1_200_000),
+        DelayedInput(what=GRANT, time_ns=9, late_ns=12_340_000),
     )
     found = verdict(replace(GOOD, moved=moved))
     assert (found.valid, found.judged, found.reasons) == (True, False, ())

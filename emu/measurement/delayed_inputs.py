@@ -24,7 +24,7 @@ from emu.capture.windows import ALL_STREAMS, CONNECTION
 from emu.clock.pauses import Pauses
 from emu.clock.spans import Spans, common, united
 from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock
-from emu.measurement.trace_rows import BurstSeen
+from emu.measurement.trace_rows import CapturedBurst
 
 MOVED_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""
@@ -38,7 +38,7 @@ PING: Final = "a PING"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class DelayedInput:
     """An input that came late: what, when on the machine's clock, and how much link work late."""
 
     what: str
@@ -46,7 +46,7 @@ class Moved:
     late_ns: int
 
 
-def moved_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[Moved]:
+def delayed_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[DelayedInput]:
     """The inputs of a burst that recorded pauses delayed, of all its connections."""
     away = pauses.anywhere
     found = []
@@ -59,7 +59,7 @@ def moved_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[Move
             late_ns = round(clock.work.between(since_ns, each.time_ns))
             matters = each.always or common(decided, ((since_ns, each.time_ns),))
             if late_ns > MOVED_NS and matters:
-                found.append(Moved(what=each.what, time_ns=each.time_ns, late_ns=late_ns))
+                found.append(DelayedInput(what=each.what, time_ns=each.time_ns, late_ns=late_ns))
     return sorted(found, key=lambda each: each.time_ns)
 
 
@@ -128,7 +128,7 @@ def _hand_overs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
         yield _Input(what=HAND_OVER, due_ns=log.handed_ns, time_ns=min(chosen_ns, taken_ns))
 
 
-def _grants(seen: BurstSeen) -> Iterator[_Input]:
+def _grants(seen: CapturedBurst) -> Iterator[_Input]:
     """Credit that came when there was none left: due when the last of it was used up.
 
     Credit that comes while some is left held nobody back.
