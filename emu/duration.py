@@ -4,8 +4,7 @@ from typing import Final
 
 from emu.calibration.links import acceptance, overhead
 from emu.network.measure import expected_s as measuring_s
-from emu.plan import Plan
-from emu.prediction.delivery import distinct_receivers
+from emu.plan import Plan, distinct_receivers
 from netcosim.job import Cell, Message
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
 from topo.spec import GOODPUT_SHARE

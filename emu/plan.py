@@ -1,12 +1,11 @@
 """What a run would do: the scenario resolved and checked, nothing touched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from emu.endpoints.pairing import check_transport, missing
 from emu.endpoints.releases import newest
-from emu.prediction.delivery import distinct_receivers
 from h2model.candidates import not_studied
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
@@ -293,3 +292,31 @@ def describe(plan: Plan) -> list[str]:
     takes = f"takes about {plan.expected_s:.0f} s; needs root"
     lines.append(takes if plan.cells else "no cell can be run here")
     return lines
+
+
+def receiver_key(cell: Cell) -> str:
+    """What tells receivers apart: implementation, release, its part, who sends to it.
+
+    Its windows do not: they decide when bytes come, not what is done with them.
+    """
+    spec = cell.transport
+    which = spec.receiver_script or spec.receiver_release
+    receiver = f"{spec.receiver} {which}" if which else spec.receiver
+    frames = f", frames of {spec.frame_size}" if spec.frame_size else ""
+    whose = spec.sender_script or spec.sender_release
+    sender = f"{spec.sender} {whose}" if whose else spec.sender
+    part = "listening" if cell.workload.direction == "push" else "asking"
+    return f"{receiver}, {part}, from {sender}{frames}"
+
+
+def distinct_receivers(cells: Iterable[Cell]) -> dict[str, Cell]:
+    """Each receiver once, by its key, with the first cell that has it."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(receiver_key(cell), cell)
+    return found
+
+
+def link_key(cell: str, connection: int) -> str:
+    """The name in ``models`` of a run's record of the link that a connection's models are given."""
+    return f"{cell} connection {connection}"

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from emu.calibration.acceptance import acceptance_of, is_needed, measure_acceptance
-from emu.calibration.links import link_model, shared_links
+from emu.calibration.acceptance import is_needed, measure_acceptance
+from emu.calibration.links import link_model
 from emu.calibration.overhead import calibrate
 from emu.calibration.trial import Stage, UncapturedError
 from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
@@ -21,12 +21,12 @@ from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
 from emu.network.verify import measure_and_verify
-from emu.plan import Plan, PlannedConnection
-from emu.prediction.cell_facts import cell_facts, link_key, parameters_used
-from emu.prediction.delivery import distinct_receivers, overhead_of
+from emu.plan import Plan, PlannedConnection, distinct_receivers, link_key
+from emu.prediction.cell_facts import parameters_used
 from emu.prediction.parallel import predict_cells
+from emu.prediction.run_inputs import Calibrated, CellRows, inputs_of
 from emu.progress import Progress
-from emu.trust import EARLY, reasons_against
+from emu.summary import EARLY, summarise_run
 from h2model.connection import LinkModel
 from netcosim.cli import finishing, interruption
 from netcosim.job import Cell
@@ -34,9 +34,9 @@ from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.records import as_stored
 from netcosim.results.run_record import RunRecord
-from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.streams.summary import Summary
 from netcosim.scenario import TcpSpec
+from netcosim.trace import StreamRow
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
 
 
@@ -54,6 +54,7 @@ class Session:
     network: dict[str, Any] = field(default_factory=dict)
     measured: Measured | None = None
     outcomes: list[CellOutcome] = field(default_factory=list)
+    predicted: dict[str, list[StreamRow]] = field(default_factory=dict)
     models: dict[str, Any] = field(default_factory=dict)
     overheads: dict[str, Any] = field(default_factory=dict)
     acceptances: dict[str, Any] = field(default_factory=dict)
@@ -159,11 +160,6 @@ class Session:
             scratch=self.scratch,
             tcp=tcp,
             links=link_of,
-            shares=lambda cell: shared_links(
-                measured.paths, self.plan.connections(cell), self.plan.net
-            ),
-            overheads={key: overhead_of(record) for key, record in self.overheads.items()},
-            acceptances={key: acceptance_of(r) for key, r in self.acceptances.items()},
             pauses=recorders.read,
             on_burst=self.progress.burst_done,
         )
@@ -179,10 +175,19 @@ class Session:
         recorders.read()  # one that died after the last reading is told, too
 
     def _predict(self) -> None:
-        known = {i: o.known for i, o in enumerate(self.outcomes) if o.known is not None}
-        self.progress.say(f"predicting {len(known)} cells")
-        for i, claims in zip(known, predict_cells(list(known.values())), strict=True):
-            self.outcomes[i].predicted = claims
+        finished = [outcome for outcome in self.outcomes if outcome.validity]
+        self.progress.say(f"predicting {len(finished)} cells")
+        inputs = [inputs_of(self.plan, _rows(o), self._calibrated()) for o in finished]
+        for outcome, predicted in zip(finished, predict_cells(inputs), strict=True):
+            self.predicted[outcome.cell.name] = predicted
+
+    def _calibrated(self) -> Calibrated:
+        return Calibrated(
+            models=self.models,
+            overheads=self.overheads,
+            acceptances=self.acceptances,
+            links=[] if self.measured is None else self.measured.paths,
+        )
 
     def _checkpoint(self) -> None:
         """Write what is finished so far: there may be nobody left to do it later.
@@ -203,7 +208,7 @@ class Session:
     def _write(self) -> Summary:
         folder = self.folder
         self._write_measured()
-        digest = folder.write_predictions(row for o in self.outcomes for row in o.predicted)
+        digest = folder.write_predictions(row for rows in self.predicted.values() for row in rows)
         folder.write_run(self._record(digest))
         ended = () if self.failure is None else (f"{EARLY}: {_one_line(self.failure)}",)
         summary = self._summary(*ended)
@@ -215,25 +220,12 @@ class Session:
 
     def _summary(self, *ended: str) -> Summary:
         """Of what is finished; `ended` says why that is not all, if it is not."""
-        cells = tuple(
-            summarise_cell(
-                cell_facts(o.cell, self.models, o.validity, o.grants),
-                o.measured,
-                o.predicted,
-                o.lost,
-            )
-            for o in self.outcomes
-            if o.validity
-        )
-        reasons = reasons_against(cells)
-        return Summary(
-            scenario=self.plan.scenario.name,
-            world="emu",
-            seed=self.plan.scenario.seed,
+        return summarise_run(
+            self.plan,
+            [(_rows(o), self.predicted.get(o.cell.name, [])) for o in self.outcomes if o.validity],
+            self.models,
+            ended=ended,
             complete=not ended,
-            trusted=not (ended or reasons),
-            reasons=(*ended, *reasons),
-            cells=cells,
             not_run=self.plan.not_run,
         )
 
@@ -270,6 +262,16 @@ class Session:
             yield
         finally:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - begin
+
+
+def _rows(outcome: CellOutcome) -> CellRows:
+    return CellRows(
+        cell=outcome.cell,
+        validity=outcome.validity,
+        measured=outcome.measured,
+        grants=outcome.grants,
+        lost=outcome.lost,
+    )
 
 
 def resolved_tcp(plan: Plan) -> TcpSpec:

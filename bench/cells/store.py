@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.cells.listing import Listed
-from emu.prediction.delivery import receiver_key
+from emu.plan import receiver_key
 from netcosim.job import resolve_cells
 from netcosim.results.folder import (
     GRANTS,

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from bench.outcomes import Outcome, outcome_of
 from bench.record import RESULTS
-from emu.prediction.delivery import first_bursts
 from h2model.candidates import followed
 from netcosim.job import resolve_cells
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.run_record import Validity
+from netcosim.results.run_record import Validity, first_bursts
 from netcosim.results.streams.summary import CellSummary, Errors, ModelResult
 from netcosim.scenario import Scenario
 
@@ -210,7 +209,7 @@ def _of(errors: Errors | None, key: str) -> float | None:
 
 def _bursts(validity: Sequence[Validity], model: ModelResult | None) -> Iterable[Burst]:
     errors = {} if model is None else {each.burst: each for each in model.by_burst}
-    first = first_bursts({v.burst: v.attempt for v in validity})
+    first = first_bursts(validity)
     for v in validity:
         judged = v.valid and v.judged
         off = errors.get(v.burst) if judged else None

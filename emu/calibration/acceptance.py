@@ -69,17 +69,6 @@ def is_needed(cell: Cell) -> bool:
     )
 
 
-def acceptance_of(record: dict[str, Any]) -> Acceptance:
-    """The acceptance in an `AcceptanceFound.record`.
-
-    Raises
-    ------
-    KeyError, TypeError
-        It is not one.
-    """
-    return Acceptance(**record["acceptance"])
-
-
 def measure_acceptance(stage: Stage) -> AcceptanceFound:
     """Measure a cell's receiver.
 

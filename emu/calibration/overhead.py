@@ -14,8 +14,8 @@ import numpy as np
 from emu.calibration.trial import Stage, run_trial
 from emu.endpoints.pairing import widest
 from emu.measurement.trace_rows import CapturedBurst, common_zero, measured_rows
-from emu.plan import Plan
-from emu.prediction.delivery import arrivals_of, receiver_key, spans_of
+from emu.plan import Plan, receiver_key
+from h2model.arrivals import arrivals_of, spans_of
 from h2model.overhead import Linear, Overhead, delivered_ends_ns, fit_linear, fit_stretch
 from netcosim.job import Cell, Message
 from netcosim.trace import StreamRow

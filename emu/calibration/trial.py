@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
-from emu.capture.analyse import DEFAULT_GAP_NS, analyse_capture
-from emu.measurement.cell import facts_of
-from emu.measurement.round import Round, port_of, run_round
-from emu.measurement.trace_rows import CapturedBurst, CapturedConnection, find_connection, find_burst
+from emu.measurement.evidence import captured_connections, facts_of
+from emu.measurement.round import Round, run_round
+from emu.measurement.trace_rows import (
+    CapturedBurst,
+    find_burst,
+)
 from emu.measurement.validity import BOUNDS, judge
 from emu.network.live import LiveNetwork
-from emu.plan import Plan, PlannedConnection
-from emu.prediction.delivery import receiver_key
+from emu.plan import Plan, PlannedConnection, receiver_key
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.scenario import TcpSpec, TransportSpec
@@ -101,7 +102,7 @@ def run_trial(
     for attempt in range(BOUNDS.attempts):
         done = _run(stage, test, planned, bursts)
         try:
-            seen = _seen(planned, done, packet_ns=1514 * 8e9 / stage.rate_bps)
+            seen = _seen(stage, done)
             found = evaluate(test, seen)
         except CaptureError as problem:
             reasons = (str(problem),)
@@ -136,13 +137,9 @@ def _run(stage: Stage, cell: Cell, planned: PlannedConnection, bursts: int) -> R
     return done
 
 
-def _seen(planned: PlannedConnection, done: Round, packet_ns: float) -> list[CapturedBurst]:
-    gap_ns = max(DEFAULT_GAP_NS, round(20 * packet_ns))
-    report = analyse_capture(done.captures[planned.destination], gap_ns=gap_ns)
-    carried = CapturedConnection(
-        planned=planned, logs=done.logs[0], report=find_connection(report, port_of(planned))
-    )
-    return [find_burst(carried, burst) for burst in sorted(done.facts)]
+def _seen(stage: Stage, done: Round) -> list[CapturedBurst]:
+    (connection,), _ = captured_connections(done, stage.plan.net, stage.tcp)
+    return [find_burst(connection, burst) for burst in sorted(done.facts)]
 
 
 def _reasons(

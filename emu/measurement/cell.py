@@ -1,43 +1,34 @@
-"""One cell: rounds of bursts until enough are valid, their rows, and what models may know."""
+"""One cell: rounds of bursts until enough are valid, and their rows."""
 
 import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emu.capture import analyse_capture
 from emu.clock.pauses import Pauses
-from emu.clock.spans import total_ns
 from emu.measurement.burst_clock import (
-    ConnectionClock,
     LinkShape,
     Paths,
     connection_clocks,
     link_positions,
 )
+from emu.measurement.delayed_inputs import delayed_inputs
 from emu.measurement.endpoint_info import peers
+from emu.measurement.evidence import captured_connections, facts_of
 from emu.measurement.grant_rows import grant_rows
-from emu.measurement.delayed_inputs import DelayedInput, delayed_inputs
-from emu.measurement.round import Round, port_of, run_round
+from emu.measurement.round import Round, run_round
 from emu.measurement.trace_rows import (
     CapturedBurst,
-    CapturedConnection,
     common_zero,
-    find_connection,
-    measured_rows,
     find_burst,
+    measured_rows,
     window_rows,
 )
-from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
+from emu.measurement.validity import BOUNDS, judge, unreadable
 from emu.network.live import LiveNetwork
 from emu.plan import Plan, PlannedConnection
-from emu.prediction.delivery import receiver_key
-from emu.prediction.inputs import CellInputs, cell_inputs
 from h2model.connection import LinkModel
-from h2model.overhead import Acceptance, Overhead
-from h2model.simulator import Shares
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
@@ -48,20 +39,13 @@ from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow
 
-PACKETS_OF_A_GAP = 20
-_LEAST_GAP_NS = 2_000_000
-_LEAST_LAG_NS = 20_000_000
-_FRAME_BITS = 1514 * 8
-
 
 @dataclass(slots=True, kw_only=True)
 class CellOutcome:
-    """Everything a cell left so far; `known` is what models may know of it."""
+    """Everything that a cell left so far."""
 
     cell: Cell
     measured: list[StreamRow] = field(default_factory=list)
-    known: CellInputs | None = None
-    predicted: list[StreamRow] = field(default_factory=list)
     windows: list[WindowRow] = field(default_factory=list)
     grants: list[GrantRow] = field(default_factory=list)
     lost: list[LostRow] = field(default_factory=list)
@@ -79,11 +63,10 @@ class CellOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRunner:
-    """Runs cells on one live network; `links` are the models of the calibrated paths.
+    """Runs cells on one live network.
 
-    `shares` says how a cell's connections share them, `overheads` what each receiver adds,
-    `acceptances` how long those that were asked about leave pushed calls unread; `pauses` reads
-    what the machine's processors missed so far.
+    `links` are the models of the calibrated paths; `pauses` reads what the machine's processors
+    missed so far.
     """
 
     live: LiveNetwork
@@ -92,9 +75,6 @@ class CellRunner:
     scratch: Path
     tcp: TcpSpec
     links: Callable[[Cell, PlannedConnection], LinkModel]
-    shares: Callable[[Cell], Shares]
-    overheads: Mapping[str, Overhead]
-    acceptances: Mapping[str, Acceptance]
     pauses: Callable[[], Pauses]
     on_burst: Callable[[Cell, int], None]
 
@@ -113,23 +93,7 @@ class CellRunner:
             self._round(outcome, attempt, range(first, first + missing))
             if outcome.failure is not None:
                 break
-        _guarded(outcome, lambda: self._know(outcome))
         return outcome
-
-    def _know(self, outcome: CellOutcome) -> None:
-        cell = outcome.cell
-        outcome.known = cell_inputs(
-            self.plan,
-            cell,
-            {c.index: self.links(cell, c) for c in self.plan.connections(cell)},
-            {v.burst: v.attempt for v in outcome.validity},
-            shares=self.shares(cell),
-            measured=outcome.measured,
-            grants=outcome.grants,
-            lost=outcome.lost,
-            overhead=self.overheads.get(receiver_key(cell)),
-            acceptance=self.acceptances.get(receiver_key(cell)),
-        )
 
     def _round(self, outcome: CellOutcome, attempt: int, bursts: Sequence[int]) -> None:
         cell = outcome.cell
@@ -148,7 +112,8 @@ class CellRunner:
         _guarded(outcome, lambda: self._store(outcome, done, attempt))
 
     def _digest(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
-        carried = self._carried(outcome, done)
+        carried, problems = captured_connections(done, self.plan.net, self.tcp)
+        outcome.problems += [f"{outcome.cell.name}, {problem}" for problem in problems]
         opened = {c.index: each for c, each in zip(done.planned, done.opened, strict=False)}
         for each in carried:
             name = _round_name(outcome.cell, attempt, each.planned.index)
@@ -223,29 +188,6 @@ class CellRunner:
     def _lag_ns(link: LinkModel) -> int:
         return round(8e9 * (link.past_bytes or 0) / link.rate_bps)
 
-    def _carried(self, outcome: CellOutcome, done: Round) -> list[CapturedConnection]:
-        rate_bps = min(link.link.rate for link in self.plan.net.links)
-        packet_ns = math.ceil(_FRAME_BITS * 1e9 / rate_bps) * max(1, len(done.planned))
-        gap_ns = max(_LEAST_GAP_NS, PACKETS_OF_A_GAP * packet_ns)
-        # What is past the scheduler can take twice its time on an idle link to be on the wire.
-        lag_ns = max(_LEAST_LAG_NS, round(16e9 * (self.tcp.send_buffer or 0) / rate_bps))
-        reports = {
-            host: analyse_capture(path, gap_ns=gap_ns, lag_ns=lag_ns)
-            for host, path in done.captures.items()
-            if path.exists()
-        }
-        for host, report in reports.items():
-            outcome.problems += [f"{outcome.cell.name}, {host}: {p}" for p in report.problems]
-        return [
-            CapturedConnection(
-                planned=planned,
-                logs=logs,
-                report=find_connection(reports[planned.destination], port_of(planned)),
-            )
-            for planned, logs in zip(done.planned, done.logs, strict=True)
-            if logs
-        ]
-
     def _store(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
         cell = _capture_cell(outcome.cell, attempt)
         for host, path in done.captures.items():
@@ -264,42 +206,6 @@ def _capture_cell(cell: Cell, attempt: int) -> str:
 
 def _round_name(cell: Cell, attempt: int, connection: int) -> str:
     return f"{_capture_cell(cell, attempt)} connection {connection}"
-
-
-def facts_of(
-    done: Round,
-    seen: Sequence[CapturedBurst],
-    burst: int,
-    clocks: Sequence[ConnectionClock] = (),
-    moved: Sequence[DelayedInput] = (),
-) -> Facts:
-    """What was seen of one burst of a round, over all its connections."""
-    facts = done.facts[burst]
-    past = [each.log.past_scheduler for each in seen]
-    known = [p.max_bytes for p in past if p is not None]
-    worst = max(clocks, key=lambda clock: clock.lost_ns, default=None)
-    links = {clock.way: clock.work for clock in clocks}
-    return Facts(
-        steal=facts.steal,
-        throttled_ns=facts.throttled_ns,
-        retransmissions=facts.retransmissions,
-        loss_probes=facts.loss_probes,
-        timeouts=facts.timeouts,
-        reorderings=facts.reorderings,
-        drops=facts.drops,
-        capture_drops=sum(count.dropped for count in done.counts.values()),
-        length_ns=max(each.last_ns for each in seen) - common_zero(seen),
-        lost_ns=0 if worst is None else worst.lost_ns,
-        cut_ns=0 if worst is None else total_ns(worst.cut),
-        links=tuple(
-            LinkSeen(name=name, rate_bps=work.rate_bps, seen_bps=work.seen_bps)
-            for (name, _), work in sorted(links.items())
-        ),
-        moved=tuple(moved),
-        late_ns=max(each.log.late_ns for each in seen),
-        past_scheduler_bytes=max(known) if known else None,
-        problems=tuple(p for each in seen for p in each.carried.report.problems),
-    )
 
 
 def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:

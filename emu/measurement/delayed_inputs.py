@@ -181,7 +181,7 @@ def _pings(clock: ConnectionClock) -> Iterator[_Input]:
             )
 
 
-def _last_without_credit(seen: BurstSeen) -> float:
+def _last_without_credit(seen: CapturedBurst) -> float:
     """The last time at which an unfinished stream, or the connection, was out of credit."""
     credit = seen.carried.data.credit
     ends = {stream.stream: seen.half(i).last_data_ns or 0 for i, stream in seen.streams.items()}

@@ -21,7 +21,9 @@ from netcosim.results.streams.grants import (
 )
 
 
-def grant_rows(cell: Cell, seen: CapturedBurst, zero_ns: int, since_ns: int | None) -> list[GrantRow]:
+def grant_rows(
+    cell: Cell, seen: CapturedBurst, zero_ns: int, since_ns: int | None
+) -> list[GrantRow]:
     """The rows of one burst of one connection.
 
     They begin after `since_ns` (the machine's clock), the end of the connection's burst before,

@@ -206,7 +206,9 @@ def _row(
     )
 
 
-def _services(seen: CapturedBurst, stream: int, half: HalfStream, zero_ns: int) -> tuple[Service, ...]:
+def _services(
+    seen: CapturedBurst, stream: int, half: HalfStream, zero_ns: int
+) -> tuple[Service, ...]:
     positions = np.flatnonzero(seen.carried.data.intervals.stream == stream).tolist()
     columns = (half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), positions)
     return tuple(

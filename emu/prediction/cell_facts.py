@@ -3,18 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from emu.prediction.delivery import first_bursts
+from emu.plan import link_key
 from h2model import disciplines
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
-from netcosim.results.run_record import Validity
+from netcosim.results.run_record import Validity, first_bursts
 from netcosim.results.streams.cell_summary import CellFacts
 from netcosim.results.streams.grants import INITIAL_WINDOW, GrantRow
-
-
-def link_key(cell: str, connection: int) -> str:
-    """The name in ``models`` of a run's record of the link that a connection's models are given."""
-    return f"{cell} connection {connection}"
 
 
 def parameters_used(cells: Iterable[Cell]) -> dict[str, str]:
@@ -63,7 +58,7 @@ def cell_facts(
         capacity_bps=sum(link["rate_bps"] for link in links),
         invalid_bursts=sum(not v.valid for v in validity),
         shown_bursts=frozenset(v.burst for v in validity if v.valid and not v.judged),
-        first_bursts=first_bursts({v.burst: v.attempt for v in validity}),
+        first_bursts=first_bursts(validity),
         lost_share=_share(validity, lambda v: v.lost_ns or 0),
         unexplained_share=_share(validity, lambda v: (v.lost_ns or 0) - v.cut_ns),
         seen_window_bytes=_seen_window_bytes(grants),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emu.plan import Plan, PlannedConnection
+from h2model.arrivals import spans_of
 from h2model.connection import Grant, LinkModel
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
@@ -201,7 +202,7 @@ def _connection(
                     grants=grants,
                     pings=_pings(events.get((planned.index, burst), ())),
                     busy_ns=busy_ns(mine, link),
-                    spans=tuple(spans_of(mine)),
+                    spans=tuple(sorted(spans_of(mine))),
                 ),
             )
         )
@@ -269,7 +270,7 @@ def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
     exceeds what the token bucket makes good afterwards, at line speed; the bucket was also full
     when the burst began.
     """
-    spans = spans_of(rows)
+    spans = sorted(spans_of(rows))
     slack_ns = 8e9 * max(link.bucket_bytes, _LEAST_BUCKET_BYTES) / link.rate_bps
     pauses_ns = 0.0
     reached = spans[0][0]
@@ -277,8 +278,3 @@ def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
         pauses_ns += max(0.0, start_ns - reached - slack_ns)
         reached = max(reached, end_ns)
     return round(reached - spans[0][0] + slack_ns - pauses_ns)
-
-
-def spans_of(rows: Sequence[StreamRow]) -> list[tuple[int, int]]:
-    """When DATA of the streams arrived, in order of begin."""
-    return sorted((s.start_ns, s.end_ns) for row in rows for s in row.services)

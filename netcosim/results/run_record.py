@@ -1,5 +1,6 @@
 """`run.json`: where, when and how the run happened, and what was measured of its network."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -107,3 +108,11 @@ class RunRecord(_Record):
     validity: tuple[Validity, ...]
     captures: dict[str, str] = Field(description="cell and connection to capture file")
     problems: tuple[str, ...] = Field(description="what the capture analysis reported")
+
+
+def first_bursts(validity: Iterable[Validity]) -> frozenset[int]:
+    """The bursts of a cell that were the first on new connections: of each attempt the first."""
+    first: dict[int, int] = {}
+    for each in validity:
+        first[each.attempt] = min(each.burst, first.get(each.attempt, each.burst))
+    return frozenset(first.values())

@@ -16,7 +16,12 @@ from emu.clock.pauses import Pauses
 from emu.clock.spans import Span
 from emu.endpoints.records import BurstLog, EndLog, StreamLog
 from emu.measurement.burst_clock import LinkShape, Paths
-from emu.measurement.trace_rows import CapturedBurst, CapturedConnection, find_connection, find_burst
+from emu.measurement.trace_rows import (
+    CapturedBurst,
+    CapturedConnection,
+    find_burst,
+    find_connection,
+)
 from emu.plan import PlannedConnection
 from netcosim.job import Message
 from tests.emu.capture.wire import ACK, PSH, Talk, write

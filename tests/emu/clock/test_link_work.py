@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emu.capture.report import Packets
-from emu.measurement.link_work import LinkWork
 from emu.clock.spans import Spans, total_ns, united
+from emu.measurement.link_work import LinkWork
 from emu.measurement.validity import BOUNDS
 
 RATE_BPS = 100_000_000

@@ -17,9 +17,9 @@ from emu.measurement.round import port_of, run_round
 from emu.measurement.trace_rows import (
     CapturedConnection,
     common_zero,
+    find_burst,
     find_connection,
     measured_rows,
-    find_burst,
 )
 from emu.network import LiveNetwork, open_network
 from emu.network.figures import expected_goodput_bps

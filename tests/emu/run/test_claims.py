@@ -10,7 +10,7 @@ import pytest
 from emu.plan import make_plan
 from emu.prediction import parallel as claims
 from emu.prediction.inputs import CellInputs, cell_inputs
-from emu.prediction.parallel import predict_cells, cell_predictions
+from emu.prediction.parallel import cell_predictions, predict_cells
 from netcosim.scenario import read_scenario
 from tests.emu.run.made import LINK, OPEN_WINDOWS, find, wire_of
 from tests.emu.run.running import scenario

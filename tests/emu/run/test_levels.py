@@ -29,7 +29,9 @@ def plan() -> Plan:
 def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> CellInputs:
     cell = find(plan, rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
-    return cell_inputs(plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS)
+    return cell_inputs(
+        plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS
+    )
 
 
 def ends(rows: list[StreamRow], level: str, model: str = "fifo") -> dict[int, int]:

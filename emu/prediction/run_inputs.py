@@ -1,0 +1,145 @@
+"""Inputs of predictions from what a run keeps: a session and a later rerun come here alike."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from emu.calibration.links import shared_links
+from emu.network.measure import PathMeasured
+from emu.plan import Plan, link_key, receiver_key
+from emu.prediction.inputs import CellInputs, cell_inputs
+from h2model.connection import LinkModel
+from h2model.overhead import Acceptance, Linear, Overhead
+from netcosim.errors import StorageError
+from netcosim.job import Cell
+from netcosim.results.folder import RUN
+from netcosim.results.run_record import RunRecord, Validity
+from netcosim.results.streams.grants import GrantRow
+from netcosim.results.streams.lost import LostRow
+from netcosim.trace import StreamRow
+
+_LINES: Final = ("first", "later", "handover_first", "handover_later")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """What was measured before the cells, as `run.json` keeps it.
+
+    Attributes
+    ----------
+    models : by `link_key` the fields of the link that a connection's models are given
+    overheads, acceptances : by `receiver_key` the records of their calibrations
+    links : the measured paths
+    """
+
+    models: Mapping[str, Any]
+    overheads: Mapping[str, Any]
+    acceptances: Mapping[str, Any]
+    links: Sequence[PathMeasured]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRows:
+    """A cell and all rows that it left."""
+
+    cell: Cell
+    validity: Sequence[Validity]
+    measured: Sequence[StreamRow]
+    grants: Sequence[GrantRow]
+    lost: Sequence[LostRow]
+
+
+def calibrated_of(record: RunRecord) -> Calibrated:
+    """What a finished run had measured before its cells.
+
+    Raises
+    ------
+    StorageError
+        A measured path in the record is none.
+    """
+    try:
+        links = [PathMeasured(**path) for path in record.links]
+    except TypeError as problem:
+        raise StorageError(f"{RUN}: links: {problem}: no measured path") from None
+    return Calibrated(
+        models=record.models,
+        overheads=record.overheads,
+        acceptances=record.acceptances,
+        links=links,
+    )
+
+
+def inputs_of(plan: Plan, rows: CellRows, calibrated: Calibrated) -> CellInputs:
+    """The inputs of a cell's predictions.
+
+    Raises
+    ------
+    StorageError
+        The record lacks something, or has something else in its place.
+    """
+    cell, receiver = rows.cell, receiver_key(rows.cell)
+    return cell_inputs(
+        plan,
+        cell,
+        dict(_links(plan, cell, calibrated)),
+        {v.burst: v.attempt for v in rows.validity},
+        shares=shared_links(calibrated.links, plan.connections(cell), plan.net),
+        measured=rows.measured,
+        grants=rows.grants,
+        lost=rows.lost,
+        overhead=_overhead(calibrated, receiver),
+        acceptance=_acceptance(calibrated, receiver),
+    )
+
+
+def overhead_of(record: Mapping[str, Any]) -> Overhead:
+    """The overhead in a `Calibration.record`.
+
+    Raises
+    ------
+    KeyError, TypeError
+        It is not one.
+    """
+    fields = record["overhead"]
+    lines = {name: Linear(**fields[name]) for name in _LINES if name in fields}
+    return Overhead(**lines, stretch=fields["stretch"])
+
+
+def acceptance_of(record: dict[str, Any]) -> Acceptance:
+    """The acceptance in an `AcceptanceFound.record`.
+
+    Raises
+    ------
+    KeyError, TypeError
+        It is not one.
+    """
+    return Acceptance(**record["acceptance"])
+
+
+def _overhead(calibrated: Calibrated, receiver: str) -> Overhead | None:
+    """What the run had found of a receiver; runs of older releases did not look."""
+    if receiver not in calibrated.overheads:
+        return None
+    try:
+        return overhead_of(calibrated.overheads[receiver])
+    except (KeyError, TypeError) as problem:
+        raise StorageError(f'{RUN}: overheads: "{receiver}": {problem}: no overhead') from None
+
+
+def _acceptance(calibrated: Calibrated, receiver: str) -> Acceptance | None:
+    """How long the run had found that a receiver leaves calls unread; older runs did not look."""
+    if receiver not in calibrated.acceptances:
+        return None
+    try:
+        return acceptance_of(calibrated.acceptances[receiver])
+    except (KeyError, TypeError) as problem:
+        raise StorageError(f'{RUN}: acceptances: "{receiver}": {problem}: no acceptance') from None
+
+
+def _links(plan: Plan, cell: Cell, calibrated: Calibrated) -> Iterator[tuple[int, LinkModel]]:
+    for planned in plan.connections(cell):
+        key = link_key(cell.name, planned.index)
+        try:
+            yield planned.index, LinkModel(**calibrated.models[key])
+        except (KeyError, TypeError) as problem:
+            raise StorageError(f'{RUN}: models: "{key}": {problem}: no link of a model') from None

@@ -1,0 +1,77 @@
+"""A run's summary, from the rows of its cells: of a session, and of a later rerun."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from emu.plan import Plan
+from emu.prediction.cell_facts import cell_facts
+from emu.prediction.run_inputs import CellRows
+from netcosim.results.streams.cell_summary import summarise_cell
+from netcosim.results.streams.summary import CellSummary, NotRun, Summary
+from netcosim.trace import StreamRow
+
+EARLY: Final = "ended early"
+"""How the reason begins that says what ended a run."""
+
+
+def summarise_run(
+    plan: Plan,
+    cells: Iterable[tuple[CellRows, Sequence[StreamRow]]],
+    models: Mapping[str, Any],
+    *,
+    ended: Sequence[str] = (),
+    complete: bool,
+    not_run: tuple[NotRun, ...],
+) -> Summary:
+    """Summarise what is finished of a run.
+
+    Parameters
+    ----------
+    plan
+        What was to be run.
+    cells
+        The rows of each cell that has a burst, and its predictions.
+    models
+        The links of all connections, by `emu.plan.link_key`.
+    ended
+        Why something is missing, if it is.
+    complete
+        Whether nothing is.
+    not_run
+        The cells that this machine could not run.
+    """
+    made = tuple(
+        summarise_cell(
+            cell_facts(rows.cell, models, rows.validity, rows.grants),
+            rows.measured,
+            predicted,
+            rows.lost,
+        )
+        for rows, predicted in cells
+    )
+    reasons = (*ended, *reasons_against(made))
+    return Summary(
+        scenario=plan.scenario.name,
+        world="emu",
+        seed=plan.scenario.seed,
+        complete=complete,
+        trusted=not reasons,
+        reasons=reasons,
+        cells=made,
+        not_run=not_run,
+    )
+
+
+def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
+    """What the run leaves open, one line a cell; empty if it can be trusted.
+
+    Missing is the answer of a cell without a valid burst, or whose bursts contradict each other.
+    That models are undecided, or none fits, is an answer.
+    """
+    reasons = []
+    for cell in cells:
+        if not cell.judged_bursts + cell.shown_bursts:
+            reasons.append(f"{cell.cell}: no valid burst in {cell.invalid_bursts}")
+        elif cell.answer.kind == "contradiction":
+            reasons.append(f"{cell.cell}: its bursts contradict each other")
+    return reasons

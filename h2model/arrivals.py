@@ -1,0 +1,16 @@
+"""Rows of a trace as arrivals at a receiver, which its overhead is applied to."""
+
+from collections.abc import Iterable
+
+from h2model.overhead import Arrival, Span
+from netcosim.trace import StreamRow
+
+
+def arrivals_of(rows: Iterable[StreamRow]) -> list[Arrival]:
+    """The messages of one burst of one connection, by their wire ends."""
+    return [Arrival(wire_end_ns=row.wire_end_ns, size_bytes=row.size_bytes) for row in rows]
+
+
+def spans_of(rows: Iterable[StreamRow]) -> list[Span]:
+    """When DATA of these rows arrived, row by row."""
+    return [(s.start_ns, s.end_ns) for row in rows for s in row.services]
