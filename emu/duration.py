@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from emu.calibration.links import acceptance, overhead
+from emu.calibration import acceptance, overhead
 from emu.network.measure import expected_s as measuring_s
 from emu.plan import Plan, distinct_receivers
 from netcosim.job import Cell, Message

@@ -1,6 +1,6 @@
 """What a run would do: the scenario resolved and checked, nothing touched."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,9 +11,8 @@ from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.streams.summary import NotRun
-from netcosim.results.streams.unstudied_releases import not_studied_text
-from netcosim.scenario import Direction, LinkSpec, Scenario, TrainingSpec, TransportSpec
-from netcosim.units import format_duration, format_rate, format_size
+from netcosim.scenario import Direction, Scenario, TransportSpec
+from netcosim.units import format_rate
 from topo.catalogue import build_spec
 from topo.share import Way, route_between
 from topo.spec import GOODPUT_SHARE, NetSpec
@@ -129,13 +128,6 @@ class Plan:
         links = [each.link for each in self.net.links]
         return any(link.model == "fifo" or link.loss or link.jitter for link in links)
 
-    @property
-    def expected_s(self) -> float:
-        """Rough wall time of the whole run on a machine that is left alone."""
-        from emu.duration import expected_seconds  # which needs to know what a plan is
-
-        return expected_seconds(self)
-
 
 def make_plan(scenario: Scenario, installed: str | None = None) -> Plan:
     """Resolve a scenario and check every name in it against the registries.
@@ -235,63 +227,6 @@ def on_this_machine(plan: Plan) -> Plan:
             if (reason := reasons[cell.name]) is not None
         ),
     )
-
-
-def _properties(link: LinkSpec) -> Iterator[str]:
-    """A link's rate and model, and what else it was given."""
-    yield from (format_rate(link.rate), link.model)
-    for name, value in (("delay", link.delay), ("jitter", link.jitter)):
-        if value:
-            yield f"{name} {format_duration(value)}"
-    if link.loss:
-        yield f"loss {link.loss:g}"
-    if link.queue is not None:
-        yield f"queue {format_size(link.queue)}"
-
-
-def _not_studied(plan: Plan) -> Iterator[tuple[str, str]]:
-    """The transports in use of whose releases no rules are known, with the nearest that are."""
-    used = {cell.transport.name: cell.transport for cell in plan.cells}
-    for name, transport in used.items():
-        text = not_studied_text(not_studied(transport))
-        if text is not None:
-            yield name, text
-
-
-def describe(plan: Plan) -> list[str]:
-    """What would be done, line by line."""
-    cluster = plan.scenario.cluster
-    lines = [
-        f"scenario    {plan.scenario.name}: {plan.scenario.description}".rstrip(": "),
-        f"network     {cluster.topology}, {len(plan.net.servers)} server(s), "
-        f"{len(plan.net.workers)} worker(s), in private namespaces",
-    ]
-    lines += [
-        f"  link      {link.name}: {link.a} - {link.b}, {', '.join(_properties(link.link))}"
-        for link in plan.net.links
-    ]
-    lines += [
-        f"receiver    {receiver}: calibrated before the cells"
-        for receiver in distinct_receivers(plan.cells)
-    ]
-    for cell in plan.cells:
-        connections = plan.connections(cell)
-        streams = sum(len(c.messages) for c in connections)
-        lines.append(
-            f"cell        {cell.name}: {cell.workload.direction}, {len(connections)} connection(s),"
-            f" {streams} streams, {format_size(cell.burst_bytes)} a worker, about"
-            f" {plan.burst_seconds(cell):.1f} s a burst, {plan.scenario.repetitions} bursts"
-        )
-    lines += [
-        f"not studied {name}: {text}; no rule of it is taken for known"
-        for name, text in _not_studied(plan)
-    ]
-    if plan.scenario.training != TrainingSpec():
-        lines.append("training    not used: it is for the simulator; here bursts are measured")
-    lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]
-    takes = f"takes about {plan.expected_s:.0f} s; needs root"
-    lines.append(takes if plan.cells else "no cell can be run here")
-    return lines
 
 
 def receiver_key(cell: Cell) -> str:

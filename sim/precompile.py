@@ -1,4 +1,4 @@
-"""``python -m sim.precompile``: compile the engines that scenarios commonly need, before they do."""
+"""``python -m sim.precompile``: compile the engines that scenarios commonly need."""
 
 import argparse
 import sys

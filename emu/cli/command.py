@@ -12,6 +12,8 @@ from typing import Final
 
 from rich.console import Console
 
+from emu.cli.describe import describe
+from emu.cli.listing import print_names
 from emu.cli.machine_checks import check_machine
 from emu.identify.door import (
     add_subject_options,
@@ -22,8 +24,7 @@ from emu.identify.door import (
 from emu.identify.subject import SCENARIO as IDENTIFY
 from emu.identify.subject import Subject, with_subject
 from emu.isolation import isolate
-from emu.plan import Plan, describe, make_plan, on_this_machine
-from h2model import credit, disciplines
+from emu.plan import Plan, make_plan, on_this_machine
 from netcosim.cli import (
     CrashSite,
     Options,
@@ -41,13 +42,9 @@ from netcosim.errors import (
     ScenarioError,
     UntrustedResultError,
 )
-from netcosim.policies import order_names, placement_names
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
-from netcosim.tensors import set_names, tensor_set
-from netcosim.units import format_size
-from topo.catalogue import topologies
 
 PROG: Final = "emu.run"
 DEFAULT: Final = "default"
@@ -157,24 +154,3 @@ def _needed_bytes(plan: Plan) -> int:
         m.size_bytes for cell in plan.cells for c in plan.connections(cell) for m in c.messages
     )
     return _OTHER_FILES_BYTES + round(CAPTURE_SHARE * sent * plan.scenario.repetitions)
-
-
-def print_names(console: Console, scenarios: Sequence[str]) -> None:
-    """Everything that a scenario can name."""
-    console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
-    for name, text in topologies().items():
-        console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
-    for name in set_names():
-        tensors = tensor_set(name)
-        console.print(
-            f"[bold]tensor set[/bold]   {name}: {len(tensors.tensors)} tensors,"
-            f" {format_size(tensors.total_bytes)}; {tensors.source}",
-            highlight=False,
-        )
-    for title, names in (
-        ("disciplines", disciplines.names()),
-        ("credit rules", credit.names()),
-        ("orders", order_names()),
-        ("placements", placement_names()),
-    ):
-        console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)

@@ -1,9 +1,9 @@
 """Private namespaces around a run, made so that nothing outlives it.
 
 `ensure_isolated` re-executes the program inside its own network, PID, mount, IPC and UTS
-namespaces (`emu.isolation.namespace_init` says how they are tied to the run's processes). No cgroup is
-made and no file written: what a run needs to store before its results are ready goes to a
-tmpfs that only its own mount namespace sees.
+namespaces (`emu.isolation.namespace_init` says how they are tied to the run's processes). No
+cgroup is made and no file written: what a run needs to store before its results are ready goes to
+a tmpfs that only its own mount namespace sees.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Run a command inside private namespaces that nothing outlives.
 
-A stand-alone script: `emu.isolation.isolate` execs it with a bare interpreter, so that the process that
-sudo started is the one that makes the namespaces. Three processes then stand in a line::
+A stand-alone script: `emu.isolation.isolate` execs it with a bare interpreter, so that the process
+that sudo started is the one that makes the namespaces. Three processes then stand in a line::
 
     outer (this script, still the process sudo or the shell started)
       init (this script, PID 1 of the new PID namespace)

@@ -1,7 +1,7 @@
 """Predictions of when each message is in the application, from those of the wire.
 
-A receiver's overhead is known before the run's cells (`emu.calibration.overhead`), so this is PREDICT where the
-predicted wire ends are.
+A receiver's overhead is known before the run's cells (`emu.calibration.overhead`), so this is
+PREDICT where the predicted wire ends are.
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from netcosim.results.records import dump_json
 from netcosim.results.streams import grants, lost, windows
-from netcosim.results.training.summary import operations, steps
+from netcosim.results.training import operations, steps
 from netcosim.trace import SCHEMA as TRACE_SCHEMA
 
 _CLOCK: Final = "integer nanoseconds on the burst's own clock"

@@ -36,10 +36,11 @@ from netcosim.results.streams.lost import LostRow
 from netcosim.results.streams.perfetto import perfetto_json
 from netcosim.results.streams.summary import Summary
 from netcosim.results.streams.windows import WindowRow
+from netcosim.results.training import operations, steps
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.perfetto import operations_json
 from netcosim.results.training.steps import StepColumns
-from netcosim.results.training.summary import TRAINING_FORMAT, TrainingSummary, operations, steps
+from netcosim.results.training.summary import TRAINING_FORMAT, TrainingSummary
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
 from netcosim.units import format_size

@@ -1,4 +1,5 @@
 """The engine that can do everything: one event at a time, over flat arrays.
 
-Its text keeps to what numba can compile; `sim.kernels.compiled` binds a discipline and a share to it.
+Its source keeps to what numba can compile; `sim.kernels.compiled` binds a discipline and a share
+to it.
 """

@@ -3,7 +3,8 @@
 import pytest
 
 from emu import run
-from emu.plan import describe, make_plan
+from emu.cli.describe import describe
+from emu.plan import make_plan
 from netcosim.errors import ScenarioError
 from netcosim.scenario import parse_scenario
 

@@ -5,8 +5,9 @@ from typing import Self
 
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import RunRecord
+from netcosim.results.training import operations
 from netcosim.results.training.operations import OperationColumns
-from netcosim.results.training.summary import Series, TrainingSummary, operations
+from netcosim.results.training.summary import Series, TrainingSummary
 from netcosim.scenario import Scenario
 
 SHOWN_WORKERS = 3

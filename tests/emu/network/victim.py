@@ -1,7 +1,7 @@
 """A small run to be killed: namespaces, a network, processes in its hosts; then it waits.
 
-Started as ``python -m tests.emu.network.victim``; prints ``ready`` when all is up, and leaves in order
-with code 5 when a part of it dies, 130 when it is interrupted.
+Started as ``python -m tests.emu.network.victim``; prints ``ready`` when all is up, and leaves in
+order with code 5 when a part of it dies, 130 when it is interrupted.
 """
 
 import subprocess

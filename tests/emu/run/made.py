@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from emu.network.measure import PathMeasured
-from emu.plan import Plan, make_plan
-from emu.prediction.cell_facts import link_key
+from emu.plan import Plan, link_key, make_plan
 from emu.rerun import rerun
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, LinkModel, ReceiverModel, StreamPlan

@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 from emu.calibration.acceptance import BURSTS as ACCEPTANCE_BURSTS
-from emu.calibration.acceptance import Unread, acceptance_of, evaluate, is_needed
+from emu.calibration.acceptance import Unread, evaluate, is_needed
 from emu.calibration.overhead import BURSTS
-from emu.plan import Plan, make_plan
-from emu.prediction.delivery import distinct_receivers, overhead_of, receiver_key
+from emu.plan import Plan, distinct_receivers, make_plan, receiver_key
+from emu.prediction.run_inputs import acceptance_of, overhead_of
 from emu.rerun import rerun
 from netcosim.results.folder import trace_file
 from netcosim.results.run_record import RunRecord

@@ -20,9 +20,10 @@ from netcosim.report.training.lanes import lanes_png
 from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.storage.column_table import Words
+from netcosim.results.training import operations
 from netcosim.results.training.findings import findings
 from netcosim.results.training.operations import OperationColumns
-from netcosim.results.training.summary import Series, operations
+from netcosim.results.training.summary import Series
 from netcosim.scenario import TransportSpec, dump_scenario
 from tests.netcosim.report.test_report import HOSTILE, PNG, Page, report
 from tests.netcosim.results.synthetic import run_record

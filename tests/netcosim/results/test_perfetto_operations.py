@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcosim.results.training import operations
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.perfetto import lanes, operations_json, place_order
-from netcosim.results.training.summary import operations
 from tests.netcosim.results.synthetic_training import Job, operation_columns
 
 JOB = Job(counts=(2, 3), traced_steps=2, servers=2)

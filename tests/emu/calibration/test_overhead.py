@@ -14,17 +14,12 @@ from emu.calibration.overhead import (
     evaluate,
     largest_bytes,
 )
-from emu.plan import Plan, make_plan
-from emu.prediction.delivery import (
-    distinct_receivers,
-    first_bursts,
-    overhead_of,
-    receiver_key,
-    takes_turns,
-    with_delivered,
-)
+from emu.plan import Plan, distinct_receivers, make_plan, receiver_key
+from emu.prediction.delivery import takes_turns, with_delivered
+from emu.prediction.run_inputs import overhead_of
 from h2model.overhead import Linear, Overhead, delivered_ends_ns
 from netcosim.results.records import as_stored
+from netcosim.results.run_record import Validity, first_bursts
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow
 from tests.emu.run.running import scenario
@@ -185,7 +180,12 @@ def test_each_receiver_is_calibrated_once(plan: Plan) -> None:
 
 
 def test_the_first_burst_of_each_round_is_the_first_of_its_connections() -> None:
-    assert first_bursts({0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 2}) == {0, 3, 4}
+    attempts = {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 2}
+    judged = [
+        Validity.model_construct(burst=burst, attempt=attempt)
+        for burst, attempt in attempts.items()
+    ]
+    assert first_bursts(judged) == {0, 3, 4}
 
 
 def test_connections_bursts_models_and_levels_are_delivered_apart() -> None:

@@ -14,7 +14,7 @@ from emu.measurement.burst_clock import (
 )
 from emu.measurement.trace_rows import common_zero
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED
-from tests.emu.clock.scenes import (
+from tests.emu.measurement.scenes import (
     BUCKET_NS,
     FRAME_NS,
     LINK,

@@ -9,7 +9,7 @@ from emu.clock.spans import Span
 from emu.measurement.burst_clock import RECOVERY_NS, connection_clocks
 from emu.measurement.delayed_inputs import GRANT, HAND_OVER, PING, DelayedInput, delayed_inputs
 from emu.measurement.trace_rows import common_zero
-from tests.emu.clock.scenes import FRAME_NS, LAG_NS, MS, Scene, paths_of, recorded
+from tests.emu.measurement.scenes import FRAME_NS, LAG_NS, MS, Scene, paths_of, recorded
 
 WINDOW_BYTES = 300_000
 PART_BYTES = 125_000  # more than 10 ms of the link

@@ -10,7 +10,7 @@ from emu.clock.processor_time import ProcessorClock
 from emu.measurement.delayed_inputs import GRANT, HAND_OVER, DelayedInput
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
 from emu.plan import make_plan
-from emu.trust import reasons_against
+from emu.summary import reasons_against
 from netcosim.results.run_record import Validity
 from netcosim.results.streams.summary import Answer, CellSummary
 from netcosim.scenario import read_scenario

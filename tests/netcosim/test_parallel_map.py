@@ -16,7 +16,7 @@ from tests.inside import ROOT
 SEMAPHORES = "/dev/shm/"
 PROGRAM = """\
 from netcosim.parallel_map import side_by_side
-from tests.netcosim.test_processes import slowly
+from tests.netcosim.test_parallel_map import slowly
 
 if __name__ == "__main__":
     for number in side_by_side(slowly, range(50)):

@@ -13,12 +13,12 @@ from emu.calibration.acceptance import (
     AcceptanceFound,
     Unread,
     acceptance_messages,
-    acceptance_of,
     evaluate,
     is_needed,
     unread_calls,
 )
 from emu.plan import Plan, make_plan
+from emu.prediction.run_inputs import acceptance_of
 from h2model.candidates import H2_DEFAULT_WINDOW_BYTES
 from h2model.overhead import Acceptance
 from netcosim.errors import CaptureError

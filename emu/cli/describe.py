@@ -1,0 +1,67 @@
+"""What a run would do, for a person."""
+
+from collections.abc import Iterator
+
+from emu.duration import expected_seconds
+from emu.plan import Plan, distinct_receivers
+from h2model.candidates import not_studied
+from netcosim.results.streams.unstudied_releases import not_studied_text
+from netcosim.scenario import LinkSpec, TrainingSpec
+from netcosim.units import format_duration, format_rate, format_size
+
+
+def describe(plan: Plan) -> list[str]:
+    """What would be done, line by line."""
+    cluster = plan.scenario.cluster
+    lines = [
+        f"scenario    {plan.scenario.name}: {plan.scenario.description}".rstrip(": "),
+        f"network     {cluster.topology}, {len(plan.net.servers)} server(s), "
+        f"{len(plan.net.workers)} worker(s), in private namespaces",
+    ]
+    lines += [
+        f"  link      {link.name}: {link.a} - {link.b}, {', '.join(_properties(link.link))}"
+        for link in plan.net.links
+    ]
+    lines += [
+        f"receiver    {receiver}: calibrated before the cells"
+        for receiver in distinct_receivers(plan.cells)
+    ]
+    for cell in plan.cells:
+        connections = plan.connections(cell)
+        streams = sum(len(c.messages) for c in connections)
+        lines.append(
+            f"cell        {cell.name}: {cell.workload.direction}, {len(connections)} connection(s),"
+            f" {streams} streams, {format_size(cell.burst_bytes)} a worker, about"
+            f" {plan.burst_seconds(cell):.1f} s a burst, {plan.scenario.repetitions} bursts"
+        )
+    lines += [
+        f"not studied {name}: {text}; no rule of it is taken for known"
+        for name, text in _not_studied(plan)
+    ]
+    if plan.scenario.training != TrainingSpec():
+        lines.append("training    not used: it is for the simulator; here bursts are measured")
+    lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]
+    takes = f"takes about {expected_seconds(plan):.0f} s; needs root"
+    lines.append(takes if plan.cells else "no cell can be run here")
+    return lines
+
+
+def _properties(link: LinkSpec) -> Iterator[str]:
+    """A link's rate and model, and what else it was given."""
+    yield from (format_rate(link.rate), link.model)
+    for name, value in (("delay", link.delay), ("jitter", link.jitter)):
+        if value:
+            yield f"{name} {format_duration(value)}"
+    if link.loss:
+        yield f"loss {link.loss:g}"
+    if link.queue is not None:
+        yield f"queue {format_size(link.queue)}"
+
+
+def _not_studied(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The transports in use of whose releases no rules are known, with the nearest that are."""
+    used = {cell.transport.name: cell.transport for cell in plan.cells}
+    for name, transport in used.items():
+        text = not_studied_text(not_studied(transport))
+        if text is not None:
+            yield name, text

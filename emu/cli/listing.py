@@ -1,0 +1,32 @@
+"""All that a scenario can name, for a person."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from h2model import credit, disciplines
+from netcosim.policies import order_names, placement_names
+from netcosim.tensors import set_names, tensor_set
+from netcosim.units import format_size
+from topo.catalogue import topologies
+
+
+def print_names(console: Console, scenarios: Sequence[str]) -> None:
+    """Everything that a scenario can name."""
+    console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
+    for name, text in topologies().items():
+        console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
+    for name in set_names():
+        tensors = tensor_set(name)
+        console.print(
+            f"[bold]tensor set[/bold]   {name}: {len(tensors.tensors)} tensors,"
+            f" {format_size(tensors.total_bytes)}; {tensors.source}",
+            highlight=False,
+        )
+    for title, names in (
+        ("disciplines", disciplines.names()),
+        ("credit rules", credit.names()),
+        ("orders", order_names()),
+        ("placements", placement_names()),
+    ):
+        console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)
