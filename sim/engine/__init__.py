@@ -1,5 +1,1 @@
-"""The engine that can do everything: one event at a time, over flat arrays.
-
-Its source keeps to what numba can compile; `sim.kernels.compiled` binds a discipline and a share
-to it.
-"""
+"""The engine that can do everything, and what can be asked of it."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.engine import layout
-from sim.engine.layout import Floats, Ints
+from sim.kernels import layout
+from sim.kernels.layout import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Answers:
 
     @property
     def spent_ns(self) -> Floats:
-        """(workers, MODES) time in each mode; see `sim.engine.layout`."""
+        """(workers, MODES) time in each mode; see `sim.kernels.layout`."""
         spent: Floats = self._run.spent
         return spent
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
-from sim.engine import layout
-from sim.engine.layout import Floats, Ints, Net, Run, Step
-from sim.engine.tree import seed, width
+from sim.kernels import layout
+from sim.kernels.layout import Floats, Ints, Net, Run, Step
+from sim.kernels.tree import seed, width
 from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace
 

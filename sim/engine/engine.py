@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from h2model import disciplines
-from sim.engine import changes, layout
 from sim.engine.answers import Answers, joined_parts
 from sim.engine.build import make_net, make_run, make_step
-from sim.engine.connections import scheduler
-from sim.engine.layout import Floats, Ints
-from sim.engine.loop import advance
+from sim.kernels import changes, layout
 from sim.kernels.compiled import compile_engine, interpret
+from sim.kernels.connections import scheduler
+from sim.kernels.layout import Floats, Ints
+from sim.kernels.loop import advance
 from sim.plan import Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace
 

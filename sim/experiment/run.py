@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from sim.engine.answers import Steps
 from sim.engine.engine import Engine, Stop
-from sim.engine.layout import Floats
 from sim.experiment.counted import count_all, count_settled
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
 from sim.fast.fast import FastEngine
+from sim.kernels.layout import Floats
 from sim.plan import Draws, Network, Sending
 from sim.stragglers import Conditions, changes_course, conditions
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from sim.engine import layout as generic
 from sim.engine.build import gathered_streams, make_shared, make_streams, zeros
-from sim.engine.layout import Net
-from sim.engine.tree import seed, width
 from sim.fast.layout import BY_TURNS, Race, Shape
+from sim.kernels import layout as generic
+from sim.kernels.layout import Net
+from sim.kernels.tree import seed, width
 from sim.plan import Sending
 
 _ROWS = 1 << 14

@@ -1,13 +1,13 @@
 """Links with a virtual clock and a log of it, from which past ends can be read.
 
-The arithmetic is that of `sim.engine.links`; `docs/background/simulator.md` fixes it.
+The arithmetic is that of `sim.kernels.links`; `docs/background/simulator.md` fixes it.
 """
 
 import math
 
-from sim.engine.layout import Net
-from sim.engine.tree import put
 from sim.fast.layout import K, Race, Shape, W
+from sim.kernels.layout import Net
+from sim.kernels.tree import put
 
 
 def link_leaf(shape: Shape, link: int) -> int:

@@ -8,17 +8,17 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
-from sim.engine import layout as generic
 from sim.engine.answers import Answers
 from sim.engine.build import make_net
 from sim.engine.engine import Stop
-from sim.engine.layout import Floats, Ints
 from sim.fast import loop
 from sim.fast.build import make_race, with_longer_log
 from sim.fast.layout import LOG_FULL, Shape
 from sim.fast.replay import scheduler
 from sim.fast.shape import asks_discipline, fast_shape
+from sim.kernels import layout as generic
 from sim.kernels.compiled import binding, compile_kernel, interpret
+from sim.kernels.layout import Floats, Ints
 from sim.plan import Draws, Network, Sending, StepPlan
 
 SHARE: Final = "equal"

@@ -1,7 +1,7 @@
 """The forward pass: nobody else learns of it, so it is worked out when all has been pulled."""
 
-from sim.engine.layout import NONE
 from sim.fast.layout import F, K, Race, Shape
+from sim.kernels.layout import NONE
 
 
 def last_forward(shape: Shape, race: Race, worker: int, factor: float) -> float:

@@ -12,7 +12,7 @@ from outside reaches any more.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.engine.layout import NONE
+from sim.kernels.layout import NONE
 from sim.plan import DOWN, WORKER, StepPlan
 from sim.prepare.collapse import order_of
 

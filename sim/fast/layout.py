@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LOG_FULL: Final = 4
-"""`advance` returns it when a link's log has to grow (see `sim.engine.layout` for the others)."""
+"""`advance` returns it when a link's log has to grow (see `sim.kernels.layout` for the others)."""
 
 # Values of Shape.replay.
 UNWATCHED: Final = 0
@@ -97,7 +97,7 @@ class Shape(NamedTuple):
 
 
 class Race(NamedTuple):
-    """The state. Names that `sim.engine.layout.Run` has, too, mean the same.
+    """The state. Names that `sim.kernels.layout.Run` has, too, mean the same.
 
     Attributes
     ----------

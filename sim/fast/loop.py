@@ -2,8 +2,13 @@
 
 import math
 
-from sim.engine.bound import borrow
-from sim.engine.layout import (
+from sim.fast.clock import aim, has_room, join, leave, width
+from sim.fast.forward import last_forward
+from sim.fast.layout import LOG_FULL, K, Q, Race, Shape, W
+from sim.fast.replay import end_of_each_pull
+from sim.fast.uplink import await_next, begin_busy, end_busy, extend
+from sim.kernels.bound import borrow
+from sim.kernels.layout import (
     AT_SLOWEST,
     BOUNDARY,
     BUSY,
@@ -26,13 +31,8 @@ from sim.engine.layout import (
     WISHES,
     Net,
 )
-from sim.engine.steps import find_slowest, may_begin
-from sim.engine.tree import put
-from sim.fast.clock import aim, has_room, join, leave, width
-from sim.fast.forward import last_forward
-from sim.fast.layout import LOG_FULL, K, Q, Race, Shape, W
-from sim.fast.replay import end_of_each_pull
-from sim.fast.uplink import await_next, begin_busy, end_busy, extend
+from sim.kernels.steps import find_slowest, may_begin
+from sim.kernels.tree import put
 
 
 def advance(shape: Shape, net: Net, race: Race, until_ns: float) -> int:

@@ -1,7 +1,7 @@
 """One push: when it is handed over, and what follows its end."""
 
-from sim.engine.layout import NONE, Net
 from sim.fast.layout import Race, Shape
+from sim.kernels.layout import NONE, Net
 
 
 def handed_over(shape: Shape, net: Net, race: Race, worker: int, up: int) -> float:

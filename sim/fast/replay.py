@@ -5,12 +5,12 @@ Which bytes went when, the discipline says, asked anew with the link's history a
 """
 
 from h2model.state import State
-from sim.engine.bound import TURNS, borrow, select
-from sim.engine.connections import offer, on_tables, taken
-from sim.engine.layout import NONE, Net
 from sim.fast.clock import entry_at, time_at
 from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
 from sim.fast.pushes import handed_over, together, update
+from sim.kernels.bound import TURNS, borrow, select
+from sim.kernels.connections import offer, on_tables, taken
+from sim.kernels.layout import NONE, Net
 
 
 def end_of_each_pull(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from h2model import disciplines
 from h2model.machine import Machine
 from sim.engine.build import UNBOUNDED
-from sim.engine.layout import NONE
 from sim.fast import layout
 from sim.fast.graph import NotOfThisShapeError, Parts, after, parts_of, predecessors
 from sim.fast.layout import Shape
+from sim.kernels.layout import NONE
 from sim.plan import Floats, Ints, Network, Sending, StepPlan
 
 

@@ -2,13 +2,13 @@
 
 import math
 
-from sim.engine.bound import TURNS
-from sim.engine.layout import EVENTS, Net
-from sim.engine.tree import put
 from sim.fast.clock import aim, join, leave
 from sim.fast.layout import UNWATCHED, K, Race, Shape
 from sim.fast.pushes import handed_over, update
 from sim.fast.replay import end_of_each_push
+from sim.kernels.bound import TURNS
+from sim.kernels.layout import EVENTS, Net
+from sim.kernels.tree import put
 
 
 def arrival_leaf(shape: Shape, worker: int, server: int) -> int:

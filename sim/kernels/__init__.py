@@ -1,1 +1,4 @@
-"""Compiled code of the engines, and where it is kept."""
+"""The source of the generic engine, which numba compiles: one event at a time, over flat arrays.
+
+`compiled` binds a discipline and a share to it; compiled code is kept.
+"""

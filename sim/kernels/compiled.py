@@ -22,16 +22,23 @@ from typing import Any, Final, cast
 from h2model import disciplines
 from h2model.compiled import bind_copy
 from netcosim.errors import StorageError
-from sim.engine import bound, loop
+from sim.kernels import bound, loop
 
-KERNEL_PACKAGES: Final = ("h2model", "h2model.disciplines", "sim.engine", "sim.shares", "sim.fast")
+KERNEL_PACKAGES: Final = (
+    "h2model",
+    "h2model.disciplines",
+    "sim.kernels",
+    "sim.engine",
+    "sim.shares",
+    "sim.fast",
+)
 _FOLDER: Final = "NETCOSIM_KERNELS"
 _passing_folders: list[Path] = []
 
 
 @functools.cache
 def compile_engine(discipline: str, share: str) -> Callable[..., int]:
-    """`sim.engine.loop.advance`, bound and compiled.
+    """`sim.kernels.loop.advance`, bound and compiled.
 
     Raises
     ------
@@ -56,7 +63,7 @@ def interpret(
 def binding(
     discipline: str, share: str, *, turns: bool = False
 ) -> tuple[dict[object, object], dict[str, int]]:
-    """What stands in the place of the functions of `sim.engine.bound`, and of its constants."""
+    """What stands in the place of the functions of `sim.kernels.bound`, and of its constants."""
     rule = disciplines.load(discipline)
     strategy = import_module(f"sim.shares.{share}")
     replaced: dict[object, object] = {
@@ -165,7 +172,7 @@ def engine_hash() -> str:
 
 def kernel_files() -> list[Path]:
     """The sources of everything that is compiled, and of how, in a fixed order."""
-    found = [Path(__file__), Path(__file__).with_name("borrowed.py")]
+    found: list[Path] = []
     for package in KERNEL_PACKAGES:
         folder = Path(cast("str", import_module(package).__file__)).parent
         found += sorted(folder.glob("*.py"))

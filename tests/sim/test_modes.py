@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sim.engine.engine import Engine
-from sim.engine.layout import COMPUTING, MODES, RECEIVING, SENDING, WAITING
+from sim.kernels.layout import COMPUTING, MODES, RECEIVING, SENDING, WAITING
 from tests.sim.naive.plans import (
     Op,
     at_worker,

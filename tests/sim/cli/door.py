@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sim.cli import command
-from sim.engine.loop import advance
 from sim.fast.fast import interpret_fast
 from sim.kernels.compiled import interpret
+from sim.kernels.loop import advance
 
 ROOT = Path(__file__).resolve().parents[3]
 NO_POWERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")

@@ -270,8 +270,8 @@ def test_no_more_steps_are_done_for_phases_than_a_run_has(
 
 
 def interpreted(discipline: str, share: str) -> Any:
-    from sim.engine.loop import advance
     from sim.kernels.compiled import interpret
+    from sim.kernels.loop import advance
 
     return interpret(advance, discipline, share)
 

@@ -13,8 +13,8 @@ import pytest
 
 from sim.analytic.mva import Solution, Station, solve
 from sim.engine.engine import Engine
-from sim.engine.layout import RECEIVING, SENDING
 from sim.fast.fast import FastEngine
+from sim.kernels.layout import RECEIVING, SENDING
 from sim.plan import UP, WORKER, Channel, Draws, Processor, StepPlan
 from tests.sim.naive.plans import (
     Op,

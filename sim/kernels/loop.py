@@ -2,9 +2,9 @@
 
 import math
 
-from sim.engine.bound import borrow
-from sim.engine.connections import choose, end_chunk
-from sim.engine.layout import (
+from sim.kernels.bound import borrow
+from sim.kernels.connections import choose, end_chunk
+from sim.kernels.layout import (
     AT_SERVERS,
     AT_WORKERS,
     BOUNDARY,
@@ -30,8 +30,8 @@ from sim.engine.layout import (
     Run,
     Step,
 )
-from sim.engine.processors import end_computation, forget_freed
-from sim.engine.steps import (
+from sim.kernels.processors import end_computation, forget_freed
+from sim.kernels.steps import (
     begin_steps,
     begin_wished,
     end_operation,
@@ -39,11 +39,11 @@ from sim.engine.steps import (
     line_leaf,
     requests_arrive,
 )
-from sim.engine.tree import put
+from sim.kernels.tree import put
 
 
 def advance(step: Step, net: Net, run: Run, until_ns: float) -> int:
-    """Let time go on up to and including `until_ns`; why it stopped (see `sim.engine.layout`)."""
+    """Let time go on up to and including `until_ns`; why it stopped (see `sim.kernels.layout`)."""
     return go_on(borrow(step), borrow(net), borrow(run), until_ns)
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from sim.engine.layout import (
+from sim.kernels.layout import (
     AT_SERVERS,
     AT_WORKERS,
     FREED,
@@ -14,8 +14,8 @@ from sim.engine.layout import (
     Step,
     U,
 )
-from sim.engine.modes import computing_began, computing_ended
-from sim.engine.tree import put
+from sim.kernels.modes import computing_began, computing_ended
+from sim.kernels.tree import put
 
 
 def place_leaf(step: Step, worker: int, place: int) -> int:

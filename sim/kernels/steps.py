@@ -2,8 +2,8 @@
 
 import math
 
-from sim.engine.connections import hand_over
-from sim.engine.layout import (
+from sim.kernels.connections import hand_over
+from sim.kernels.layout import (
     ABSENT,
     AT_SLOWEST,
     BUSY,
@@ -26,9 +26,9 @@ from sim.engine.layout import (
     Run,
     Step,
 )
-from sim.engine.modes import begin_anew, turn
-from sim.engine.processors import enter
-from sim.engine.tree import put
+from sim.kernels.modes import begin_anew, turn
+from sim.kernels.processors import enter
+from sim.kernels.tree import put
 
 
 def request_leaf(step: Step, worker: int) -> int:

@@ -1,6 +1,6 @@
 """What a worker is doing, and for how long: receiving, computing, sending, in any combination."""
 
-from sim.engine.layout import (
+from sim.kernels.layout import (
     COMPUTING,
     COUNT_FROM,
     RECEIVING,

@@ -3,8 +3,8 @@
 from typing import Any
 
 from h2model.state import ARRIVALS, CURRENT, OUT, STALLED, State
-from sim.engine.bound import borrow, credited, enqueued, select, sent
-from sim.engine.layout import (
+from sim.kernels.bound import borrow, credited, enqueued, select, sent
+from sim.kernels.layout import (
     CHUNKS,
     KEEP_CHUNKS,
     KEEP_ROWS,
@@ -17,8 +17,8 @@ from sim.engine.layout import (
     Step,
     T,
 )
-from sim.engine.links import first_on, join, leave, load
-from sim.engine.modes import flow_began, flow_ended
+from sim.kernels.links import first_on, join, leave, load
+from sim.kernels.modes import flow_began, flow_ended
 
 CREDIT = 0
 """Index of the connection's credit in its shared state (`h2model.state.CONNECTION_CREDIT`)."""

@@ -7,9 +7,9 @@ arrays; whoever calls sees to it that time has not gone past the next event.
 import math
 
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, OUT, READY, TAIL, unlink
-from sim.engine.bound import cancelled, start
-from sim.engine.connections import scheduler, wake
-from sim.engine.layout import (
+from sim.kernels.bound import cancelled, start
+from sim.kernels.connections import scheduler, wake
+from sim.kernels.layout import (
     ABSENT,
     BUSY,
     DELAYED,
@@ -24,9 +24,9 @@ from sim.engine.layout import (
     T,
     U,
 )
-from sim.engine.links import leave
-from sim.engine.modes import flow_ended, turn
-from sim.engine.processors import (
+from sim.kernels.links import leave
+from sim.kernels.modes import flow_ended, turn
+from sim.kernels.processors import (
     end_computation,
     end_of_work,
     forget_freed,
@@ -34,8 +34,8 @@ from sim.engine.processors import (
     segment,
     speed_in,
 )
-from sim.engine.steps import end_operation, end_step, find_slowest, line_leaf, request_leaf
-from sim.engine.tree import put
+from sim.kernels.steps import end_operation, end_step, find_slowest, line_leaf, request_leaf
+from sim.kernels.tree import put
 
 
 def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:

@@ -6,7 +6,7 @@ Here they only say how they are called.
 from typing import TypeVar
 
 from h2model.state import State
-from sim.engine.layout import Net, Run, Step
+from sim.kernels.layout import Net, Run, Step
 
 Fields = TypeVar("Fields")
 

@@ -6,9 +6,9 @@ A clocked link has a virtual clock (all get 1/n); on rated links each connection
 
 import math
 
-from sim.engine.bound import CLOCKED, rates
-from sim.engine.layout import UPLINKS, C, K, Net, Run, Step, W
-from sim.engine.tree import put, width
+from sim.kernels.bound import CLOCKED, rates
+from sim.kernels.layout import UPLINKS, C, K, Net, Run, Step, W
+from sim.kernels.tree import put, width
 
 
 def link_leaf(step: Step, link: int) -> int:
