@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from sim.engine.answers import Steps
 from sim.engine.engine import Engine, Stop
-from sim.experiment.counted import count_all, count_settled
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
+from sim.experiment.steady_state import count_all, count_settled
 from sim.fast.fast import FastEngine
 from sim.kernels.layout import Floats
 from sim.plan import Draws, Network, Sending

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sim.engine.answers import Steps
-from sim.experiment.counted import count_all, count_settled
+from sim.experiment.steady_state import count_all, count_settled
 
 
 def table(*ends_ns: list[float], starts_ns: list[float] | None = None) -> Steps:
