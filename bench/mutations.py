@@ -154,7 +154,7 @@ def _too_slow(_: int, __: FrameType | None) -> None:
 
 
 def _one(case: int, folder: Path) -> str:
-    """Read one damaged capture as the door does; what came of it."""
+    """Read one damaged capture as the command does; what came of it."""
     from bench.mutants import mutant
     from emu.capture import analyse_capture
     from emu.identify.analysis import analysis_record

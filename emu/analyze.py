@@ -1,4 +1,4 @@
-"""The door of the capture analysis: ``python -m emu.analyze FILE``; needs no root.
+"""The command ``python -m emu.analyze FILE``; needs no root.
 
 Reads any HTTP/2 cleartext capture and says which streams were served when, under which credit,
 and which discipline and credit rule explain it.

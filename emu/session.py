@@ -70,12 +70,12 @@ class Session:
         self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             self._measure_all()
-        except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
+        except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
             self.failure = failure
         try:
             with self._phase("predictions"):
                 self._predict()
-        except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the door
+        except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
             self.failure = self.failure or failure
         with self._phase("results"), finishing(self.failure) as late:
             summary = self._write()

@@ -1,4 +1,4 @@
-"""What the doors of both worlds do first: Ctrl-C is one line from the first moment on.
+"""What the commands of both worlds do first: Ctrl-C is one line from the first moment on.
 
 The libraries take about a second to load. Ctrl-C in the midst of that would be a traceback out of
 whatever was being imported; nothing has begun yet, so the program just ends.

@@ -1,4 +1,4 @@
-"""The door, ``python -m sim.profile``."""
+"""The command ``python -m sim.profile``."""
 
 import sys
 from collections.abc import Sequence

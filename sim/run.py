@@ -1,4 +1,4 @@
-"""The door, ``python -m sim.run``."""
+"""The command ``python -m sim.run``."""
 
 import os
 import sys

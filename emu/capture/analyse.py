@@ -1,4 +1,4 @@
-"""The door of the capture analysis: a file in, what happened on the wire out."""
+"""Capture analysis: a file in, what happened on the wire out."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -15,7 +15,7 @@ from rich.console import Console
 from emu.cli.describe import describe
 from emu.cli.listing import print_names
 from emu.cli.machine_checks import check_machine
-from emu.identify.door import (
+from emu.identify.command import (
     add_subject_options,
     identify_run,
     read_subject,

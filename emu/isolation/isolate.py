@@ -94,7 +94,7 @@ def lasting_dir() -> Path:
 def _orderly_interruption() -> None:
     for number in namespace_init.RELAYED:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _interrupt)  # no door has taken it (`netcosim.cli.run_main`)
+            signal.signal(number, _interrupt)  # no command has taken it (`netcosim.cli.run_main`)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, namespace_init.RELAYED)
 
 

@@ -1,4 +1,4 @@
-"""How doors end: SIGTERM and SIGHUP as Ctrl-C does, quietly where nobody reads any more."""
+"""How commands end: SIGTERM and SIGHUP as Ctrl-C does, quietly where nobody reads any more."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ _SAME_INTERRUPTION_S: Final = 0.5
 
 
 def run_main(main: Callable[[CrashSite], int], prog: str) -> int:
-    """Run a door; return its exit code, whatever happens in it.
+    """Run a command; return its exit code, whatever happens in it.
 
     While it runs, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does; see `interruption`.
     Several within half a second count as one. A signal that the program was started to ignore

@@ -1,4 +1,4 @@
-"""The options that every door takes, with the same names and meanings."""
+"""The options that every command takes, with the same names and meanings."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(prog: str, description: str) -> Parser:
-    """A parser with the shared options; a door adds its own."""
+    """A parser with the shared options; a command adds its own."""
     parser = Parser(
         prog=prog,
         description=description,

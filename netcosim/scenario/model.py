@@ -1,7 +1,7 @@
 """A scenario: one description of a job, for both worlds.
 
 Plain specs and names only. Which disciplines, topologies or transports exist is known above;
-each door checks the names against its own registry.
+each world checks the names against its own registry.
 """
 
 from typing import Annotated, Literal, Self

@@ -1,4 +1,4 @@
-"""The options of ``sim.run``: those of every door, and what they change in a scenario."""
+"""The options of ``sim.run``: those of every command, and what they change in a scenario."""
 
 import argparse
 import functools
@@ -46,7 +46,7 @@ def sim_parser(prog: str) -> Parser:
 
 
 def shared_options(found: argparse.Namespace) -> Options:
-    """The options that every door takes."""
+    """The options that every command takes."""
     return Options(
         scenario=found.scenario,
         out=found.out,

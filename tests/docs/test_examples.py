@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 
-DOORS = {"run": emu.run.main, "emu.run": emu.run.main, "sim.run": sim.run.main}
+COMMANDS = {"run": emu.run.main, "emu.run": emu.run.main, "sim.run": sim.run.main}
 COMMAND = re.compile(r"(sudo )?(\./dev run|(\S*/)?python3? -m (emu|sim)\.run)\b")
 
 # What a piece of a scenario is completed with, so that it can be planned.
@@ -97,8 +97,8 @@ def test_the_pages_hold_something_to_check():
     assert EXAMPLES
     assert any(is_simulated(read_scenario(path)) for path in EXAMPLES)
     assert any(not is_simulated(read_scenario(path)) for path in EXAMPLES)
-    for door in ("./dev run", "sim.run"):
-        assert any(door in line for line in command_lines())
+    for command in ("./dev run", "sim.run"):
+        assert any(command in line for line in command_lines())
 
 
 @pytest.mark.parametrize(("where", "text"), scenarios(), ids=lambda v: v if "#" in v else "")
@@ -125,7 +125,7 @@ def test_every_command_line_of_the_docs_is_understood(line, monkeypatch, capsys)
     """Planned instead of run; placeholders such as FILE stand for an example."""
     monkeypatch.chdir(ROOT)
     words = shlex.split(line)
-    start = next(i for i, word in enumerate(words) if word in DOORS)
+    start = next(i for i, word in enumerate(words) if word in COMMANDS)
     file = "examples/scaling.toml" if words[start] == "sim.run" else "examples/star.toml"
     profile = "netcosim/workload/data/alexnet.json"
     placeholders = {"FILE": file, "[ARGS]": None, "./profile.json": profile}
@@ -133,7 +133,7 @@ def test_every_command_line_of_the_docs_is_understood(line, monkeypatch, capsys)
     given = [word for word in arguments if word is not None]
     if not {"--list", "--help"} & set(given):
         given.append("--plan")
-    assert DOORS[words[start]](given) == 0, capsys.readouterr().err
+    assert COMMANDS[words[start]](given) == 0, capsys.readouterr().err
     assert "scenario" in capsys.readouterr().out
 
 

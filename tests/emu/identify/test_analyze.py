@@ -1,4 +1,4 @@
-"""The door: what `python -m emu.analyze` prints, writes, and refuses."""
+"""The command: what `python -m emu.analyze` prints, writes, and refuses."""
 
 import gzip
 import json

@@ -203,13 +203,13 @@ def test_a_signal_to_the_outermost_process_is_passed_on(run: Run, number: signal
     assert run.wait_gone() == {}
 
 
-DOOR = """\
+PROGRAM = """\
 import os, signal, sys, time
 from emu.isolation import isolate
 from netcosim.cli import interruption, run_main
 
 def main(site):
-    isolate.ensure_isolated([sys.executable, "-c", os.environ["DOOR"]])
+    isolate.ensure_isolated([sys.executable, "-c", os.environ["PROGRAM"]])
     try:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(10)
@@ -217,15 +217,15 @@ def main(site):
         print(interruption(problem))
     return 0
 
-sys.exit(run_main(main, "door"))
+sys.exit(run_main(main, "isolated"))
 """
 
 
 def test_a_door_s_own_way_to_end_stays() -> None:
     """It knows what interrupted, and what to do when a terminal has closed."""
-    environ = {**os.environ, "DOOR": DOOR}
+    environ = {**os.environ, "PROGRAM": PROGRAM}
     done = subprocess.run(
-        [sys.executable, "-c", DOOR],
+        [sys.executable, "-c", PROGRAM],
         cwd=ROOT,
         env=environ,
         capture_output=True,

@@ -346,7 +346,7 @@ def test_sizes_are_short(size_bytes: int, text: str) -> None:
     assert size_text(size_bytes) == text
 
 
-def door(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_report(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "netcosim.report", *map(str, arguments)],
         env={**{k: v for k, v in os.environ.items() if k != "MPLCONFIGDIR"}, **variables},
@@ -359,7 +359,7 @@ def door(*arguments: object, **variables: str) -> subprocess.CompletedProcess[st
 def test_the_door_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     write_folder(tmp_path / "run", (SMALL,))
-    done = door(tmp_path / "run", HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path / "home"))
+    done = run_report(tmp_path / "run", HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path / "home"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{tmp_path}/run/report.html\n"
     assert list((tmp_path / "home").iterdir()) == []
@@ -376,7 +376,7 @@ def test_the_door_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path)
     ],
 )
 def test_the_door_fails_in_one_line(arguments: tuple[str, ...], code: int, line: str) -> None:
-    done = door(*arguments)
+    done = run_report(*arguments)
     assert done.returncode == code
     assert re.fullmatch(f"netcosim\\.report: {line}\n", done.stderr)
     assert done.stdout == ""

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.sim.cli.door import Inside
+from tests.sim.cli.started import Inside
 
 
 @pytest.fixture

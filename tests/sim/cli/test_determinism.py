@@ -10,7 +10,7 @@ import pytest
 from netcosim.scenario import build_scenario, parse_scenario
 from sim.experiment.job import DRAWS, training_cells
 from sim.experiment.run import conditions_of, draw_steps
-from tests.sim.cli.door import COMPUTED, FAST, Inside, run
+from tests.sim.cli.started import COMPUTED, FAST, Inside, run
 
 
 def summary(folder: Path) -> Any:

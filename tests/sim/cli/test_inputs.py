@@ -7,7 +7,7 @@ import pytest
 
 from netcosim.results.folder import ResultsFolder
 from tests.netcosim.workload.test_import_batch import SILENT, TELLING
-from tests.sim.cli.door import FAST, Inside, assert_refused
+from tests.sim.cli.started import FAST, Inside, assert_refused
 
 JOB = FAST.replace("steps = 20", "steps = 4").replace("warmup = 5", "warmup = 1")
 ASKED = ("--scenario", "./job.toml", "--workload", "some.graph.txt", "--out", "out")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.cli.door import FAST, NO_POWERS, ROOT, run
+from tests.sim.cli.started import FAST, NO_POWERS, ROOT, run
 
 PACKAGES = ("netcosim", "h2model", "sim", "topo")
 

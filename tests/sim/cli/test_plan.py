@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.door import FAST, Inside
+from tests.sim.cli.started import FAST, Inside
 
 TRACE = """
 [[straggler]]

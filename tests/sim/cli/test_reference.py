@@ -19,7 +19,7 @@ from sim.experiment.phases import phases
 from sim.experiment.point import Reference, make_series, utilisation
 from sim.experiment.statistics import estimate
 from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.door import FAST, Done, Inside, assert_refused
+from tests.sim.cli.started import FAST, Done, Inside, assert_refused
 from tests.sim.experiment.test_statistics import point as made_point
 
 SIZE, FORWARD, BACKWARD, UPDATE = 100_000, 3_000_000, 5_000_000, 70_000

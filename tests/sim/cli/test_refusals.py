@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.netcosim.workload.profiles import changed, plain
-from tests.sim.cli.door import FAST, NO_POWERS, ROOT, Inside, assert_refused, run
+from tests.sim.cli.started import FAST, NO_POWERS, ROOT, Inside, assert_refused, run
 
 EMULATED = [
     *sorted((ROOT / "emu/scenarios").glob("*.toml")),

@@ -1,4 +1,4 @@
-"""The door as a person uses it: what it says, what it leaves; Ctrl-C and kill -9."""
+"""The command as a person uses it: what it says, what it leaves; Ctrl-C and kill -9."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder
-from tests.sim.cli.door import COMPUTED, FAST, FROM_SOURCE, Done, Inside, run, start
+from tests.sim.cli.started import COMPUTED, FAST, FROM_SOURCE, Done, Inside, run, start
 
 LONG = ("--workers", "1,2,60", "--steps", "40000", "--repetitions", "1", "--trace-steps", "0")
 FILES = {"scenario.toml", "run.json", "report.html", *COMPUTED}

@@ -1,4 +1,4 @@
-"""Every kind of straggler, and each with a name, from the door to the traces."""
+"""Every kind of straggler, and each with a name, from the command line to the traces."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from sim.stragglers import kind_names, named_stragglers
 from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.door import FAST, Inside
+from tests.sim.cli.started import FAST, Inside
 
 JOB = FAST.replace("steps = 20", "steps = 12").replace("workers = [1, 2]", "workers = [2]")
 

@@ -1,4 +1,4 @@
-"""The door without PyTorch: options, what is missing, the file, the table.
+"""The command without PyTorch: options, what is missing, the file, the table.
 
 The part that measures needs PyTorch, which neither CI nor the locked environment has:
 tools/check_profiling.py checks it.

@@ -1,4 +1,4 @@
-"""The door as a person starts it, and as the tests call it where nothing is to be compiled."""
+"""The command as a person starts it, and as the tests call it where nothing is to be compiled."""
 
 import os
 import subprocess
@@ -94,7 +94,7 @@ def run(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """The door in this process, without the seconds that starting and drawing take.
+    """The command in this process, without the seconds that starting and drawing take.
 
     `interpreted` is for jobs with few operations, whose engines would take longer to compile.
     """
