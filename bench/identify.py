@@ -23,7 +23,6 @@ from typing import Any
 
 from bench.record import Figure, record
 from emu.endpoints.releases import newest, not_ready
-from emu.endpoints.transports.grpc import RFC_WINDOW_BYTES, holds_window
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import judge_discipline
 from emu.identify.run import Seen, look
@@ -33,6 +32,7 @@ from emu.network.live import open_network
 from emu.plan import Plan, make_plan
 from emu.session import resolved_tcp
 from h2model import credit, disciplines
+from h2model.transports.grpc import RFC_WINDOW_BYTES, holds_window
 from netcosim.scenario import build_scenario
 
 ROUNDS = 10

@@ -5,7 +5,9 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from emu.endpoints.releases import newest
 from emu.endpoints.transports import load
+from h2model import transports
 from h2model.candidates import DEFAULT_FRAME_BYTES
 from h2model.connection import FRAME_HEADER_BYTES
 from netcosim.errors import ScenarioError
@@ -93,27 +95,16 @@ def pair(
 
 
 def check_transport(spec: TransportSpec) -> None:
-    """Refuse what the transport's two ends can't do together.
+    """Refuse what the transport's two ends can't do together, or what is not there.
 
     Raises
     ------
     ScenarioError
         Names the field, its value and what is allowed.
     """
-    where = f"transport[{spec.name}]"
-    sender = load(spec.sender, f"{where}.sender")
-    receiver = load(spec.receiver, f"{where}.receiver")
-    taken = sender.SENDER_TAKES | receiver.RECEIVER_TAKES
-    for field, value in _given(spec).items():
-        if field not in taken:
-            allowed = f"{spec.sender} sender and {spec.receiver} receiver have no such setting"
-            raise ScenarioError.at(f"{where}.{field}", value, allowed)
-        if not spec.flow_control and field in ("connection_window", "credit"):
-            raise ScenarioError.at(
-                f"{where}.{field}", value, "has no meaning with flow_control = false"
-            )
-    sender.check(spec, sends=True)
-    receiver.check(spec, sends=False)
+    transports.check_transport(spec, newest())
+    load(spec.sender).check(spec, sends=True)
+    load(spec.receiver).check(spec, sends=False)
 
 
 def widest(spec: TransportSpec) -> TransportSpec:
@@ -136,23 +127,6 @@ def missing(spec: TransportSpec) -> str | None:
         if reason is not None:
             return reason
     return None
-
-
-def _given(spec: TransportSpec) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "sender_release": spec.sender_release,
-        "receiver_release": spec.receiver_release,
-        "sender_script": spec.sender_script,
-        "receiver_script": spec.receiver_script,
-        "window": spec.window,
-        "connection_window": spec.connection_window,
-        "credit": spec.credit,
-        "frame_size": spec.frame_size,
-        "discipline": spec.discipline,
-        "options": str(spec.options) if spec.options else None,
-        "whole_messages": spec.whole_messages or None,
-    }
-    return {field: value for field, value in fields.items() if value is not None}
 
 
 def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bool) -> EndPlan:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from emu.endpoints.pairing import widest
-from emu.endpoints.transports.grpc import RFC_WINDOW_BYTES, holds_window
+from emu.endpoints.releases import newest
+from h2model.transports.grpc import RFC_WINDOW_BYTES, holds_window
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, TransportSpec, build_scenario
 
@@ -90,7 +91,7 @@ def _possible(transport: TransportSpec) -> TransportSpec | None:
     """What a release refuses: another window than HTTP/2's first one; off, and then nothing."""
     if transport.receiver != "grpc":
         return transport
-    if transport.window is not None and not holds_window(transport.receiver_release):
+    if transport.window is not None and not holds_window(transport.receiver_release or newest()):
         return transport.model_copy(update={"window": RFC_WINDOW_BYTES})
     if not transport.flow_control and widest(transport).flow_control:
         return None
@@ -102,7 +103,7 @@ def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:
     transport[end] = subject.kind
     if subject.kind == "grpc" and subject.release is not None:
         transport[f"{end}_release"] = subject.release
-        if not sends and "window" in transport and not holds_window(subject.release):
+        if not sends and "window" in transport and not holds_window(subject.release or newest()):
             transport["window"] = f"{RFC_WINDOW_BYTES}B"
     elif subject.kind == "script":
         transport[f"{end}_script"] = str(subject.script)

@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Final
 
 from h2model import disciplines
-from h2model.candidates import assumed, candidate_senders, receiver_model
+from h2model.candidates import assumed, candidate_senders, not_studied, receiver_model
 from h2model.connection import UNLIMITED_BYTES
+from h2model.parameters import releases
+from h2model.transports import check_transport
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 from sim.plan import Sending
-from sim.settings.ends import check_ends
-from sim.settings.releases import check_releases
 
 CHUNK_BYTES: Final = 65536
 """A chunk of the disciplines that preempt: they can't while one is on the link."""
@@ -36,8 +36,10 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
         The sender's discipline is not known, or a setting does not go with it.
     """
     where = f"transport[{transport.name}]"
-    check_ends(transport)
-    check_releases(transport)
+    # What a script does only the scenario can say; the emulator sees for itself.
+    also = ("discipline",) if transport.sender == "script" else ()
+    check_transport(transport, releases("grpc")[-1], also)
+    not_studied(transport)  # refuses releases that are older than all that were looked at
     discipline = _discipline(transport, where)
     try:
         # Each sender model has the options of the discipline in its own right.
@@ -58,15 +60,6 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
 
 
 def _discipline(transport: TransportSpec, where: str) -> str:
-    if transport.sender == "grpc":
-        for field in ("discipline", "options"):
-            if value := getattr(transport, field):
-                shown = value if isinstance(value, str) else ", ".join(value)
-                allowed = "a grpc sender has no such setting; its release decides"
-                raise ScenarioError.at(f"{where}.{field}", shown, allowed)
-    elif transport.whole_messages and transport.sender == "h2":
-        allowed = "an h2 sender has no such setting; give it the discipline fifo"
-        raise ScenarioError.at(f"{where}.whole_messages", True, allowed)
     found = assumed(transport)
     allowed = ", ".join(disciplines.names())
     if found is None:

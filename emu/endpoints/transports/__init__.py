@@ -1,35 +1,31 @@
-"""Implementations of an endpoint, one file each: how it is launched, which settings it takes.
+"""Implementations of an endpoint, one file each: how it is launched.
 
-A file offers the fields of a transport that it takes as sender and as receiver, and functions::
+Which settings it has stands in the file of the same name in `h2model.transports`. A file here
+offers::
 
-    SENDER_TAKES, RECEIVER_TAKES: frozenset of fields of a transport
     CAPABILITIES: tuple of int                      # of root's rights, what it can't do without
-    def check(spec, *, sends: bool) -> None         # ScenarioError for a value it can't take
+    def check(spec, *, sends: bool) -> None         # ScenarioError for what is not there
     def missing(spec, *, sends: bool) -> str | None # what this machine lacks for it
     def command(spec, *, sends: bool) -> tuple      # program and first arguments
     def settings(spec, *, sends: bool) -> dict      # the `settings` of its configuration
     def environment(spec, *, sends: bool) -> dict   # variables it is started with
 """
 
-import pkgutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 import emu.remote
-from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
 
 class Implementation(Protocol):
     """What each file of this package offers."""
 
-    SENDER_TAKES: frozenset[str]
-    RECEIVER_TAKES: frozenset[str]
     CAPABILITIES: tuple[int, ...]
 
     def check(self, spec: TransportSpec, *, sends: bool) -> None:
-        """Refuse values that this end can't take."""
+        """Refuse files that are not there, or can't be started."""
 
     def missing(self, spec: TransportSpec, *, sends: bool) -> str | None:
         """Say what this machine lacks for this end, or nothing."""
@@ -49,19 +45,6 @@ def own_script(name: str) -> str:
     return str(Path(emu.remote.__file__).with_name(name))
 
 
-def names() -> tuple[str, ...]:
-    """Names of all implementations, sorted."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-
-
-def load(name: str, field: str = "transport") -> Implementation:
-    """Find an implementation; `field` says in an error where its name stands.
-
-    Raises
-    ------
-    ScenarioError
-        No implementation has this name.
-    """
-    if name not in names():
-        raise ScenarioError.at(field, name, f"must be one of {', '.join(names())}")
+def load(name: str) -> Implementation:
+    """Find an implementation of a kind that there is."""
     return cast(Implementation, import_module(f"{__name__}.{name}"))

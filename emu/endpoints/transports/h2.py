@@ -4,42 +4,15 @@ import sys
 from typing import Any
 
 from emu.endpoints.transports import own_script
-from h2model import credit, disciplines
 from h2model.candidates import speaks_grpc
-from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
-SENDER_TAKES = frozenset({"discipline", "options", "frame_size"})
-RECEIVER_TAKES = frozenset({"window", "connection_window", "credit", "frame_size"})
 CAPABILITIES = (12,)
 """CAP_NET_ADMIN, over its host's network alone: socket buffers beyond the machine's maximum."""
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:
-    """Refuse an unknown discipline, option or credit rule.
-
-    Raises
-    ------
-    ScenarioError
-        Names the field, its value and what is allowed.
-    """
-    where = f"transport[{spec.name}]"
-    if sends:
-        if spec.discipline is None:
-            allowed = ", ".join(disciplines.names())
-            raise ScenarioError(f"{where}.discipline: an h2 sender needs one of {allowed}")
-        try:
-            disciplines.load(spec.discipline)
-        except ValueError as problem:
-            raise ScenarioError(f"{where}.discipline: {problem}") from None
-        try:
-            disciplines.resolve_options(spec.discipline, spec.options)
-        except ValueError as problem:
-            raise ScenarioError(f"{where}.options: {problem}") from None
-    elif spec.credit is not None and spec.credit not in credit.names():
-        raise ScenarioError.at(
-            f"{where}.credit", spec.credit, f"must be one of {', '.join(credit.names())}"
-        )
+    """Need no file."""
 
 
 def missing(spec: TransportSpec, *, sends: bool) -> str | None:

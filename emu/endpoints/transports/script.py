@@ -12,10 +12,6 @@ from typing import Any
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
-SENDER_TAKES = frozenset({"sender_script", "options", "frame_size", "whole_messages"})
-RECEIVER_TAKES = frozenset(
-    {"receiver_script", "window", "connection_window", "credit", "frame_size"}
-)
 CAPABILITIES = ()
 
 

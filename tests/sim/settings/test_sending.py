@@ -167,8 +167,8 @@ class TestRefused:
         ("spec", "line"),
         [
             (transport("script", "h2"), "transport[t].discipline: is required: what a sender of"),
-            (transport("h2", "h2"), "transport[t].discipline: is required: what a sender of the"),
-            (h2("three"), 'transport[t].discipline: "three": unknown; allowed: fifo, priority'),
+            (transport("h2", "h2"), "transport[t].discipline: an h2 sender needs one of fifo, "),
+            (h2("three"), 'transport[t].discipline: unknown discipline "three"; allowed: fifo'),
             (h2("fifo", options={"x": 1}), "transport[t].options: fifo has no option"),
             (transport("quic"), 'transport[t].sender: "quic": must be one of grpc, h2, script'),
             (
