@@ -8,7 +8,7 @@ does. `not_studied` tells it of both ends.
 from collections.abc import Mapping
 
 from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
-from h2model.disciplines import load, names
+from h2model.disciplines import by_priority, load, names
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.parameters import (
     Parameters,
@@ -49,7 +49,7 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
             polled=transport.sender != "h2",
         )
         for name in names()
-        if name != "priority" or transport.discipline == "priority"
+        if not by_priority(name) or transport.discipline == name
     }
 
 

@@ -14,7 +14,8 @@ from emu.identify.candidates import Candidate
 from emu.identify.distance import distance
 from emu.identify.fitting import Evidence, Fit, fit_all, most_ahead_of
 from emu.identify.turns import Turns, read_turns
-from emu.identify.words import describe, turn_evidence
+from emu.identify.words import turn_evidence
+from h2model import disciplines
 from netcosim.results.streams.identification import CandidateScore, DisciplineVerdict
 
 __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
@@ -25,12 +26,8 @@ FITS: Final = 0.01
 FITS_PACED: Final = 0.05
 """The same of rules whose turns hang on how fast the kernel takes them, which no capture shows."""
 
-PACED: Final = frozenset({"write_cycle"})
-
 OUT_OF_TURN: Final = 0.05
 """Rules that go round fit if no larger share of the turns passes over one that waits for longer."""
-
-GO_ROUND: Final = frozenset({"processor_sharing", "round_robin", "write_cycle"})
 
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
@@ -109,8 +106,8 @@ def _rank(
     pooled = _pooled(fits)
     scores = {name: float(np.mean([f.score for f in mine])) for name, mine in pooled.items()}
     ranked = sorted(pooled, key=lambda name: (scores[name], name))
-    if guessed and _needless(scores):
-        ranked.remove("priority")
+    if guessed:
+        ranked = [name for name in ranked if not _needless(name, scores)]
     nearest = ranked[0]
     rivals = {name: _is_excluded(pooled[nearest], pooled[name]) for name in ranked}
     fitting = [name for name in ranked if _fits(name, pooled[name], turns)]
@@ -136,9 +133,11 @@ def _rank(
     scored = {each.name: each for each in table}
     if not left:
         return verdict(_none_of_them(scored[nearest], turns), None, ())
-    if unbound and {best, *alike} == {"fifo", "two_visit"}:
-        same = "; two_visit is the same rule where no window binds, as here"
-        return verdict(_named("fifo", {}, scored["fifo"]) + same, "fifo", ("two_visit",))
+    plain = disciplines.without_windows(best)
+    if unbound and alike and {disciplines.without_windows(name) for name in alike} == {plain}:
+        same = tuple(name for name in (best, *alike) if name != plain)
+        text = f"; {', '.join(same)} is the same rule where no window binds, as here"
+        return verdict(_named(plain, {}, scored[plain]) + text, plain, same)
     if alike:
         return verdict(_cannot_tell(best, alike, pooled, fits), None, (best, *alike))
     others = [each for each in table if each.name != best]
@@ -148,19 +147,22 @@ def _rank(
 
 
 def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:
-    """By rule its fits of all bursts; priority, which only some call for, is fifo in the others."""
-    names = [name for name in fits[0][1] if all(name in found for _, found in fits)]
-    if any("priority" in found for _, found in fits) and "priority" not in names:
-        names.append("priority")
+    """By rule its fits of all bursts; one by priority, where none are seen, is fifo."""
+    every = dict.fromkeys(name for _, found in fits for name in found)
+    names = [
+        name
+        for name in every
+        if disciplines.by_priority(name) or all(name in found for _, found in fits)
+    ]
     return {name: [found.get(name, found["fifo"]) for _, found in fits] for name in names}
 
 
 def _fits(name: str, fits: Sequence[Fit], turns: Turns) -> bool:
     """Whether a rule explains what was captured, whatever others do."""
-    if name in GO_ROUND and turns.out_of_turn > OUT_OF_TURN * turns.returned:
+    if disciplines.goes_round(name) and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         return False
     misplaced = float(np.mean([fit.apart.misplaced for fit in fits]))
-    return misplaced <= (FITS_PACED if name in PACED else FITS)
+    return misplaced <= (FITS_PACED if disciplines.paced(name) else FITS)
 
 
 def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
@@ -168,15 +170,15 @@ def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
         f"none of the known disciplines fits: the nearest, {nearest.name}, is off by"
         f" {100 * nearest.misplaced:.1f} % of the bytes"
     )
-    if nearest.name in GO_ROUND and turns.out_of_turn > OUT_OF_TURN * turns.returned:
+    if disciplines.goes_round(nearest.name) and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         text += f", and {turns.out_of_turn} of {turns.returned} turns were out of turn"
     return text
 
 
 def _named(name: str, options: Mapping[str, int], score: CandidateScore) -> str:
     return (
-        f"{describe(name, options)}: its replay misplaces {100 * score.misplaced:.2f} % of the"
-        f" bytes (order error {100 * score.order_error:.2f} %)"
+        f"{disciplines.describe(name, options)}: its replay misplaces"
+        f" {100 * score.misplaced:.2f} % of the bytes (order error {100 * score.order_error:.2f} %)"
     )
 
 
@@ -205,11 +207,11 @@ def _shown(rival: CandidateScore) -> str:
     return text
 
 
-def _needless(scores: Mapping[str, float]) -> bool:
-    """Whether priorities were guessed though plain fifo does as well without."""
-    if "priority" not in scores:
+def _needless(name: str, scores: Mapping[str, float]) -> bool:
+    """Whether priorities were guessed for a rule though plain fifo does as well without."""
+    if not disciplines.by_priority(name):
         return False
-    return scores["fifo"] - scores["priority"] < max(MARGIN, scores["priority"])
+    return scores["fifo"] - scores[name] < max(MARGIN, scores[name])
 
 
 def _score(fits: Sequence[Fit], score: float, *, excluded: bool) -> CandidateScore:

@@ -12,6 +12,7 @@ from emu.identify.candidates import Candidate, candidates
 from emu.identify.distance import Distance, Reference
 from emu.identify.replay import HandOver, Run, Setting, replay
 from emu.identify.turns import Turns, headers_tell
+from h2model import disciplines
 
 AHEAD_BYTES: Final = (0, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152)
 _ROUGHLY: Final = (0, 131_072, 1_048_576)
@@ -150,7 +151,7 @@ class _Search:
     def _fit(self, candidate: Candidate, setting: Setting) -> Fit | None:
         burst = self.evidence.burst
         priorities: Mapping[int, int] = {}
-        if candidate.name == "priority":
+        if disciplines.by_priority(candidate.name):
             priorities = self.evidence.priorities or inferred_priorities(burst, setting)
             if len(set(priorities.values())) < 2:
                 return None  # it is fifo then

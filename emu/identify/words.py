@@ -1,33 +1,8 @@
 """Evidence in words."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from emu.identify.turns import Turns
-
-_ABOUT = {
-    "fifo": "whole streams in the order of hand-over",
-    "priority": "the most urgent stream first; a more urgent one preempts",
-    "two_visit": "a first visit of at most the window, then the rest to completion",
-    "round_robin": "equal turns",
-    "processor_sharing": "equal shares in grains below a frame",
-    "write_cycle": "turns of an adaptive write target that grows by half",
-}
-
-
-def describe(name: str, options: Mapping[str, int]) -> str:
-    """A discipline in a few words, with what was read off the wire."""
-    text = f"{name} ({_ABOUT[name]})" if name in _ABOUT else name
-    if name == "round_robin":
-        return f"{text} of {options['quantum']} bytes"
-    if name == "processor_sharing":
-        return f"{text}, {options['grain']} bytes"
-    if name == "two_visit" and options.get("requeue_at_completion"):
-        return f"{text}; the rest waits behind streams that come during the first visit"
-    if name == "two_visit" and options.get("write"):
-        return f"{text}; gathered into writes of some {options['write']} bytes"
-    return text
 
 
 def turn_evidence(turns: Turns) -> tuple[str, ...]:

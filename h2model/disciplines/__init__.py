@@ -1,10 +1,18 @@
 """The disciplines, one file each; the registry is the folder.
 
-A discipline is a module with `OPTIONS` (names, defaults, order of its integer parameters) and the
-functions `start`, `enqueued`, `credited`, `select`, `sent`, `cancelled` over `h2model.state.State`.
-It may say of itself `CONSERVING = True`: it always chooses something while a stream has bytes and
-credit; `PREEMPTS = True`: a stream may go before what is left of another; and `WITHOUT_WINDOWS`,
-the name of the rule that it is where no window binds.
+A discipline is a module with `ABOUT` (a few words), `OPTIONS` (names, defaults, order of its
+integer parameters) and the functions `start`, `enqueued`, `credited`, `select`, `sent`,
+`cancelled` over `h2model.state.State`. It may have, too:
+
+- `prepare(state, now_ns)`, called before a write is gathered: a discipline that gathers has one;
+- `CONSERVING = True`: it always chooses something while a stream has bytes and credit;
+- `PREEMPTS = True`: a stream may go before what is left of another;
+- `BY_PRIORITY = True`: it looks at priorities, without which it is FIFO;
+- `GOES_ROUND = True`: no stream's turn passes over one that has waited for longer;
+- `PACED = True`: its turns hang on how fast the kernel takes them, which no capture shows;
+- `WITHOUT_WINDOWS`: the name of the rule that it is where no window binds;
+- `suggested(observed)`: the options that an observed burst suggests, best first;
+- `describe(options)`: its options in words, behind `ABOUT`.
 """
 
 import importlib
@@ -13,12 +21,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Protocol, cast
 
+from h2model.observed import Observed
 from h2model.state import State
 
 
 class Discipline(Protocol):
     """What a discipline's module offers."""
 
+    ABOUT: str
     OPTIONS: dict[str, int]
 
     @staticmethod
@@ -64,9 +74,42 @@ def preempts(name: str) -> bool:
     return bool(getattr(load(name), "PREEMPTS", False))
 
 
+def by_priority(name: str) -> bool:
+    """Whether it looks at priorities, without which it is FIFO."""
+    return bool(getattr(load(name), "BY_PRIORITY", False))
+
+
+def goes_round(name: str) -> bool:
+    """Whether no stream's turn passes over one that has waited for longer."""
+    return bool(getattr(load(name), "GOES_ROUND", False))
+
+
+def paced(name: str) -> bool:
+    """Whether its turns hang on how fast the kernel takes them."""
+    return bool(getattr(load(name), "PACED", False))
+
+
+def gathers(name: str) -> bool:
+    """Whether it gathers writes, which are prepared before."""
+    return hasattr(load(name), "prepare")
+
+
 def without_windows(name: str) -> str:
-    """The discipline that it is where no window binds."""
+    """The rule that it is where no window binds."""
     return str(getattr(load(name), "WITHOUT_WINDOWS", name))
+
+
+def suggested(name: str, observed: Observed) -> list[dict[str, int]]:
+    """The options that an observed burst suggests; the defaults, where it says nothing."""
+    suggest = getattr(load(name), "suggested", None)
+    return [{}] if suggest is None else list(suggest(observed))
+
+
+def describe(name: str, options: Mapping[str, int]) -> str:
+    """A discipline in a few words, with its options."""
+    rule = load(name)
+    more = getattr(rule, "describe", None)
+    return f"{name} ({rule.ABOUT})" + ("" if more is None else str(more(options)))
 
 
 def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[int]:

@@ -9,6 +9,7 @@ A stream without credit is passed over, and takes its place by arrival when cred
 
 from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_sorted, take, unlink
 
+ABOUT = "whole streams in the order of hand-over"
 OPTIONS: dict[str, int] = {}
 CONSERVING = True
 

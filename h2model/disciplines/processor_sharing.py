@@ -8,8 +8,13 @@ A stream that arrives or returns starts at the present virtual time: it is owed 
 stream has credit is looked at when its turn has come.
 """
 
+from collections.abc import Mapping
+
+from h2model.observed import LEAST_FRAME_BYTES, Observed
 from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by_tag, take, unlink
 
+ABOUT = "equal shares in grains below a frame"
+GOES_ROUND = True
 OPTIONS: dict[str, int] = {"grain": 4096}
 CONSERVING = True
 GRAIN = 0
@@ -57,3 +62,14 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 
 def cancelled(s: State, i: int, now: int) -> None:
     """Nothing kept beyond the ready list."""
+
+
+def suggested(observed: Observed) -> list[dict[str, int]]:
+    """A grain of the usual turn, where that is below a frame."""
+    usual = observed.usual_turn_bytes
+    return [{"grain": usual if usual and usual < LEAST_FRAME_BYTES else OPTIONS["grain"]}]
+
+
+def describe(options: Mapping[str, int]) -> str:
+    """Its grain in words."""
+    return f", {options['grain']} bytes"

@@ -6,6 +6,9 @@ servers do with a quantum of one frame.
 A stream that runs out of credit loses the rest of its turn and returns to the tail.
 """
 
+from collections.abc import Mapping
+
+from h2model.observed import LEAST_FRAME_BYTES, Observed
 from h2model.state import (
     CURRENT,
     HEAD,
@@ -20,6 +23,8 @@ from h2model.state import (
     unlink,
 )
 
+ABOUT = "equal turns"
+GOES_ROUND = True
 OPTIONS: dict[str, int] = {"quantum": 16384}
 CONSERVING = True
 QUANTUM = 0
@@ -79,3 +84,14 @@ def cancelled(s: State, i: int, now: int) -> None:
     """End the turn if it was this stream's."""
     if s.shared[CURRENT] == i:
         s.shared[CURRENT] = NONE
+
+
+def suggested(observed: Observed) -> list[dict[str, int]]:
+    """A quantum of the usual turn; one below a frame would be processor sharing in grains."""
+    quantum = observed.usual_turn_bytes or observed.median_turn_bytes or OPTIONS["quantum"]
+    return [{"quantum": max(quantum, min(LEAST_FRAME_BYTES, OPTIONS["quantum"]))}]
+
+
+def describe(options: Mapping[str, int]) -> str:
+    """Its quantum in words."""
+    return f" of {options['quantum']} bytes"

@@ -20,7 +20,10 @@ larger: then it moves as in `write_cycle`, from 128 KiB up to 16 MiB in 1.59.5. 
 payload of a full frame there.
 """
 
+from collections.abc import Mapping
+
 from h2model.gather import begin, drop, emit, ready, taken
+from h2model.observed import Observed
 from h2model.state import (
     CONNECTION_CREDIT,
     CURRENT,
@@ -37,6 +40,7 @@ from h2model.state import (
     unlink,
 )
 
+ABOUT = "a first visit of at most the window, then the rest to completion"
 WITHOUT_WINDOWS = "fifo"
 OPTIONS: dict[str, int] = {
     "requeue_at_completion": 0,
@@ -146,3 +150,19 @@ def cancelled(s: State, i: int, now: int) -> None:
     drop(s, i)
     if s.shared[CURRENT] == i:
         s.shared[CURRENT] = NONE
+
+
+def suggested(observed: Observed) -> list[dict[str, int]]:
+    """Decisions as single as frames, or gathered into writes as grpcio 1.17.0 to 1.59.5 do."""
+    single = [{"requeue_at_completion": flag} for flag in (0, 1)]
+    writes = [{"write": 1 << 20}, {"write": 1 << 17, "write_max": 1 << 24}]
+    return [*single, *({**each, "frame": observed.frame_bytes} for each in writes)]
+
+
+def describe(options: Mapping[str, int]) -> str:
+    """Its variant in words."""
+    if options.get("requeue_at_completion"):
+        return "; the rest waits behind streams that come during the first visit"
+    if options.get("write"):
+        return f"; gathered into writes of some {options['write']} bytes"
+    return ""

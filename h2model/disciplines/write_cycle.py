@@ -20,8 +20,12 @@ connection, before each later one, and after each: they count against the target
 """
 
 from h2model.gather import begin, drop, emit, put_back, ready, taken
+from h2model.observed import Observed
 from h2model.state import NONE, State, push_tail
 
+ABOUT = "turns of an adaptive write target that grows by half"
+GOES_ROUND = True
+PACED = True
 OPTIONS: dict[str, int] = {
     "target": 131072,
     "target_min": 32768,
@@ -45,6 +49,8 @@ FINISH_FIRST = 6
 HEAD_FIRST = 7
 HEAD_LATER = 8
 TAIL_BYTES = 9
+
+_MOST_TARGETS = 4
 
 
 def start(s: State) -> None:
@@ -85,3 +91,15 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 def cancelled(s: State, i: int, now: int) -> None:
     """What the cycle had gathered of this stream and not emitted is dropped."""
     drop(s, i)
+
+
+def suggested(observed: Observed) -> list[dict[str, int]]:
+    """What the target can have been at the burst's beginning: it outlives the bursts before.
+
+    With `finish_first` it serves as fifo does, and is called so.
+    """
+    targets = [OPTIONS["target"]]
+    if not observed.first:
+        while targets[-1] < max(observed.turn_bytes, default=0):
+            targets.append(targets[-1] * 3 // 2)
+    return [{"target": t, "frame": observed.frame_bytes} for t in targets[-_MOST_TARGETS:]]

@@ -259,7 +259,7 @@ def zeros(kind: type) -> Callable[..., NDArray[Any]]:
 
 def gathered_streams(sending: Sending, streams: int) -> int:
     """How many entries a write can have of a connection with so many streams; 1 without writes."""
-    gathers = getattr(disciplines.load(sending.discipline), "prepare", None) is not None
+    gathers = disciplines.gathers(sending.discipline)
     return 2 * streams + 8 if gathers else 1
 
 
