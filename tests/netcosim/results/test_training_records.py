@@ -24,6 +24,7 @@ from netcosim.results.columns import (
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.records import format_of, from_json, schema_json, to_json
 from netcosim.results.storage.column_table import Words, whole_ns
+from netcosim.results.training import operations, steps
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import (
     Estimate,
@@ -34,8 +35,6 @@ from netcosim.results.training.summary import (
     StepTimes,
     TimeShares,
     TrainingSummary,
-    operations,
-    steps,
 )
 from tests.netcosim.results import synthetic, synthetic_training
 from tests.netcosim.results.synthetic_training import (
