@@ -8,18 +8,19 @@ from collections.abc import Mapping
 from h2model.disciplines import Discipline, load, resolve_options
 from h2model.gather import EMITTED, HEADED, PLANNED
 from h2model.state import (
-    ARRIVALS,
     CONNECTION_CREDIT,
     CONTROL,
     CURRENT,
     NONE,
     OUT,
     READY,
-    STALLED,
     State,
     empty_state,
+    enter,
     extend_state,
+    number_arrival,
     unlink,
+    widen,
 )
 
 BLOCKED = NONE
@@ -109,8 +110,7 @@ class Machine:
         s.left[slot] += size_bytes
         self._unsent[slot] += size_bytes
         if s.place[slot] == OUT and s.shared[CURRENT] != slot:
-            s.arrival[slot] = s.shared[ARRIVALS]
-            s.shared[ARRIVALS] += 1
+            number_arrival(s, slot)
             self._rule.enqueued(s, slot, now_ns)
 
     def credit(self, stream: int, size_bytes: int, now_ns: int) -> None:
@@ -128,8 +128,7 @@ class Machine:
             if stream not in self._finished:
                 self._early[stream] = self._early.get(stream, 0) + size_bytes
             return
-        s.credit[slot] += size_bytes
-        if s.place[slot] == STALLED and s.credit[slot] > 0:
+        if widen(s, slot, size_bytes):
             self._rule.credited(s, slot, now_ns)
 
     def widen(self, more_bytes: int, now_ns: int) -> None:
@@ -264,11 +263,7 @@ class Machine:
                 f"stream {stream}: more than {len(self._stream_of)} unfinished streams"
             )
         slot = self._free.pop()
-        s = self.state
-        s.left[slot] = s.tag[slot] = s.visits[slot] = 0
-        s.credit[slot] = self._window + self._early.pop(stream, 0)
-        s.priority[slot] = priority
-        s.place[slot] = OUT
+        enter(self.state, slot, self._window + self._early.pop(stream, 0), priority)
         self._unsent[slot] = self._decided[slot] = 0
         self._slot_of[stream] = slot
         self._stream_of[slot] = stream

@@ -94,6 +94,26 @@ def extend_state(s: State, slots: int) -> None:
             values.extend(getattr(more, name))
 
 
+def enter(s: State, i: int, window: int, priority: int) -> None:
+    """Give slot `i` to a new stream, without bytes and with a whole window."""
+    s.left[i] = s.tag[i] = s.visits[i] = 0
+    s.credit[i] = window
+    s.priority[i] = priority
+    s.place[i] = OUT
+
+
+def number_arrival(s: State, i: int) -> None:
+    """Note that slot `i` is the next one that was handed over."""
+    s.arrival[i] = s.shared[ARRIVALS]
+    s.shared[ARRIVALS] += 1
+
+
+def widen(s: State, i: int, size: int) -> bool:
+    """Add `size` bytes to the credit of slot `i`; whether it was out of credit and no longer is."""
+    s.credit[i] += size
+    return s.place[i] == STALLED and s.credit[i] > 0
+
+
 def append(s: State, i: int, head: int, tail: int) -> None:
     """Put slot `i`, which is in no list, at the end of the list with these ends."""
     last = s.shared[tail]

@@ -5,13 +5,14 @@ import sys
 import time
 from collections.abc import Sequence
 from multiprocessing import get_context
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
 from h2model import disciplines
+from h2model.parameters import Parameters, followed, parameters
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
+from sim.fast.fast import NOT_ASKED, SHARE, FastEngine
 from sim.kernels.compiled import kernel_folder
 from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
 
@@ -20,8 +21,10 @@ FAST: Final = "fast"
 
 def usual() -> tuple[str, ...]:
     """What set-up compiles: the fast path, alone and as gRPC sends; all on equal shares."""
+    newest = cast("Parameters", parameters("grpc")).sends("default").discipline
+    asked = [f"{FAST}/{name}" for name in reversed(followed()) if name != NOT_ASKED]
     engines = (f"{name}/equal" for name in disciplines.names())
-    return (f"{FAST}/write_cycle", f"{FAST}/two_visit", FAST, *engines, "write_cycle/max_min")
+    return (*asked, FAST, *engines, f"{newest}/max_min")
 
 
 def warm(what: str) -> float:
@@ -29,7 +32,7 @@ def warm(what: str) -> float:
     begun = time.monotonic()
     first, _, second = what.partition("/")
     fast = first == FAST
-    discipline, share = (second or "fifo", "equal") if fast else (first, second)
+    discipline, share = (second or NOT_ASKED, SHARE) if fast else (first, second)
     network = Network(
         share=share,
         server_bps=np.array([10**9]),

@@ -13,8 +13,8 @@ from emu.identify.bursts import Burst
 from emu.identify.candidates import Candidate
 from emu.identify.distance import distance
 from emu.identify.fitting import Evidence, Fit, fit_all, most_ahead_of
+from emu.identify.formatting import turn_evidence
 from emu.identify.turns import Turns, read_turns
-from emu.identify.words import turn_evidence
 from h2model import disciplines
 from netcosim.results.streams.identification import CandidateScore, DisciplineVerdict
 
@@ -147,14 +147,18 @@ def _rank(
 
 
 def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:
-    """By rule its fits of all bursts; one by priority, where none are seen, is fifo."""
+    """By rule its fits of all bursts; where no priorities are seen, of what it is without them."""
     every = dict.fromkeys(name for _, found in fits for name in found)
     names = [
         name
         for name in every
         if disciplines.by_priority(name) or all(name in found for _, found in fits)
     ]
-    return {name: [found.get(name, found["fifo"]) for _, found in fits] for name in names}
+    return {name: [_fit_of(name, found) for _, found in fits] for name in names}
+
+
+def _fit_of(name: str, found: Mapping[str, Fit]) -> Fit:
+    return found[name if name in found else disciplines.without_priorities(name)]
 
 
 def _fits(name: str, fits: Sequence[Fit], turns: Turns) -> bool:
@@ -208,10 +212,11 @@ def _shown(rival: CandidateScore) -> str:
 
 
 def _needless(name: str, scores: Mapping[str, float]) -> bool:
-    """Whether priorities were guessed for a rule though plain fifo does as well without."""
+    """Whether priorities were guessed though the rule without them does as well."""
     if not disciplines.by_priority(name):
         return False
-    return scores["fifo"] - scores[name] < max(MARGIN, scores[name])
+    plain = disciplines.without_priorities(name)
+    return scores[plain] - scores[name] < max(MARGIN, scores[name])
 
 
 def _score(fits: Sequence[Fit], score: float, *, excluded: bool) -> CandidateScore:

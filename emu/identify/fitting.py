@@ -154,7 +154,7 @@ class _Search:
         if disciplines.by_priority(candidate.name):
             priorities = self.evidence.priorities or inferred_priorities(burst, setting)
             if len(set(priorities.values())) < 2:
-                return None  # it is fifo then
+                return None  # it is the rule without them then
         runs = replay(
             burst,
             candidate.name,

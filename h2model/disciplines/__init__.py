@@ -7,17 +7,19 @@ integer parameters) and the functions `start`, `enqueued`, `credited`, `select`,
 - `prepare(state, now_ns)`, called before a write is gathered: a discipline that gathers has one;
 - `CONSERVING = True`: it always chooses something while a stream has bytes and credit;
 - `PREEMPTS = True`: a stream may go before what is left of another;
-- `BY_PRIORITY = True`: it looks at priorities, without which it is FIFO;
 - `GOES_ROUND = True`: no stream's turn passes over one that has waited for longer;
 - `PACED = True`: its turns hang on how fast the kernel takes them, which no capture shows;
 - `WITHOUT_WINDOWS`: the name of the rule that it is where no window binds;
+- `WITHOUT_PRIORITIES`: it looks at priorities; the name of the rule that it is where all are alike;
+- `visits(options)`: in how many visits it serves a message if credit returns at once, the first of
+  at most a window, each to its end and in turn; 0 where that can't be said;
 - `suggested(observed)`: the options that an observed burst suggests, best first;
 - `describe(options)`: its options in words, behind `ABOUT`.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Protocol, cast
 
@@ -75,8 +77,8 @@ def preempts(name: str) -> bool:
 
 
 def by_priority(name: str) -> bool:
-    """Whether it looks at priorities, without which it is FIFO."""
-    return bool(getattr(load(name), "BY_PRIORITY", False))
+    """Whether it looks at priorities."""
+    return hasattr(load(name), "WITHOUT_PRIORITIES")
 
 
 def goes_round(name: str) -> bool:
@@ -97,6 +99,17 @@ def gathers(name: str) -> bool:
 def without_windows(name: str) -> str:
     """The rule that it is where no window binds."""
     return str(getattr(load(name), "WITHOUT_WINDOWS", name))
+
+
+def without_priorities(name: str) -> str:
+    """The rule that it is where all streams have the same priority."""
+    return str(getattr(load(name), "WITHOUT_PRIORITIES", name))
+
+
+def visits(name: str, options: Sequence[int]) -> int:
+    """In how many visits it serves a message if credit returns at once; 0 where it can't say."""
+    rule = getattr(load(name), "visits", None)
+    return 0 if rule is None else int(rule(options))
 
 
 def suggested(name: str, observed: Observed) -> list[dict[str, int]]:

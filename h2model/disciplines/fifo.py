@@ -7,6 +7,8 @@ GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends.
 A stream without credit is passed over, and takes its place by arrival when credit comes.
 """
 
+from collections.abc import Sequence
+
 from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_sorted, take, unlink
 
 ABOUT = "whole streams in the order of hand-over"
@@ -52,3 +54,8 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 
 def cancelled(s: State, i: int, now: int) -> None:
     """Nothing kept beyond the ready list."""
+
+
+def visits(options: Sequence[int]) -> int:
+    """One, from the first byte to the last."""
+    return 1

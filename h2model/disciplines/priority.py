@@ -12,7 +12,7 @@ from h2model.state import State, push_sorted
 __all__ = ["OPTIONS", "cancelled", "credited", "enqueued", "select", "sent", "start"]
 
 ABOUT = "the most urgent stream first; a more urgent one preempts"
-BY_PRIORITY = True
+WITHOUT_PRIORITIES = "fifo"
 OPTIONS: dict[str, int] = {}
 CONSERVING = True
 PREEMPTS = True

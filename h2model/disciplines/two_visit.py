@@ -20,7 +20,7 @@ larger: then it moves as in `write_cycle`, from 128 KiB up to 16 MiB in 1.59.5. 
 payload of a full frame there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from h2model.gather import begin, drop, emit, ready, taken
 from h2model.observed import Observed
@@ -150,6 +150,11 @@ def cancelled(s: State, i: int, now: int) -> None:
     drop(s, i)
     if s.shared[CURRENT] == i:
         s.shared[CURRENT] = NONE
+
+
+def visits(options: Sequence[int]) -> int:
+    """Two, unless they are cut where writes end."""
+    return 0 if options[WRITE] > 0 else 2
 
 
 def suggested(observed: Observed) -> list[dict[str, int]]:

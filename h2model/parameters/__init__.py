@@ -87,6 +87,11 @@ def releases(implementation: str) -> tuple[str, ...]:
     return tuple(p.release for p in _studied(implementation))
 
 
+def followed() -> tuple[str, ...]:
+    """The disciplines that studied senders follow, in the order of names."""
+    return tuple(sorted({rule.discipline for p in _files() for rule in p.sender.values()}))
+
+
 def is_studied(implementation: str, release: str | None) -> bool:
     """Whether a release has a file of its own; None is the newest that has."""
     return parameters(implementation, release) is not None

@@ -72,11 +72,12 @@ def _check_settings(network: Network, sending: Sending) -> None:
 
 def asks_discipline(sending: Sending) -> bool:
     """Whether chunks are worked out by the discipline itself, as no shorter way is known."""
-    simple = sending.discipline == "fifo" or (
-        sending.discipline == "two_visit" and sending.options[1] == 0
-    )
     bounded = sending.connection_window_bytes is not None or sending.chunk_bytes < 2**31 - 1
-    return bounded or not simple
+    return bounded or _visits(sending) not in (1, 2)
+
+
+def _visits(sending: Sending) -> int:
+    return disciplines.visits(sending.discipline, sending.options)
 
 
 def _forward(plan: StepPlan, parts: Parts, number: dict[int, int]) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _served(plan: StepPlan, pulls: list[int], sending: Sending) -> tuple[list[in
 
 def _first_visit(sending: Sending) -> int:
     """Bytes of a first visit; more than any push has where there is only one."""
-    two = sending.discipline == "two_visit" and sending.window_bytes is not None
+    two = _visits(sending) == 2
     return sending.window_bytes if two and sending.window_bytes else layout.SECOND
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from h2model.state import ARRIVALS, CURRENT, OUT, STALLED, State
+from h2model.state import CONNECTION_CREDIT, CURRENT, State, enter, number_arrival, widen
 from sim.kernels.bound import borrow, credited, enqueued, select, sent
 from sim.kernels.layout import (
     CHUNKS,
@@ -19,9 +19,6 @@ from sim.kernels.layout import (
 )
 from sim.kernels.links import first_on, join, leave, load
 from sim.kernels.modes import flow_began, flow_ended
-
-CREDIT = 0
-"""Index of the connection's credit in its shared state (`h2model.state.CONNECTION_CREDIT`)."""
 
 
 def scheduler(net: Net, run: Run, connection: int) -> State:
@@ -62,26 +59,20 @@ def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
 
 def offer(s: State, slot: int, size_bytes: int, window_bytes: int, priority: int, now: int) -> None:
     """A stream enters a scheduler with a whole window."""
+    enter(s, slot, window_bytes, priority)
     s.left[slot] = size_bytes
-    s.credit[slot] = window_bytes
-    s.priority[slot] = priority
-    s.visits[slot] = s.tag[slot] = 0
-    s.place[slot] = OUT
     if s.shared[CURRENT] == slot:
         s.shared[CURRENT] = NONE
-    s.arrival[slot] = s.shared[ARRIVALS]
-    s.shared[ARRIVALS] += 1
+    number_arrival(s, slot)
     enqueued(s, slot, now)
 
 
 def taken(s: State, slot: int, size_bytes: int, unsent_bytes: int, now: int) -> None:
     """A chunk has left, and its credit returns; so much of the stream has not left yet."""
     sent(s, slot, size_bytes, now)
-    s.shared[CREDIT] += size_bytes
-    if unsent_bytes > 0:
-        s.credit[slot] += size_bytes
-        if s.place[slot] == STALLED and s.credit[slot] > 0:
-            credited(s, slot, now)
+    s.shared[CONNECTION_CREDIT] += size_bytes
+    if unsent_bytes > 0 and widen(s, slot, size_bytes):
+        credited(s, slot, now)
 
 
 def wake(run: Run, connection: int) -> None:

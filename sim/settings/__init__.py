@@ -1,9 +1,9 @@
 """From a scenario to what the engine is told: links, and how connections share them."""
 
+from sim.settings.formatting import release_notes, sender_text, windows_text
 from sim.settings.network import MOST_LAID_OUT, network_of, share_names
 from sim.settings.sending import CHUNK_BYTES, sending_of
 from sim.settings.stalls import unseen_stalls
-from sim.settings.words import release_notes, sender_text, windows_text
 
 __all__ = [
     "CHUNK_BYTES",
