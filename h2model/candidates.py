@@ -7,6 +7,7 @@ does. `not_studied` tells it of both ends.
 
 from collections.abc import Mapping
 
+from h2model import transports
 from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
 from h2model.disciplines import by_priority, load, names
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
@@ -30,7 +31,7 @@ H2_DEFAULT_WINDOW_BYTES = 65535
 
 def speaks_grpc(transport: TransportSpec) -> bool:
     """Whether messages carry gRPC's five-byte prefix: one end is not our own."""
-    return (transport.sender, transport.receiver) != ("h2", "h2")
+    return not (transports.load(transport.sender).OURS and transports.load(transport.receiver).OURS)
 
 
 def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
@@ -40,13 +41,13 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
     a gRPC release follows gets that release's constants; all others their defaults. For a release
     that was not studied a discipline gets the constants of the nearest studied one that follows it.
     """
-    frame = largest_frame_bytes(transport)
+    frame, ours = largest_frame_bytes(transport), transports.load(transport.sender).OURS
     return {
         name: SenderModel(
             discipline=name,
             options=_options(name, transport, frame),
             frame_bytes=frame,
-            polled=transport.sender != "h2",
+            polled=not ours,
         )
         for name in names()
         if not by_priority(name) or transport.discipline == name
@@ -58,7 +59,8 @@ def followed(transport: TransportSpec) -> str | None:
 
     None for somebody's own script, and for a gRPC release that was not studied.
     """
-    if transport.sender == "grpc" and not is_studied("grpc", transport.sender_release):
+    studied = transports.load(transport.sender).STUDIED
+    if studied is not None and not is_studied(studied, transport.sender_release):
         return None
     return assumed(transport)
 
@@ -80,7 +82,7 @@ def not_studied(transport: TransportSpec) -> tuple[NotStudied, ...]:
         ("sender", [file for file, _ in _sender_rules(transport)], transport.sender_release),
         ("receiver", _receiver_files(transport), transport.receiver_release),
     ):
-        if files and release is not None and not is_studied("grpc", release):
+        if files and release is not None and not is_studied(files[0].implementation, release):
             found.append(NotStudied(end=end, release=release, nearest=files[0].release))
     return tuple(found)
 
@@ -128,7 +130,7 @@ def receiver_model(
 def largest_frame_bytes(transport: TransportSpec) -> int:
     """The largest frame that the sender writes, which is the largest that the receiver allows."""
     rule = receiver_rule(transport)
-    if rule is not None and transport.sender == "grpc":
+    if rule is not None and transports.load(transport.sender).STUDIED is not None:
         return rule.frame or DEFAULT_FRAME_BYTES
     return transport.frame_size or DEFAULT_FRAME_BYTES
 
@@ -166,12 +168,13 @@ def parameter_digests(transport: TransportSpec) -> dict[str, str]:
 
 
 def _sender_rules(transport: TransportSpec) -> list[tuple[Parameters, SenderRule]]:
-    """What is told of a gRPC sender: its release's rule, or the nearest one of each discipline."""
-    if transport.sender != "grpc":
+    """Rules of a studied sender: its release's, or the nearest of each discipline."""
+    studied = transports.load(transport.sender).STUDIED
+    if studied is None:
         return []
     setting = "whole_messages" if transport.whole_messages else _setting(transport)
-    files = nearest("grpc", transport.sender_release, "sender", setting)
-    if is_studied("grpc", transport.sender_release):
+    files = nearest(studied, transport.sender_release, "sender", setting)
+    if is_studied(studied, transport.sender_release):
         files = files[:1]
     found: dict[str, tuple[Parameters, SenderRule]] = {}
     for file in files:
@@ -181,10 +184,11 @@ def _sender_rules(transport: TransportSpec) -> list[tuple[Parameters, SenderRule
 
 
 def _receiver_files(transport: TransportSpec) -> tuple[Parameters, ...]:
-    """The parameters of a gRPC receiver's release, or of those near to it, the nearest first."""
-    if transport.receiver != "grpc":
+    """The parameters of a studied receiver's release, or of those near to it, the nearest first."""
+    studied = transports.load(transport.receiver).STUDIED
+    if studied is None:
         return ()
-    return nearest("grpc", transport.receiver_release, "receiver", _setting(transport))
+    return nearest(studied, transport.receiver_release, "receiver", _setting(transport))
 
 
 def _setting(transport: TransportSpec) -> str:

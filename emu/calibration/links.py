@@ -6,6 +6,7 @@ from typing import Final
 from emu.endpoints.pairing import send_limit_bytes
 from emu.network.measure import Measured, PathMeasured
 from emu.plan import PlannedConnection
+from h2model import transports
 from h2model.connection import LinkModel
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
@@ -36,7 +37,8 @@ def link_model(
     path = path_of(measured.paths, planned)
     shares = shared_links(measured.paths, connections, net)
     one_way_ns = path.round_trip_median_ns // 2
-    limit = send_limit_bytes(cell.transport, tcp) if cell.transport.sender == "h2" else None
+    ours = transports.load(cell.transport.sender).OURS
+    limit = send_limit_bytes(cell.transport, tcp) if ours else None
     return LinkModel(
         rate_bps=shares(frozenset(range(len(connections))))[connections.index(planned)],
         delay_ns=one_way_ns,

@@ -161,7 +161,7 @@ def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
 
 
 def _tcp(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
-    ours = spec.sender == "h2"
+    ours = transports.load(spec.sender).OURS
     return {
         "congestion_control": tcp.congestion_control,
         "send_buffer_bytes": send_limit_bytes(spec, tcp) if ours else tcp.send_buffer,

@@ -25,6 +25,7 @@ from emu.prediction.inputs import (
     RoundInputs,
 )
 from emu.prediction.link_speed import own_speed
+from h2model import transports
 from h2model.candidates import (
     GRPC_PREFIX_BYTES,
     candidate_senders,
@@ -121,11 +122,11 @@ class _Question:
         return self.overhead.handover_first if first else self.overhead.handover_later
 
     def grants(self, burst: BurstInputs) -> tuple[Grant, ...] | None:
-        """Credit as it was given; to gRPC senders, whose answers are writes, PINGs, too."""
+        """Credit as it was given; to studied senders, whose answers are writes, PINGs, too."""
         if self.level != "ORACLE":
             return None
-        grpc = self.cell.transport.sender == "grpc"
-        return (*burst.wire.grants, *burst.wire.pings) if grpc else burst.wire.grants
+        studied = transports.load(self.cell.transport.sender).STUDIED
+        return burst.wire.grants if studied is None else (*burst.wire.grants, *burst.wire.pings)
 
     def rate_bps(self, burst: BurstInputs) -> float | None:
         """The rate at which the burst's own frames came, idle times excluded."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from emu.plan import link_key
-from h2model import disciplines
+from h2model import disciplines, transports
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
 from netcosim.results.run_record import Validity, first_bursts
@@ -41,6 +41,7 @@ def cell_facts(
         What its receivers said of credit.
     """
     transport = cell.transport
+    ours = transports.load(transport.receiver).OURS
     links = [link for key, link in models.items() if key.startswith(link_key(cell.name, 0)[:-1])]
     return CellFacts(
         workload=cell.workload.name,
@@ -51,6 +52,7 @@ def cell_facts(
         receiver_release=transport.receiver_release,
         direction=cell.workload.direction,
         flow_control=transport.flow_control,
+        windowed=transport.flow_control and (cell.window_bytes is not None or ours),
         window_bytes=cell.window_bytes,
         configured_discipline=transport.discipline,
         without_windows={name: disciplines.without_windows(name) for name in disciplines.names()},

@@ -5,6 +5,9 @@ transport that it has as sender and as receiver, and a function::
 
     SENDER_HAS, RECEIVER_HAS: frozenset of fields of a transport
     INSTEAD: mapping from a field that it lacks to what to do instead
+    STUDIED: the implementation whose releases `h2model.parameters` has; None: it does as told
+    OURS: whether it is of our own: its discipline decides right before the socket, it keeps to a
+        bound on what is behind that decision, to its windows, and without gRPC's framing
     def check(spec, *, sends: bool, newest: str) -> None   # ScenarioError for a value it can't take
 """
 
@@ -25,6 +28,8 @@ class Kind(Protocol):
     SENDER_HAS: frozenset[str]
     RECEIVER_HAS: frozenset[str]
     INSTEAD: Mapping[str, str]
+    STUDIED: str | None
+    OURS: bool
 
     def check(self, spec: TransportSpec, *, sends: bool, newest: str) -> None:
         """Refuse values that this end can't take; `newest` is the release that is not named."""

@@ -9,6 +9,8 @@ from netcosim.scenario import TransportSpec
 
 SENDER_HAS: Final = frozenset({"sender_release", "whole_messages"})
 RECEIVER_HAS: Final = frozenset({"receiver_release", "window"})
+STUDIED: Final = "grpc"
+OURS: Final = False
 _DECIDES: Final = "a grpc sender has no such setting; its release decides"
 INSTEAD: Final = MappingProxyType({"discipline": _DECIDES, "options": _DECIDES})
 

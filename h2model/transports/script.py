@@ -12,6 +12,8 @@ SENDER_HAS: Final = frozenset({"sender_script", "options", "frame_size", "whole_
 RECEIVER_HAS: Final = frozenset(
     {"receiver_script", "window", "connection_window", "credit", "frame_size"}
 )
+STUDIED: Final = None
+OURS: Final = False
 INSTEAD: Final[Mapping[str, str]] = MappingProxyType({})
 
 

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
-from h2model import disciplines
+from h2model import disciplines, transports
 from h2model.candidates import assumed, candidate_senders, not_studied, receiver_model
 from h2model.connection import UNLIMITED_BYTES
 from h2model.parameters import releases
-from h2model.transports import check_transport
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 from sim.plan import Sending
@@ -36,9 +35,10 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
         The sender's discipline is not known, or a setting does not go with it.
     """
     where = f"transport[{transport.name}]"
+    sender = transports.load(transport.sender, f"{where}.sender")
     # What a script does only the scenario can say; the emulator sees for itself.
-    also = ("discipline",) if transport.sender == "script" else ()
-    check_transport(transport, releases("grpc")[-1], also)
+    also = ("discipline",) if sender.STUDIED is None and not sender.OURS else ()
+    transports.check_transport(transport, releases("grpc")[-1], also)
     not_studied(transport)  # refuses releases that are older than all that were looked at
     discipline = _discipline(transport, where)
     try:
@@ -78,7 +78,7 @@ def _windows(transport: TransportSpec, window_bytes: int | None) -> tuple[int | 
     receiver = receiver_model(transport, wanted)
     if receiver.credit is None:
         return None, None
-    if transport.receiver == "grpc" and wanted is not None:
+    if transports.load(transport.receiver).STUDIED is not None and wanted is not None:
         return wanted, wanted  # the models keep to a release's own where a probe would widen it
     connection = receiver.connection_window_bytes
     return receiver.window_bytes, None if connection == UNLIMITED_BYTES else connection

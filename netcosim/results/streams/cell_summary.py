@@ -51,6 +51,7 @@ class CellFacts:
     receiver: str
     direction: str
     flow_control: bool
+    windowed: bool
     window_bytes: int | None
     configured_discipline: str | None
     capacity_bps: float
@@ -71,11 +72,6 @@ class CellFacts:
     def cell(self) -> str:
         """The cell's name in traces."""
         return f"{self.workload}/{self.transport}"
-
-    @property
-    def windowed(self) -> bool:
-        """Whether a stream window is part of what was configured."""
-        return self.flow_control and (self.window_bytes is not None or self.receiver == "h2")
 
     @property
     def subject(self) -> str:

@@ -194,6 +194,7 @@ def facts(case: Case) -> CellFacts:
         receiver="h2",
         direction="pull",
         flow_control=True,
+        windowed=True,
         window_bytes=WINDOW_BYTES,
         configured_discipline=case.truth,
         capacity_bps=CAPACITY_BPS,

@@ -222,9 +222,9 @@ def test_a_cell_without_a_valid_burst_has_an_honest_summary() -> None:
 def test_a_windowed_cell_without_a_stall_is_not_counted() -> None:
     truth = [row(1, [(0, 10), (20, 30)])]
     stopped = [replace(truth[0], credit_stops=1)]
-    on, off = facts(Case(sizes=(1,))), replace(facts(Case(sizes=(1,))), flow_control=False)
-    default = replace(on, receiver="grpc", window_bytes=None)
-    assert [summarise_cell(f, truth, []).counted for f in (on, off, default)] == [False, True, True]
+    on = facts(Case(sizes=(1,)))
+    off = replace(on, windowed=False)
+    assert [summarise_cell(f, truth, []).counted for f in (on, off)] == [False, True]
     assert summarise_cell(on, stopped, []).counted
 
 
