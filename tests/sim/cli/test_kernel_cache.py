@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,22 +9,25 @@ from typing import Any
 
 import pytest
 
+from tests.added import LARGEST, copy_with_added_files
 from tests.sim.cli.started import FAST, NO_POWERS, ROOT, run
 
 PACKAGES = ("netcosim", "h2model", "sim", "topo")
 
-# Three pulls of one size over a connection; prints the order in which they end.
+# Three pulls over a connection; prints the order in which they end.
 TINY = """
 import sys
 import numpy as np
 import sim
 from sim.engine.engine import Engine
-from sim.plan import DOWN, Channel, Draws, Network, Sending, StepPlan
+from netcosim.scenario import TransportSpec
+from sim.plan import DOWN, Channel, Draws, Network, StepPlan
+from sim.settings.sending import sending_of
 none = np.zeros(0, dtype=np.int64)
 plan = StepPlan(
     servers=1, names=("a", "b", "c"), processors=(),
     channels=(Channel(server=0, direction=DOWN, connection="data"),),
-    place=np.zeros(3, dtype=np.int64), size_bytes=np.full(3, 1000),
+    place=np.zeros(3, dtype=np.int64), size_bytes=np.array([2000, 1000, 3000]),
     priority=np.zeros(3, dtype=np.int64), duration_ns=np.zeros((1, 3)),
     waits=np.zeros(3, dtype=np.int64), after=none, after_start=np.zeros(4, dtype=np.int64),
     sources=np.array([[0, 1, 2]]), members=((0,), (1,), (2,)),
@@ -35,27 +37,24 @@ network = Network(
     delay_ns=np.zeros(1, dtype=np.int64),
 )
 draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
-sending = Sending(discipline="fifo", options=(), window_bytes=None)
+sending = sending_of(
+    TransportSpec(
+        name="t", sender="plain", receiver="h2", discipline="largest_first", flow_control=False
+    )
+)
 engine = Engine(plan, network, sending, draws, keep_operations=True)
 engine.run()
 print(sim.__file__)
 print("".join("abc"[i] for i in engine.operations().operation))
 """
 
-FIRST = "i = s.shared[HEAD]"
-LAST = "i = s.shared[TAIL]"
+SMALLEST = LARGEST.replace(">", "<")
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The packages, as if installed elsewhere."""
-    for package in PACKAGES:
-        shutil.copytree(
-            ROOT / package,
-            tmp_path / "copy" / package,
-            ignore=shutil.ignore_patterns("__pycache__", "*.json", "*.js", "*.css"),
-        )
-    return tmp_path / "copy"
+    """The packages with a discipline of which only its file says anything."""
+    return copy_with_added_files(tmp_path)
 
 
 def order_of_ends(copy: Path) -> str:
@@ -86,23 +85,23 @@ def kept(copy: Path) -> dict[Path, tuple[int, bytes]]:
 
 @pytest.mark.slow
 def test_a_change_of_a_discipline_is_seen_and_nothing_is_compiled_twice(copy: Path) -> None:
-    assert order_of_ends(copy) == "abc"
+    assert order_of_ends(copy) == "cab"
     first = kept(copy)
     assert first
-    assert order_of_ends(copy) == "abc"
+    assert order_of_ends(copy) == "cab"
     assert kept(copy) == first
-    rule = copy / "h2model/disciplines/fifo.py"
+    rule = copy / "h2model/disciplines/largest_first.py"
     text = rule.read_text()
-    assert text.count(FIRST) == 1
+    assert text.count(LARGEST) == 1
     before = rule.stat()
-    rule.write_text(text.replace(FIRST, LAST).replace("import HEAD, ", "import HEAD, TAIL, "))
+    rule.write_text(text.replace(LARGEST, SMALLEST))
     os.utime(rule, ns=(before.st_atime_ns, before.st_mtime_ns))  # its text counts, not its age
-    assert order_of_ends(copy) == "cba"
+    assert order_of_ends(copy) == "bac"
     both = kept(copy)
     assert len(both) > len(first)
     assert both | first == both
     rule.write_text(text)
-    assert order_of_ends(copy) == "abc"
+    assert order_of_ends(copy) == "cab"
     assert kept(copy) == both
     strays = [path for path in copy.rglob("*.nb[ic]") if copy / "kernels" not in path.parents]
     assert strays == []

@@ -1,0 +1,90 @@
+"""A discipline and a kind of endpoint that the project does not have: a file each, nothing else."""
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("netcosim", "h2model", "topo", "sim", "emu")
+
+LARGEST = "s.left[i] > s.left[best]"
+"""What makes `largest_first` what it is."""
+
+FILES = {
+    "h2model/disciplines/largest_first.py": f'''\
+"""Largest first: of the streams that may send, the one with the most bytes left, frame by frame."""
+
+from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_tail, take, unlink
+
+ABOUT = "a frame of the stream with the most bytes left"
+OPTIONS: dict[str, int] = {{}}
+CONSERVING = True
+PREEMPTS = True
+
+
+def start(s: State) -> None:
+    """Nothing to prepare."""
+
+
+def enqueued(s: State, i: int, now: int) -> None:
+    """A new message is one more to choose from."""
+    push_tail(s, i)
+
+
+def credited(s: State, i: int, now: int) -> None:
+    """So is one whose credit has come."""
+    push_tail(s, i)
+
+
+def select(s: State, budget: int, now: int) -> tuple[int, int]:
+    """The first of those with the most bytes left."""
+    best = NONE
+    i = s.shared[HEAD]
+    while i != NONE:
+        following = s.after[i]
+        if s.credit[i] <= 0:
+            unlink(s, i, STALLED)
+        elif best == NONE or {LARGEST}:
+            best = i
+        i = following
+    if best == NONE:
+        return NONE, 0
+    size = allowed(s, best, budget)
+    if size > 0:
+        take(s, best, size)
+        if s.left[best] == 0:
+            unlink(s, best, OUT)
+        return best, size
+    return NONE, 0
+
+
+def sent(s: State, i: int, size: int, now: int) -> None:
+    """Nothing depends on when the kernel took the bytes."""
+
+
+def cancelled(s: State, i: int, now: int) -> None:
+    """Nothing kept beyond the ready list."""
+''',
+    # Our own sender by another name, whose frames are as long as they are.
+    "h2model/transports/plain.py": """\
+from h2model.transports.h2 import OURS, RECEIVER_HAS, STUDIED, check
+
+SENDER_HAS = frozenset({"discipline", "options"})
+INSTEAD = {"whole_messages": "a plain sender knows no messages"}
+""",
+    "emu/endpoints/transports/plain.py": """\
+from emu.endpoints.transports.h2 import CAPABILITIES, check, command, environment, missing, settings
+""",
+}
+
+
+def copy_with_added_files(folder: Path) -> Path:
+    """The packages below `folder`, as if installed there, with the files added."""
+    copy = folder / "copy"
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for name, text in FILES.items():
+        assert not (copy / name).exists()
+        (copy / name).write_text(text)
+    return copy
