@@ -145,24 +145,14 @@ def gather(
         i = s.shared[HEAD]
         if s.visits[i] == 0:
             room -= head_bytes(s, i, heads)
-        if s.shared[CONNECTION_CREDIT] <= 0:
-            unlink(s, i, PARKED)
-            append(s, i, PARKED_HEAD, PARKED_TAIL)
-            continue
-        if s.credit[i] <= 0:
-            unlink(s, i, STALLED)
+        if set_aside(s, i):
             continue
         if room <= 0 and s.shared[PLANNED] > 0:
             unlink(s, i, OUT)  # its HEADERS took what was left
             push_tail(s, i)
             break
         budget = payload(max(room, 1), frame) if capped == 1 else s.left[i]
-        size = allowed(s, i, budget)
-        take(s, i, size)
-        s.plan_slot[s.shared[PLANNED]] = i
-        s.plan_bytes[s.shared[PLANNED]] = size
-        s.shared[PLANNED] += 1
-        s.shared[UNSENT] += size
+        size = plan_turn(s, i, budget)
         room -= size + FRAME_HEADER_BYTES * (-(-size // frame))
         unlink(s, i, OUT)
         if s.left[i] > 0:
@@ -170,6 +160,29 @@ def gather(
         else:
             room -= heads[2]
     return target - room
+
+
+def set_aside(s: State, i: int) -> bool:
+    """Take slot `i` out of the list if credit is short, its connection's or its own."""
+    if s.shared[CONNECTION_CREDIT] <= 0:
+        unlink(s, i, PARKED)
+        append(s, i, PARKED_HEAD, PARKED_TAIL)
+        return True
+    if s.credit[i] <= 0:
+        unlink(s, i, STALLED)
+        return True
+    return False
+
+
+def plan_turn(s: State, i: int, budget: int) -> int:
+    """Add a turn of slot `i` to the write; its bytes."""
+    size = allowed(s, i, budget)
+    take(s, i, size)
+    s.plan_slot[s.shared[PLANNED]] = i
+    s.plan_bytes[s.shared[PLANNED]] = size
+    s.shared[PLANNED] += 1
+    s.shared[UNSENT] += size
+    return size
 
 
 def drop(s: State, i: int) -> None:

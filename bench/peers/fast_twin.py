@@ -3,7 +3,7 @@
 A dump is a row of arrays, each its length and then its elements, all words of eight bytes in the
 machine's order: integers, or floats where named so.
 
-    head        1, workers W, steps N, factors a worker F (1 or N), lead,
+    head        1, workers W, steps N, factors a worker F (1 or N), staleness,
                 servers, forward operations, processors, whether every recorded step has its pulls
     (floats)    ns a byte of each link, downlinks first
     draws       W * N recorded steps
@@ -75,7 +75,7 @@ def write_dump(
     sending: Sending,
     draws: Draws,
     *,
-    lead: int | None = None,
+    staleness: int | None = None,
     shape: Shape | None = None,
 ) -> None:
     """Write a job for the twin.
@@ -89,15 +89,19 @@ def write_dump(
     if not shape.chain[0] or BY_TURNS in shape.replay:
         raise NotOfThisShapeError("the C++ twin does not know this")
     with path.open("wb") as file:
-        for array in _arrays(shape, network, draws, NOBODY_WAITS if lead is None else lead):
+        for array in _arrays(
+            shape, network, draws, NOBODY_WAITS if staleness is None else staleness
+        ):
             file.write(np.int64(array.size).tobytes())
             file.write(np.ascontiguousarray(array).tobytes())
 
 
-def _arrays(shape: Shape, network: Network, draws: Draws, lead: int) -> Iterator[Ints | Floats]:
+def _arrays(
+    shape: Shape, network: Network, draws: Draws, staleness: int
+) -> Iterator[Ints | Floats]:
     workers, steps = draws.step.shape
     own_order = int(len(shape.down) > 1)
-    head = [1, workers, steps, draws.factor.shape[1], lead]
+    head = [1, workers, steps, draws.factor.shape[1], staleness]
     head += [*(int(shape.sizes[i]) for i in (K, F, Q)), own_order]
     yield np.array(head, dtype=np.int64)
     yield np.tile(8e9 / network.server_bps.astype(np.float64), 2)

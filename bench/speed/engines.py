@@ -57,10 +57,10 @@ Rows = list[dict[str, Any]]
 def engine_figures(effort: Effort, build: Path, rows: Rows) -> Iterator[Figure]:
     """Every number of workers, both synchronisations, both rates; rows are added to."""
     for rate_bps in RATES_BPS:
-        for lead in (None, 0):
+        for staleness in (None, 0):
             found: dict[int, Timing] = {}
             for workers in effort.workers:
-                job = Job(rate_bps=rate_bps, workers=workers, lead=lead)
+                job = Job(rate_bps=rate_bps, workers=workers, staleness=staleness)
                 timings = time_job(job, effort, build)
                 rows += [timing.row(job=job.title) for timing in timings.values()]
                 yield from _figures_of(job, timings)
@@ -78,7 +78,7 @@ def time_job(job: Job, effort: Effort, build: Path) -> dict[str, Timing]:
             engine_competitor(FAST, job.fast, draws),
             twin_competitor(build, dump, draws),
         ]
-        if job.lead is None and job.workers in effort.generic_workers:
+        if job.staleness is None and job.workers in effort.generic_workers:
             competitors += _generic_competitors(job, effort.least_s)
         return {t.name: t for t in alternate(competitors, effort.rounds)}
 

@@ -15,6 +15,7 @@ from bench.peers.reference import (
     reference_sending,
 )
 from bench.speed.rounds import Competitor
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.fast.layout import Shape
@@ -42,11 +43,11 @@ def shape_of(collapsed: bool) -> Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """The reference job with so many workers; a `lead` of 0 is BSP, None asynchronous."""
+    """The reference job with so many workers; a `staleness` of 0 is BSP, None asynchronous."""
 
     rate_bps: int
     workers: int
-    lead: int | None = None
+    staleness: int | None = None
     collapsed: bool = False
 
     @property
@@ -62,7 +63,7 @@ class Job:
     @property
     def title(self) -> str:
         """Rate, synchronisation and workers, in words."""
-        kind = "asynchronous" if self.lead is None else "BSP"
+        kind = "asynchronous" if self.staleness is None else "BSP"
         return f"{gigabits(self.rate_bps)}, {kind}, W={self.workers}"
 
     def draws(self, steps: int) -> Draws:
@@ -76,13 +77,19 @@ class Job:
             self.network,
             reference_sending(),
             draws,
-            lead=self.lead,
+            Control(staleness=self.staleness),
             shape=shape_of(self.collapsed),
         )
 
     def generic(self, draws: Draws) -> Engine:
         """The generic engine, ready to run."""
-        return Engine(self.plan, self.network, reference_sending(), draws, lead=self.lead)
+        return Engine(
+            self.plan,
+            self.network,
+            reference_sending(),
+            draws,
+            Control(staleness=self.staleness),
+        )
 
     def write_dump(self, path: Path, draws: Draws) -> None:
         """Write it for the C++ twin."""
@@ -92,7 +99,7 @@ class Job:
             self.network,
             reference_sending(),
             draws,
-            lead=self.lead,
+            staleness=self.staleness,
             shape=shape_of(self.collapsed),
         )
 

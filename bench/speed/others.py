@@ -77,9 +77,9 @@ def fast_difference() -> float:
 
 def _agreement_jobs(workers: Sequence[int]) -> Iterator[Job]:
     for rate_bps in RATES_BPS:
-        for lead in (None, 0):
+        for staleness in (None, 0):
             for w in workers:
-                yield Job(rate_bps=rate_bps, workers=w, lead=lead)
+                yield Job(rate_bps=rate_bps, workers=w, staleness=staleness)
 
 
 def own_agreement(build: Path) -> tuple[Figure, Figure]:

@@ -34,7 +34,7 @@ class Place(Protocol):
         """Return the server of each tensor."""
 
 
-class Lead(Protocol):
+class StalenessBound(Protocol):
     """A synchronisation."""
 
     def __call__(self, gap: int) -> int | None:
@@ -89,15 +89,16 @@ def load_placement(name: str) -> Place:
     return cast("Place", _load(placement, "policy.placement", name).place)
 
 
-def load_synchronisation(name: str) -> Lead:
-    """``lead(gap) -> steps, or None for no bound`` of the synchronisation of this name.
+def load_synchronisation(name: str) -> StalenessBound:
+    """``staleness(gap) -> steps, or None for no bound`` of the synchronisation of this name.
 
     Raises
     ------
     ScenarioError
         There is none; the message lists those that exist.
     """
-    return cast("Lead", _load(synchronisation, "training.synchronisation", name).lead)
+    found = _load(synchronisation, "training.synchronisation", name)
+    return cast("StalenessBound", found.staleness)
 
 
 def release_order(

@@ -33,9 +33,9 @@ class Answers:
     _steps: list[tuple[Ints, Floats]]
 
     def begin(self, workers: Sequence[int]) -> None:
-        """Let these begin their next step, as far as they are idle and `lead` allows it."""
-        self._run.wish[list(workers)] = 1
-        self._run.scalar[layout.WISHES] = len(workers)
+        """Let these begin their next step, as far as they are idle and `staleness` allows it."""
+        self._run.start_requested[list(workers)] = 1
+        self._run.scalar[layout.START_REQUESTS] = len(workers)
 
     @property
     def now_ns(self) -> float:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
+from sim.engine.control import Control
 from sim.kernels import layout
 from sim.kernels.layout import Floats, Ints, Net, Run, Step
 from sim.kernels.tree import seed, width
@@ -113,14 +114,8 @@ def make_net(
     network: Network,
     sending: Sending,
     draws: Draws,
-    *,
-    lead: int | None,
+    control: Control,
     speeds: Sequence[SpeedTrace | None],
-    keep_rows: bool,
-    keep_chunks: bool,
-    stop_at_steps: bool,
-    stop_at_last: bool,
-    count_from: int,
 ) -> Net:
     """Links, chance and what is kept.
 
@@ -139,6 +134,7 @@ def make_net(
     start, time, work = _speed_arrays(speeds)
     window = UNBOUNDED if sending.window_bytes is None else sending.window_bytes
     connection = sending.connection_window_bytes
+    bound = control.staleness
     return Net(
         ns_per_byte=np.tile(8e9 / server, 2),
         capacity=np.stack([ports, ports]),
@@ -152,9 +148,16 @@ def make_net(
         speed_start=start,
         speed_time=time,
         speed_work=work,
-        lead=np.array([NOBODY_WAITS if lead is None else lead]),
+        staleness=np.array([NOBODY_WAITS if bound is None else bound]),
         flag=np.array(
-            [keep_rows, keep_chunks, stop_at_steps, count_from, delayed, stop_at_last],
+            [
+                control.keep_operations,
+                control.keep_chunks,
+                control.stop_at_steps,
+                control.count_from,
+                delayed,
+                control.stop_at_last,
+            ],
             dtype=np.int64,
         ),
     )
@@ -236,7 +239,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         noted=ints(flows),
         ready=floats(workers if kept else 1, ops),
         begun=floats(workers if kept else 1, ops),
-        wish=ints(workers),
+        start_requested=ints(workers),
         row=ints(rows if kept else 1, 3),
         row_time=floats(rows if kept else 1, 3),
         chunk=ints(rows if chunked else 1, 4),

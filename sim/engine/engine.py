@@ -11,6 +11,7 @@ import numpy as np
 from h2model import disciplines
 from sim.engine.answers import Answers, joined_parts
 from sim.engine.build import make_net, make_run, make_step
+from sim.engine.control import DEFAULT, Control
 from sim.kernels import changes, layout
 from sim.kernels.compiled import compile_engine, interpret
 from sim.kernels.connections import scheduler
@@ -65,19 +66,10 @@ class Engine(Answers):
     ----------
     plan, network, sending, draws
         The job; see `sim.plan`. All arrays are used as they are, not copied.
-    lead
-        How many steps a worker may be ahead of the slowest; None: any.
+    control
+        Who waits for whom, when to stop, what to keep.
     speeds
         Each worker's speed over time; None: always 1.
-    keep_operations, keep_chunks
-        Whether to keep a row for each operation, and for each chunk.
-    stop_at_steps
-        Whether `run` returns whenever a worker has ended a step; nobody begins a step then
-        unless `begin` says so.
-    stop_at_last
-        Whether `run` returns whenever a worker has ended its last step.
-    count_from
-        Times in `spent_ns` count from each worker's step of this number.
     absent
         Workers that do not take part from the start.
     compiled
@@ -90,14 +82,9 @@ class Engine(Answers):
         network: Network,
         sending: Sending,
         draws: Draws,
+        control: Control = DEFAULT,
         *,
-        lead: int | None = None,
         speeds: Sequence[SpeedTrace | None] | None = None,
-        keep_operations: bool = False,
-        keep_chunks: bool = False,
-        stop_at_steps: bool = False,
-        stop_at_last: bool = False,
-        count_from: int = 0,
         absent: Sequence[int] = (),
         compiled: bool = True,
     ) -> None:
@@ -106,18 +93,7 @@ class Engine(Answers):
         self._bound = (sending.discipline, network.share)
         self._advance = compile_engine(*self._bound) if compiled else self._interpreted(advance)
         self._step = make_step(plan, workers)
-        self._net = make_net(
-            network,
-            sending,
-            draws,
-            lead=lead,
-            speeds=speeds or [None] * workers,
-            keep_rows=keep_operations,
-            keep_chunks=keep_chunks,
-            stop_at_steps=stop_at_steps,
-            stop_at_last=stop_at_last,
-            count_from=count_from,
-        )
+        self._net = make_net(network, sending, draws, control, speeds or [None] * workers)
         self._run = make_run(self._step, self._net, sending, steps, _ROWS)
         self._rule = disciplines.load(sending.discipline)
         self._steps: list[tuple[Ints, Floats]] = []
@@ -146,7 +122,7 @@ class Engine(Answers):
         self._begin_all()
 
     def join(self, worker: int) -> None:
-        """A worker that was absent begins its next step now, as far as `lead` allows it."""
+        """A worker that was absent begins its next step now, as far as `staleness` allows it."""
         self._interpreted(changes.arrive)(self._run, worker)
         self._begin_all()
 

@@ -55,7 +55,7 @@ class TrainingCell:
         return self.scenario.training.batch or self.profile.batch
 
     @property
-    def lead(self) -> int | None:
+    def staleness(self) -> int | None:
         """How many steps a worker may be ahead of the slowest; None: any."""
         training = self.scenario.training
         return load_synchronisation(training.synchronisation)(training.gap)
@@ -132,7 +132,7 @@ def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
             )
             sizes = list(tensors_of(cell.profile).values())
             cell.assignment().arrange(sizes, np.random.default_rng(0))
-            _ = cell.lead
+            _ = cell.staleness
             cells.append(cell)
     return tuple(cells)
 

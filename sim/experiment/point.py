@@ -85,7 +85,7 @@ def make_point(
 
 def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> float | None:
     """Where workers go in rounds, mean over the runs that have a whole one."""
-    if cell.lead != 0:
+    if cell.staleness != 0:
         return None
     found = [
         straggler_ns(run.steps.step[run.counted], run.steps.end_ns[run.counted], workers)
@@ -172,7 +172,7 @@ def make_series(cell: TrainingCell, points: Sequence[Point], reference: Referenc
         not_studied=not_studied(cell.transport),
         window_bytes=cell.sending.window_bytes,
         synchronisation=training.synchronisation,
-        lead=cell.lead,
+        lead=cell.staleness,
         order=scenario.policy.order,
         placement=scenario.policy.placement,
         share=training.share,

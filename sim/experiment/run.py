@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.engine.answers import Steps
+from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
 from sim.experiment.steady_state import count_all, count_settled
@@ -86,19 +87,15 @@ def make_engine(
         return FastEngine(
             prepared.collapsed,
             *job,
-            lead=cell.lead,
-            stop_at_last=True,
-            count_from=warmup,
+            Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
             shape=prepared.shape,
         )
     return Engine(
         prepared.collapsed,
         *job,
-        lead=cell.lead,
+        Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
         speeds=under.speeds,
         absent=under.absent,
-        stop_at_last=True,
-        count_from=warmup,
     )
 
 
@@ -109,11 +106,9 @@ def make_tracing_engine(
     return Engine(
         cell.plans(run).plan,
         *_job(cell, under, drawn),
-        lead=cell.lead,
+        Control(staleness=cell.staleness, keep_operations=True, keep_chunks=True),
         speeds=under.speeds,
         absent=under.absent,
-        keep_operations=True,
-        keep_chunks=True,
     )
 
 

@@ -65,7 +65,7 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
         presence=ints(workers),
         started=floats(workers),
         spent=floats(workers, generic.MODES),
-        wish=ints(workers),
+        start_requested=ints(workers),
         arrival=floats(workers, downs),
         order=ints(1, 1) if shape.chain[0] else ints(workers, downs),
         ring=ints(max(2 * len(shape.up_size), forward) + 1),

@@ -10,6 +10,7 @@ import numpy as np
 from h2model import disciplines
 from sim.engine.answers import Answers
 from sim.engine.build import make_net
+from sim.engine.control import DEFAULT, Control
 from sim.engine.engine import Stop
 from sim.fast import loop
 from sim.fast.build import make_race, with_longer_log
@@ -58,11 +59,8 @@ class FastEngine(Answers):
         network: Network,
         sending: Sending,
         draws: Draws,
+        control: Control = DEFAULT,
         *,
-        lead: int | None = None,
-        stop_at_steps: bool = False,
-        stop_at_last: bool = False,
-        count_from: int = 0,
         compiled: bool = True,
         shape: Shape | None = None,
     ) -> None:
@@ -71,18 +69,7 @@ class FastEngine(Answers):
         sizes = shape.sizes.copy()
         sizes[0] = workers
         self._shape = shape._replace(sizes=sizes)
-        self._net = make_net(
-            network,
-            sending,
-            draws,
-            lead=lead,
-            speeds=[None] * workers,
-            keep_rows=False,
-            keep_chunks=False,
-            stop_at_steps=stop_at_steps,
-            stop_at_last=stop_at_last,
-            count_from=count_from,
-        )
+        self._net = make_net(network, sending, draws, control, [None] * workers)
         self._run = make_race(self._shape, self._net, sending, steps)
         asked = sending.discipline if asks_discipline(sending) else None
         self._advance = compile_fast(asked) if compiled else interpret_fast(asked)

@@ -42,7 +42,7 @@ def pull_by_pull(shape: Shape, race: Race, worker: int, factor: float) -> float:
         race.taken[server] += 1
         tail = 0
         for e in range(shape.held_start[pull], shape.held_start[pull + 1]):
-            tail = one_less(race, shape.held[e], tail)
+            tail = decrement_dependencies(race, shape.held[e], tail)
         time = max(time, race.arrival[worker, pull])
         time = run_all(shape, race, worker, tail, time, factor)
         server = next_to_end(shape, race, worker)
@@ -74,11 +74,11 @@ def run_all(shape: Shape, race: Race, worker: int, tail: int, time: float, facto
         head += 1
         time += shape.forward_ns[recorded, op] * factor
         for e in range(shape.next_start[op], shape.next_start[op + 1]):
-            tail = one_less(race, shape.next_op[e], tail)
+            tail = decrement_dependencies(race, shape.next_op[e], tail)
     return time
 
 
-def one_less(race: Race, op: int, tail: int) -> int:
+def decrement_dependencies(race: Race, op: int, tail: int) -> int:
     """An operation waits for one thing less: the queue's new tail."""
     race.unmet[op] -= 1
     if race.unmet[op] == 0:

@@ -159,7 +159,7 @@ class Race(NamedTuple):
     presence: Ints
     started: Floats
     spent: Floats
-    wish: Ints
+    start_requested: Ints
     arrival: Floats
     order: Ints
     ring: Ints

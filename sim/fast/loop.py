@@ -23,12 +23,12 @@ from sim.kernels.layout import (
     RECEIVING,
     SENDING,
     SLOWEST,
+    START_REQUESTS,
     STEPS,
     STOP_AT_LAST,
     STOP_AT_STEPS,
     TIME,
     WAITING,
-    WISHES,
     Net,
 )
 from sim.kernels.steps import find_slowest, may_begin
@@ -37,12 +37,12 @@ from sim.kernels.tree import put
 
 def advance(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
     """Let time go on up to and including `until_ns`; why it stopped."""
-    return go_on(borrow(shape), borrow(net), borrow(race), until_ns)
+    return run_loop(borrow(shape), borrow(net), borrow(race), until_ns)
 
 
-def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
+def run_loop(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
     """`advance`, with everything borrowed."""
-    begin_wished(shape, net, race)
+    begin_requested(shape, net, race)
     while True:
         if race.scalar[STEPS] >= len(race.step_row):
             return FULL
@@ -57,7 +57,7 @@ def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
                 return LOG_FULL
         race.clock[0] = now
         race.scalar[EVENTS] += 1
-        if not happen(shape, net, race, leaf, until_ns):
+        if not dispatch(shape, net, race, leaf, until_ns):
             continue
         if net.flag[STOP_AT_STEPS]:
             return BOUNDARY
@@ -66,27 +66,41 @@ def go_on(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
             return LAST
 
 
-def happen(shape: Shape, net: Net, race: Race, leaf: int, until_ns: float) -> bool:
-    """What happens at a source of events; whether a step has ended."""
+def dispatch(shape: Shape, net: Net, race: Race, leaf: int, until_ns: float) -> bool:
+    """Carry out the event of a source; whether a step has ended.
+
+    The sources stand one after the other: the end of pulls, by server; the begin of a busy period
+    of pushes, by worker and server; its end, by server; the end of a step, by worker.
+    """
     servers = shape.sizes[K]
-    first_up = servers + shape.sizes[W] * servers
-    if leaf < servers:
+    begins = servers
+    ends = begins + shape.sizes[W] * servers
+    if leaf < begins:
         end_pulls(shape, net, race, leaf, first_on(race, leaf))
-    elif leaf < first_up:
-        worker = (leaf - servers) // servers
-        if not begin_busy(shape, net, race, worker, leaf - servers - worker * servers, until_ns):
-            end_ups(shape, race, worker)
-    elif leaf < first_up + servers:
-        server = leaf - first_up
-        worker = first_on(race, servers + server)
-        if not extend(shape, net, race, worker, server) and not end_busy(
-            shape, net, race, worker, server
-        ):
-            end_ups(shape, race, worker)
+    elif leaf < ends:
+        worker = (leaf - begins) // servers
+        begin_pushes(shape, net, race, worker, leaf - begins - worker * servers, until_ns)
+    elif leaf < step_leaf(shape, 0):
+        end_pushes(shape, net, race, first_on(race, servers + leaf - ends), leaf - ends)
     else:
-        end_step(shape, net, race, leaf - first_up - servers)
+        end_step(shape, net, race, leaf - step_leaf(shape, 0))
         return True
     return False
+
+
+def begin_pushes(
+    shape: Shape, net: Net, race: Race, worker: int, server: int, until_ns: float
+) -> None:
+    """A worker begins to send to a server, unless it was over before anything else happens."""
+    if not begin_busy(shape, net, race, worker, server, until_ns):
+        end_ups(shape, race, worker)
+
+
+def end_pushes(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
+    """What a worker had to send to a server has left; more may have come meanwhile."""
+    if extend(shape, net, race, worker, server) or end_busy(shape, net, race, worker, server):
+        return
+    end_ups(shape, race, worker)
 
 
 def first_on(race: Race, link: int) -> int:
@@ -172,7 +186,7 @@ def end_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
     race.scalar[STEPS] = i + 1
     race.scalar[ENDED] = worker
     if race.done[worker] >= net.flag[COUNT_FROM]:
-        book(shape, net, race, worker)
+        accumulate(shape, net, race, worker)
     race.ended_at[worker] = race.clock[0]
     was_slowest = race.done[worker] == race.scalar[SLOWEST]
     race.done[worker] += 1
@@ -190,7 +204,7 @@ def end_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
             begin_step(shape, net, race, w)
 
 
-def book(shape: Shape, net: Net, race: Race, worker: int) -> None:
+def accumulate(shape: Shape, net: Net, race: Race, worker: int) -> None:
     """How the worker spent its step, by what it did at once."""
     recorded = race.rec[worker]
     varied = net.factor.shape[1] > 1
@@ -210,12 +224,12 @@ def book(shape: Shape, net: Net, race: Race, worker: int) -> None:
     race.spent[worker, 0] += total - receiving - behind - backward - only
 
 
-def begin_wished(shape: Shape, net: Net, race: Race) -> None:
+def begin_requested(shape: Shape, net: Net, race: Race) -> None:
     """Let those begin a step who were asked to from outside."""
-    if race.scalar[WISHES] == 0:
+    if race.scalar[START_REQUESTS] == 0:
         return
-    for w in range(len(race.wish)):
-        if race.wish[w] and may_begin(net, race, w):
+    for w in range(len(race.start_requested)):
+        if race.start_requested[w] and may_begin(net, race, w):
             begin_step(shape, net, race, w)
-        race.wish[w] = 0
-    race.scalar[WISHES] = 0
+        race.start_requested[w] = 0
+    race.scalar[START_REQUESTS] = 0

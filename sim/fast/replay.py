@@ -10,7 +10,7 @@ from sim.fast.layout import BY_VISITS, SECOND, K, Race, Shape
 from sim.fast.pushes import handed_over, together, update
 from sim.kernels.bound import TURNS, borrow, select
 from sim.kernels.connections import offer, on_tables, taken
-from sim.kernels.layout import NONE, Net
+from sim.kernels.layout import Net
 
 
 def end_of_each_pull(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:
@@ -89,30 +89,55 @@ def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: in
     sent = head = tail = 0
     while up < until or head < tail:
         if head == tail:
-            race.ring[tail] = up
-            tail += 1
+            tail = queue(race, tail, first_visit(up))
             up += 1
-        chosen = race.ring[head]
+        visit = race.ring[head]
         head += 1
-        size = shape.up_size[chosen % SECOND]
-        if chosen >= SECOND:
+        push = push_of(visit)
+        size = shape.up_size[push]
+        ends = is_second(visit) or size <= shape.largest[0]
+        if is_second(visit):
             size -= shape.largest[0]
-        elif size > shape.largest[0]:
+        elif not ends:
             present = until if sent > 0 else together(shape, first, until)
-            while up < present and handed_over(shape, net, race, worker, up) <= time:
-                race.ring[tail] = up
-                tail += 1
+            come = handed_over_by(shape, net, race, worker, up, present, time)
+            while up < come:
+                tail = queue(race, tail, first_visit(up))
                 up += 1
-            race.ring[tail] = chosen + SECOND
-            tail += 1
+            tail = queue(race, tail, second_visit(push))
             size = shape.largest[0]
-            chosen = NONE
         sent += size
         target = race.base_v[link, worker] + sent * net.ns_per_byte[link]
         entry = entry_at(race, link, entry, target)
         time = time_at(race, link, entry, target)
-        if chosen != NONE:
-            update(shape, race, worker, chosen % SECOND, time)
+        if ends:
+            update(shape, race, worker, push, time)
+
+
+def queue(race: Race, tail: int, visit: int) -> int:
+    """Put a visit at the tail of the queue; the new tail."""
+    race.ring[tail] = visit
+    return tail + 1
+
+
+def first_visit(push: int) -> int:
+    """A push's first visit as an entry of the queue: the push's number."""
+    return push
+
+
+def second_visit(push: int) -> int:
+    """Its second one: the same beyond all numbers of pushes."""
+    return push + SECOND
+
+
+def is_second(visit: int) -> bool:
+    """Whether an entry of the queue is a second visit."""
+    return visit >= SECOND
+
+
+def push_of(visit: int) -> int:
+    """The push that an entry of the queue is a visit to."""
+    return visit % SECOND
 
 
 def pushes_by_turns(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:

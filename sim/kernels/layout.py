@@ -41,7 +41,7 @@ SLOWEST: Final = 5
 """Steps ended by the slowest worker that takes part."""
 AT_SLOWEST: Final = 6
 EVENTS: Final = 7
-WISHES: Final = 8
+START_REQUESTS: Final = 8
 """How many workers are to begin a step."""
 FREED: Final = 9
 """Source of events of the place whose computation has just ended; NONE if there is none."""
@@ -147,7 +147,7 @@ class Net(NamedTuple):
     factor : (W, steps or 1) of all computations at the worker
     speed_start : (W + 1,) each worker's breakpoints in the next two
     speed_time, speed_work : when its speed changes, and the work done by then; ns
-    lead : (1,) how many steps a worker may be ahead of the slowest
+    staleness : (1,) how many steps a worker may be ahead of the slowest
     flag : (6,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST
     """
 
@@ -163,7 +163,7 @@ class Net(NamedTuple):
     speed_start: Ints
     speed_time: Floats
     speed_work: Floats
-    lead: Ints
+    staleness: Ints
     flag: Ints
 
 
@@ -204,7 +204,7 @@ class Run(NamedTuple):
     downs, ups, computes : (W,) how many connections and places are busy
     todo, noted : (F,) connections that are to choose a chunk, and whether they are among them
     ready, begun : (W, n) where rows are kept
-    wish : (W,) whether a worker is to begin a step when time goes on
+    start_requested : (W,) whether a worker is to begin a step when time goes on
     row, row_time : (rows, 3), (rows, 3) worker, step, operation; ready, start, end
     chunk, chunk_time : (rows, 4), (rows, 2) worker, step, operation, bytes; start, end
     step_row, step_time : (rows, 2), (rows, 2) worker, step; start, end
@@ -262,7 +262,7 @@ class Run(NamedTuple):
     noted: Ints
     ready: Floats
     begun: Floats
-    wish: Ints
+    start_requested: Ints
     row: Ints
     row_time: Floats
     chunk: Ints

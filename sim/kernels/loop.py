@@ -32,8 +32,8 @@ from sim.kernels.layout import (
 )
 from sim.kernels.processors import end_computation, forget_freed
 from sim.kernels.steps import (
+    begin_requested,
     begin_steps,
-    begin_wished,
     end_operation,
     end_step,
     line_leaf,
@@ -44,12 +44,12 @@ from sim.kernels.tree import put
 
 def advance(step: Step, net: Net, run: Run, until_ns: float) -> int:
     """Let time go on up to and including `until_ns`; why it stopped (see `sim.kernels.layout`)."""
-    return go_on(borrow(step), borrow(net), borrow(run), until_ns)
+    return run_loop(borrow(step), borrow(net), borrow(run), until_ns)
 
 
-def go_on(step: Step, net: Net, run: Run, until_ns: float) -> int:
+def run_loop(step: Step, net: Net, run: Run, until_ns: float) -> int:
     """`advance`, with everything borrowed."""
-    begin_wished(step, net, run)
+    begin_requested(step, net, run)
     wake_up(step, net, run)
     while True:
         if no_room(net, run):
@@ -62,7 +62,7 @@ def go_on(step: Step, net: Net, run: Run, until_ns: float) -> int:
             return TIME
         run.clock[0] = now
         run.scalar[EVENTS] += 1
-        worker, op = happen(step, net, run, leaf)
+        worker, op = dispatch(step, net, run, leaf)
         ended = op != NONE and end_operation(step, net, run, worker, op)
         forget_freed(step, net, run)
         if ended:
@@ -92,7 +92,7 @@ def no_room(net: Net, run: Run) -> bool:
     return net.flag[KEEP_CHUNKS] > 0 and run.scalar[CHUNKS] >= len(run.chunk)
 
 
-def happen(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
+def dispatch(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
     """What happens at a source of events: the worker, and the operation that ended or NONE."""
     first = step.first_leaf
     if leaf < first[AT_WORKERS] or first[UPLINKS] <= leaf < first[AT_SERVERS]:

@@ -15,9 +15,9 @@ from sim.kernels.layout import (
     REQUESTS,
     ROWS,
     SLOWEST,
+    START_REQUESTS,
     STEPS,
     WAITING,
-    WISHES,
     K,
     N,
     Net,
@@ -143,7 +143,7 @@ def may_begin(net: Net, run: Progress, worker: int) -> bool:
     return (
         run.presence[worker] == PRESENT
         and run.done[worker] < run.limit[worker]
-        and ahead <= net.lead[0]
+        and ahead <= net.staleness[0]
     )
 
 
@@ -156,15 +156,15 @@ def begin_steps(step: Step, net: Net, run: Run, worker: int, everyone: bool) -> 
             begin_step(step, net, run, w)
 
 
-def begin_wished(step: Step, net: Net, run: Run) -> None:
+def begin_requested(step: Step, net: Net, run: Run) -> None:
     """Let those begin a step who were asked to from outside."""
-    if run.scalar[WISHES] == 0:
+    if run.scalar[START_REQUESTS] == 0:
         return
-    for w in range(len(run.wish)):
-        if run.wish[w] and may_begin(net, run, w):
+    for w in range(len(run.start_requested)):
+        if run.start_requested[w] and may_begin(net, run, w):
             begin_step(step, net, run, w)
-        run.wish[w] = 0
-    run.scalar[WISHES] = 0
+        run.start_requested[w] = 0
+    run.scalar[START_REQUESTS] = 0
 
 
 def _note_row(run: Run, worker: int, op: int) -> None:

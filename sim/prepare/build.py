@@ -197,37 +197,51 @@ def _ranks(
 def _plan(
     ops: Sequence[_Op], assignment: Assignment, ranks: Sequence[Mapping[str, int]]
 ) -> StepPlan:
-    index = {op.name: i for i, op in enumerate(ops)}
-    channels = sorted(
-        {op.place for op in ops if isinstance(op.place, Channel)},
-        key=lambda c: (c.direction, c.server, c.connection),
-    )
-    processors = _processors(ops)
-    places: dict[object, int] = {place: i for i, place in enumerate([*channels, *processors])}
-    followers: list[list[int]] = [[] for _ in ops]
-    for i, op in enumerate(ops):
-        for name in op.after:
-            followers[index[name]].append(i)
-    if not assignment.each_step_anew:
-        followers = [_released(ops, f, ranks[0]) for f in followers]
-    free = [i for i, op in enumerate(ops) if not op.after]
-    steps = len(ops[0].duration_ns)
-    orders = [_released(ops, free, rank) for rank in ranks]
+    channels, processors = _channels(ops), _processors(ops)
+    place = {each: i for i, each in enumerate((*channels, *processors))}
+    followers = _followers(ops, None if assignment.each_step_anew else ranks[0])
     return StepPlan(
         servers=assignment.servers,
         names=tuple(op.name for op in ops),
         channels=tuple(channels),
         processors=tuple(processors),
-        place=_ints(places[op.place] for op in ops),
+        place=_ints(place[op.place] for op in ops),
         size_bytes=_ints(op.size_bytes for op in ops),
         priority=_ints(assignment.priority.get(op.tensor or "", 0) for op in ops),
         duration_ns=np.stack([op.duration_ns for op in ops], axis=1),
         waits=_ints(len(op.after) for op in ops),
         after=_ints(i for f in followers for i in f),
         after_start=np.cumsum([0, *(len(f) for f in followers)], dtype=np.int64),
-        sources=np.array(orders * (1 if len(orders) == steps else steps), dtype=np.int64),
+        sources=_sources(ops, ranks),
         members=tuple(op.recorded for op in ops),
     )
+
+
+def _followers(ops: Sequence[_Op], rank: Mapping[str, int] | None) -> list[list[int]]:
+    """Which operations wait for each one, in the order in which it releases them.
+
+    `rank` None: every step has an order of its own, and they stay as recorded.
+    """
+    index = {op.name: i for i, op in enumerate(ops)}
+    followers: list[list[int]] = [[] for _ in ops]
+    for i, op in enumerate(ops):
+        for name in op.after:
+            followers[index[name]].append(i)
+    return followers if rank is None else [_released(ops, f, rank) for f in followers]
+
+
+def _sources(ops: Sequence[_Op], ranks: Sequence[Mapping[str, int]]) -> Ints:
+    """What waits for nothing, in the order of its release: a row for each recorded step."""
+    free = [i for i, op in enumerate(ops) if not op.after]
+    orders = [_released(ops, free, rank) for rank in ranks]
+    steps = len(ops[0].duration_ns)
+    return np.array(orders * (1 if len(orders) == steps else steps), dtype=np.int64)
+
+
+def _channels(ops: Sequence[_Op]) -> list[Channel]:
+    """Those in use, by direction, server and connection."""
+    used = {op.place for op in ops if isinstance(op.place, Channel)}
+    return sorted(used, key=lambda c: (c.direction, c.server, c.connection))
 
 
 def _processors(ops: Sequence[_Op]) -> list[Processor]:

@@ -160,7 +160,7 @@ class TestAgreement:
 
 @pytest.mark.parametrize("collapsed", [False, True])
 def test_a_run_that_is_timed_has_done_all_steps(collapsed: bool) -> None:
-    job = Job(rate_bps=10**10, workers=2, lead=0, collapsed=collapsed)
+    job = Job(rate_bps=10**10, workers=2, staleness=0, collapsed=collapsed)
     draws = job.draws(5)
     assert loop_s(job.fast, draws) > 0
     engine = job.fast(draws)

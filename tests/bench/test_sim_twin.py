@@ -10,6 +10,7 @@ from bench.peers import fast_twin
 from bench.speed.jobs import RATES_BPS, Job
 from bench.speed.others import ends_ns
 from netcosim.errors import EnvironmentRefusedError
+from sim.engine.control import Control
 from sim.fast.fast import FastEngine
 from sim.plan import Draws, Network, Sending, StepPlan
 from tests.sim.naive.plans import make_network, make_sending, random_draws
@@ -27,11 +28,11 @@ def same(
     build: Path,
     dump: Path,
     job: tuple[StepPlan, Network, Sending, Draws],
-    lead: int | None = None,
+    staleness: int | None = None,
 ) -> None:
-    fast_twin.write_dump(dump, *job, lead=lead)
+    fast_twin.write_dump(dump, *job, staleness=staleness)
     run = fast_twin.run(build, dump, ends=True)
-    engine = FastEngine(*job, lead=lead, compiled=False)
+    engine = FastEngine(*job, Control(staleness=staleness), compiled=False)
     expected = ends_ns(engine, job[3])
     assert np.isfinite(expected).all()
     assert run.ends_ns is not None
@@ -77,13 +78,18 @@ def test_factors_that_differ_from_step_to_step(build: Path, tmp_path: Path) -> N
     same(build, tmp_path / "d", (plan, network, make_sending("fifo"), draws))
 
 
-@pytest.mark.parametrize("lead", [None, 0])
+@pytest.mark.parametrize("staleness", [None, 0])
 @pytest.mark.parametrize("rate_bps", RATES_BPS)
 @pytest.mark.parametrize(("workers", "steps"), [(1, 10), (4, 1000), (64, 10)])
 def test_the_reference_job(
-    build: Path, tmp_path: Path, rate_bps: int, workers: int, steps: int, lead: int | None
+    build: Path,
+    tmp_path: Path,
+    rate_bps: int,
+    workers: int,
+    steps: int,
+    staleness: int | None,
 ) -> None:
-    job = Job(rate_bps=rate_bps, workers=workers, lead=lead)
+    job = Job(rate_bps=rate_bps, workers=workers, staleness=staleness)
     draws = job.draws(steps)
     job.write_dump(tmp_path / "d", draws)
     run = fast_twin.run(build, tmp_path / "d", ends=True)

@@ -1,9 +1,12 @@
 """A simulation that is stopped, changed and gone on with."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from h2model import disciplines
+from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from sim.plan import Draws, StepPlan
 from sim.speed import SpeedTrace
@@ -23,16 +26,24 @@ from tests.sim.naive.plans import (
 )
 
 
-def engine(plan: StepPlan, *, workers: int = 1, steps: int = 1, **options: object) -> Engine:
+def engine(
+    plan: StepPlan,
+    *,
+    workers: int = 1,
+    steps: int = 1,
+    staleness: int | None = None,
+    stop_at_steps: bool = False,
+    **options: Any,
+) -> Engine:
     """One byte a nanosecond, first in first out, a row for every operation."""
     return Engine(
         plan,
         make_network(workers=workers, servers=plan.servers),
         make_sending("fifo"),
         same_draws(workers, steps),
-        keep_operations=True,
+        Control(staleness=staleness, stop_at_steps=stop_at_steps, keep_operations=True),
         compiled=False,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 
@@ -50,7 +61,9 @@ def test_a_run_in_pieces_is_the_uninterrupted_run_to_the_last_bit(share: str) ->
         plan = random_plan(rng)
         network = random_network(rng, share=share)
         job = (plan, network, random_sending(rng), random_draws(rng, plan))
-        whole, pieces = (Engine(*job, keep_operations=True, compiled=False) for _ in range(2))
+        whole, pieces = (
+            Engine(*job, Control(keep_operations=True), compiled=False) for _ in range(2)
+        )
         whole.run()
         stops = [pieces.run(float(t)) for t in np.linspace(0, whole.now_ns * 0.9, 23)]
         assert Stop.TIME in stops
@@ -84,7 +97,7 @@ def test_who_leaves_frees_the_link_at_once() -> None:
 
 
 def test_nobody_waits_for_who_has_left() -> None:
-    e = engine(chain_plan(worker_ns=500.0), workers=2, steps=4, lead=0)
+    e = engine(chain_plan(worker_ns=500.0), workers=2, steps=4, staleness=0)
     e.run(2100.0)  # both compute
     e.leave(1)
     e.run()
@@ -92,7 +105,7 @@ def test_nobody_waits_for_who_has_left() -> None:
 
 
 def test_who_joins_begins_with_the_slowest() -> None:
-    e = engine(chain_plan(), workers=2, steps=4, lead=0, absent=[1])
+    e = engine(chain_plan(), workers=2, steps=4, staleness=0, absent=[1])
     e.run(3000.0)  # the first worker's step takes 2700
     e.join(1)
     e.run()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Draws, Network, Sending, StepPlan
 from tests.sim.naive.plans import random_draws, random_network, random_plan, random_sending
@@ -42,33 +43,43 @@ def random_job(seed: int, discipline: str, share: str, *, ties: bool = False) ->
     network = random_network(rng, servers=servers, workers=workers, share=share, ties=ties)
     sending = random_sending(rng, discipline=discipline, ties=ties)
     draws = random_draws(rng, plan, workers=workers, steps=4, ties=ties)
-    lead = [None, 0, 1, 2][int(rng.integers(0, 4))]
-    return plan, network, sending, draws, lead
+    staleness = [None, 0, 1, 2][int(rng.integers(0, 4))]
+    return plan, network, sending, draws, staleness
 
 
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
     for seed in range(8):
-        plan, network, sending, draws, lead = random_job(seed, discipline, share)
+        plan, network, sending, draws, staleness = random_job(seed, discipline, share)
         engine = Engine(
-            plan, network, sending, draws, lead=lead, keep_operations=True, compiled=False
+            plan,
+            network,
+            sending,
+            draws,
+            Control(staleness=staleness, keep_operations=True),
+            compiled=False,
         )
         engine.run()
-        assert_same(engine, simulate(plan, network, sending, draws, lead))
+        assert_same(engine, simulate(plan, network, sending, draws, staleness))
 
 
 def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
     """Where the arithmetic is fixed: equal shares of ports that always have their whole rate."""
     for seed in range(120):
         discipline = disciplines.names()[seed % len(disciplines.names())]
-        plan, network, sending, draws, lead = random_job(seed, discipline, "equal", ties=True)
+        plan, network, sending, draws, staleness = random_job(seed, discipline, "equal", ties=True)
         network = replace(network, both_busy=1.0)
         engine = Engine(
-            plan, network, sending, draws, lead=lead, keep_operations=True, compiled=False
+            plan,
+            network,
+            sending,
+            draws,
+            Control(staleness=staleness, keep_operations=True),
+            compiled=False,
         )
         engine.run()
-        assert_same(engine, simulate(plan, network, sending, draws, lead))
+        assert_same(engine, simulate(plan, network, sending, draws, staleness))
 
 
 @pytest.mark.parametrize(
@@ -76,9 +87,16 @@ def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
 )
 def test_compiled_and_interpreted_text_agree_to_the_last_bit(discipline: str, share: str) -> None:
     for seed in range(8):
-        plan, network, sending, draws, lead = random_job(seed, discipline, share)
+        plan, network, sending, draws, staleness = random_job(seed, discipline, share)
         compiled, plain = (
-            Engine(plan, network, sending, draws, lead=lead, keep_operations=True, compiled=how)
+            Engine(
+                plan,
+                network,
+                sending,
+                draws,
+                Control(staleness=staleness, keep_operations=True),
+                compiled=how,
+            )
             for how in (True, False)
         )
         compiled.run()

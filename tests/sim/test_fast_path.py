@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.engine.answers import Steps
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.fast.graph import NotOfThisShapeError
@@ -67,11 +67,12 @@ def asked_sendings() -> list[Sending]:
 
 
 def assert_same(
-    plan: StepPlan, network: Network, sending: Sending, draws: Draws, seed: int, **how: Any
+    plan: StepPlan, network: Network, sending: Sending, draws: Draws, seed: int
 ) -> None:
     """All steps and times of both engines, over synchronisations and warm-ups."""
-    how = {"lead": [None, 0, 1][seed % 3], "count_from": seed % 2, "compiled": False, **how}
-    fast, generic = (kind(plan, network, sending, draws, **how) for kind in (FastEngine, Engine))
+    control = Control(staleness=[None, 0, 1][seed % 3], count_from=seed % 2)
+    job = (plan, network, sending, draws, control)
+    fast, generic = (kind(*job, compiled=False) for kind in (FastEngine, Engine))
     fast.run()
     generic.run()
     assert len(fast.steps().worker) == draws.step.size

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from tests.sim.naive.plans import make_network, make_sending, random_draws
@@ -50,9 +51,14 @@ def test_a_watched_array_refuses() -> None:
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_generic_engine_counts_from_the_first(discipline: str, share: str) -> None:
     for seed in range(6):
-        plan, network, sending, draws, lead = random_job(seed, discipline, share)
+        plan, network, sending, draws, staleness = random_job(seed, discipline, share)
         engine = Engine(
-            plan, network, sending, draws, lead=lead, keep_operations=True, compiled=False
+            plan,
+            network,
+            sending,
+            draws,
+            Control(staleness=staleness, keep_operations=True),
+            compiled=False,
         )
         for name in ("_step", "_net", "_run"):
             setattr(engine, name, watched(getattr(engine, name)))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.kernels.layout import COMPUTING, MODES, RECEIVING, SENDING, WAITING
 from tests.sim.naive.plans import (
@@ -17,7 +18,7 @@ from tests.sim.naive.plans import (
 )
 
 
-def spent(*operations: Op, workers: int = 1, lead: int | None = None) -> dict[int, float]:
+def spent(*operations: Op, workers: int = 1, staleness: int | None = None) -> dict[int, float]:
     """Time by mode of the first worker in three steps, at a byte a nanosecond."""
     draws = same_draws(workers, 3, factor=np.arange(1, workers + 1))
     engine = Engine(
@@ -25,7 +26,7 @@ def spent(*operations: Op, workers: int = 1, lead: int | None = None) -> dict[in
         make_network(workers=workers),
         make_sending("fifo"),
         draws,
-        lead=lead,
+        Control(staleness=staleness),
         compiled=False,
     )
     engine.run()
@@ -48,7 +49,7 @@ def test_who_waits_for_the_slowest_does_nothing_else() -> None:
     """The second worker computes for twice as long; both pull at half the rate."""
     pull = Op(name="pull", at=down(), size_bytes=1000)
     compute = Op(name="compute", at=at_worker(), duration_ns=500.0, after=("pull",))
-    assert spent(pull, compute, workers=2, lead=0) == {
+    assert spent(pull, compute, workers=2, staleness=0) == {
         RECEIVING: 6000.0,
         COMPUTING: 1500.0,
         WAITING: 1000.0,

@@ -1,5 +1,6 @@
 """How far a worker may be ahead of the slowest one.
 
-A file has ``lead(gap) -> steps``: a worker may begin its step number s when s less the steps that
-the slowest has ended is at most that; None is no bound. `gap` is the scenario's `training.gap`.
+A file has ``staleness(gap) -> steps``: a worker may begin its step number s when s less the steps
+that the slowest has ended is at most that; None is no bound. `gap` is `training.gap` of the
+scenario.
 """

@@ -5,6 +5,6 @@ Source: Dean et al., "Large scale distributed deep networks" (NIPS 2012), Downpo
 """
 
 
-def lead(gap: int) -> int | None:
+def staleness(gap: int) -> int | None:
     """No bound; the gap is not used."""
     return None

@@ -5,6 +5,6 @@ workers: the slowest worker of a step is waited for.
 """
 
 
-def lead(gap: int) -> int | None:
+def staleness(gap: int) -> int | None:
     """No step; the gap is not used."""
     return 0

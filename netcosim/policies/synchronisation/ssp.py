@@ -5,6 +5,6 @@ Source: Ho et al., "More effective distributed ML via a stale synchronous parall
 """
 
 
-def lead(gap: int) -> int | None:
+def staleness(gap: int) -> int | None:
     """The gap, in steps."""
     return gap

@@ -35,14 +35,14 @@ def each_once(rng: np.random.Generator, workers: int) -> Draws:
 
 
 @pytest.mark.parametrize("seed", range(25))
-@pytest.mark.parametrize("lead", [None, 0])
+@pytest.mark.parametrize("staleness", [None, 0])
 @pytest.mark.parametrize("share", SHARES)
-def test_no_job_is_faster_than_perfect_overlap(share, lead, seed):
+def test_no_job_is_faster_than_perfect_overlap(share, staleness, seed):
     rng = np.random.default_rng(seed)
     workers = int(rng.integers(1, 6))
     plan = random_plan(rng, recorded=RECORDED, ties=seed % 3 == 0)
     network = random_network(rng, workers=workers, share=share, ties=seed % 3 == 0)
-    run = simulate(plan, network, random_sending(rng), each_once(rng, workers), lead)
+    run = simulate(plan, network, random_sending(rng), each_once(rng, workers), staleness)
     steps_per_s = len(run.steps) * 1e9 / run.steps[-1].end_ns
     assert len(run.steps) == RECORDED * workers
     assert steps_per_s <= predict("perfect_overlap", one_worker(plan, network, 1), workers) * CLOSE

@@ -19,6 +19,7 @@ TINY = """
 import sys
 import numpy as np
 import sim
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from netcosim.scenario import TransportSpec
 from sim.plan import DOWN, Channel, Draws, Network, StepPlan
@@ -42,7 +43,7 @@ sending = sending_of(
         name="t", sender="plain", receiver="h2", discipline="largest_first", flow_control=False
     )
 )
-engine = Engine(plan, network, sending, draws, keep_operations=True)
+engine = Engine(plan, network, sending, draws, Control(keep_operations=True))
 engine.run()
 print(sim.__file__)
 print("".join("abc"[i] for i in engine.operations().operation))

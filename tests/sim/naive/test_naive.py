@@ -218,10 +218,10 @@ def test_a_connection_that_goes_on_keeps_its_clock():
 # Synchronisation.
 
 
-def compute_only(lead, steps, factors):
+def compute_only(staleness, steps, factors):
     plan = make_plan([Op(name="compute", at=at_worker(), duration_ns=100)])
     draws = same_draws(workers=len(factors), steps=steps, factor=factors)
-    return simulate(plan, make_network(workers=len(factors)), FIFO, draws, lead)
+    return simulate(plan, make_network(workers=len(factors)), FIFO, draws, staleness)
 
 
 def test_asynchronous_workers_do_not_wait():

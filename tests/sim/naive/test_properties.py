@@ -22,13 +22,13 @@ CASES = [(seed, ties) for seed in range(24) for ties in (False, True)]
 SHARES = ["equal", "max_min", "two_servers"]
 
 
-def random_case(seed, ties, lead=None):
+def random_case(seed, ties, staleness=None):
     rng = np.random.default_rng(seed)
     plan = random_plan(rng, ties=ties)
     network = random_network(rng, share=SHARES[seed % 3], ties=ties)
     sending = random_sending(rng, discipline=names()[seed // 3 % len(names())], ties=ties)
     draws = random_draws(rng, plan, ties=ties)
-    return plan, network, sending, draws, lead
+    return plan, network, sending, draws, staleness
 
 
 def union(intervals):
@@ -49,8 +49,8 @@ def assert_covered(start, end, cover):
 
 @pytest.mark.parametrize(("seed", "ties"), CASES)
 def test_everything_ends_once_and_after_what_it_waits_for(seed, ties):
-    plan, network, sending, draws, lead = random_case(seed, ties)
-    run = simulate(plan, network, sending, draws, lead)
+    plan, network, sending, draws, staleness = random_case(seed, ties)
+    run = simulate(plan, network, sending, draws, staleness)
     workers, steps = draws.step.shape
     assert len(run.steps) == workers * steps
     rows = {(r.worker, r.step, r.operation): r for r in run.operations}
@@ -68,8 +68,8 @@ def test_everything_ends_once_and_after_what_it_waits_for(seed, ties):
 
 @pytest.mark.parametrize(("seed", "ties"), CASES)
 def test_bytes_are_conserved_and_a_connection_sends_one_chunk_at_a_time(seed, ties):
-    plan, network, sending, draws, lead = random_case(seed, ties)
-    run = simulate(plan, network, sending, draws, lead)
+    plan, network, sending, draws, staleness = random_case(seed, ties)
+    run = simulate(plan, network, sending, draws, staleness)
     sent = {}
     for chunk in run.chunks:
         key = chunk.worker, chunk.step, chunk.operation
@@ -89,8 +89,8 @@ def test_bytes_are_conserved_and_a_connection_sends_one_chunk_at_a_time(seed, ti
 
 @pytest.mark.parametrize(("seed", "ties"), CASES)
 def test_no_connection_and_no_processor_rests_while_there_is_work(seed, ties):
-    plan, network, sending, draws, lead = random_case(seed, ties)
-    run = simulate(plan, network, sending, draws, lead)
+    plan, network, sending, draws, staleness = random_case(seed, ties)
+    run = simulate(plan, network, sending, draws, staleness)
     for row in run.operations:
         place = plan.place[row.operation]
         if place < len(plan.channels):
@@ -117,9 +117,9 @@ def test_no_connection_and_no_processor_rests_while_there_is_work(seed, ties):
 
 @pytest.mark.parametrize(("seed", "ties"), [case for case in CASES if case[0] % 3 == 0])
 def test_an_equally_shared_link_carries_its_rate_whenever_someone_sends(seed, ties):
-    plan, network, sending, draws, lead = random_case(seed, ties)
+    plan, network, sending, draws, staleness = random_case(seed, ties)
     full = make_network(servers=2, workers=3, server_bps=network.server_bps)
-    run = simulate(plan, full, sending, draws, lead)
+    run = simulate(plan, full, sending, draws, staleness)
     for server, rate_bps in enumerate(full.server_bps):
         for direction in (0, 1):
             on_link = [
@@ -133,26 +133,27 @@ def test_an_equally_shared_link_carries_its_rate_whenever_someone_sends(seed, ti
             assert busy_ns == pytest.approx(size_bytes * 8e9 / rate_bps, rel=1e-9)
 
 
-@pytest.mark.parametrize("lead", [0, 1, 3])
+@pytest.mark.parametrize("staleness", [0, 1, 3])
 @pytest.mark.parametrize(("seed", "ties"), CASES[:12])
-def test_nobody_leads_by_more_and_nobody_waits_for_nothing(seed, ties, lead):
+def test_nobody_leads_by_more_and_nobody_waits_for_nothing(seed, ties, staleness):
     plan, network, sending, draws, _ = random_case(seed, ties)
-    run = simulate(plan, network, sending, draws, lead)
+    run = simulate(plan, network, sending, draws, staleness)
     workers, steps = draws.step.shape
     end = {(r.worker, r.step): r.end_ns for r in run.steps}
     start = {(r.worker, r.step): r.start_ns for r in run.steps}
     for worker in range(workers):
         for step in range(1, steps):
             slowest = max(
-                (end[w, step - lead - 1] for w in range(workers) if step > lead), default=0.0
+                (end[w, step - staleness - 1] for w in range(workers) if step > staleness),
+                default=0.0,
             )
             assert start[worker, step] == max(end[worker, step - 1], slowest)
 
 
 @pytest.mark.parametrize(("seed", "ties"), CASES)
 def test_computations_take_what_was_drawn(seed, ties):
-    plan, network, sending, draws, lead = random_case(seed, ties)
-    run = simulate(plan, network, sending, draws, lead)
+    plan, network, sending, draws, staleness = random_case(seed, ties)
+    run = simulate(plan, network, sending, draws, staleness)
     for row in run.operations:
         p = plan.place[row.operation] - len(plan.channels)
         if p >= 0:
@@ -187,7 +188,7 @@ def test_shares_agree_where_they_mean_the_same(seed):
 
 @pytest.mark.parametrize(("seed", "ties"), CASES)
 def test_the_state_machines_give_the_same_run_as_their_twins(seed, ties, monkeypatch):
-    case = random_case(seed, ties, lead=1)
+    case = random_case(seed, ties, staleness=1)
     by_twins = simulate(*case)
     monkeypatch.setattr(twin, "twin_scheduler", machine_scheduler)
     assert simulate(*case) == by_twins

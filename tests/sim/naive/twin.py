@@ -118,13 +118,18 @@ class Simulation:
     """Everything at one point of time."""
 
     def __init__(
-        self, plan: StepPlan, network: Network, sending: Sending, draws: Draws, lead: int | None
+        self,
+        plan: StepPlan,
+        network: Network,
+        sending: Sending,
+        draws: Draws,
+        staleness: int | None,
     ) -> None:
         self.plan = plan
         self.network = network
         self.chunk_bytes = sending.chunk_bytes
         self.draws = draws
-        self.lead = lead
+        self.staleness = staleness
         self.now = 0.0
         self.run = Run()
         self.workers, self.steps = draws.step.shape
@@ -271,7 +276,7 @@ class Simulation:
         step = self.ended[worker]
         if step == self.steps:
             return False
-        return self.lead is None or step - min(self.ended) <= self.lead
+        return self.staleness is None or step - min(self.ended) <= self.staleness
 
     def begin_step(self, worker: int) -> None:
         step = self.ended[worker]
@@ -370,7 +375,7 @@ def simulate(
     network: Network,
     sending: Sending,
     draws: Draws,
-    lead: int | None,
+    staleness: int | None,
     *,
     stop_after_ns: float | None = None,
 ) -> Run:
@@ -378,7 +383,7 @@ def simulate(
 
     Parameters
     ----------
-    lead
+    staleness
         By how many steps a worker may be ahead of the slowest; None: as many as it likes.
     stop_after_ns
         What ends later is left out.
@@ -388,4 +393,4 @@ def simulate(
     ValueError
         The share is unknown, or does not know that many servers.
     """
-    return Simulation(plan, network, sending, draws, lead).go(stop_after_ns)
+    return Simulation(plan, network, sending, draws, staleness).go(stop_after_ns)

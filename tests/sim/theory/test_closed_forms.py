@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.plan import DOWN, UP, Draws, StepPlan
@@ -101,38 +102,38 @@ def test_one_workers_overlap_is_max_plus(kind: Kind, servers: int) -> None:
 # Several workers.
 
 
-@pytest.mark.parametrize("lead", [None, 0, 2])
+@pytest.mark.parametrize("staleness", [None, 0, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_workers_go_in_lock_step(kind: Kind, lead: int | None) -> None:
+def test_equal_workers_go_in_lock_step(kind: Kind, staleness: int | None) -> None:
     plan = chain_plan(down_bytes=(600, 400), worker_ns=700.0, up_bytes=(900,), update_ns=300.0)
     for workers in (2, 3, 5):
         job = (make_network(workers=workers), FIFO, same_draws(workers=workers, steps=4))
-        ends = ends_of_steps(kind(plan, *job, lead=lead, compiled=False))
+        ends = ends_of_steps(kind(plan, *job, Control(staleness=staleness), compiled=False))
         step = workers * 1000 + 700 + workers * 900 + 300
         for worker in range(workers):
             assert ends[worker] == pytest.approx([step, 2 * step, 3 * step, 4 * step], rel=EXACT)
 
 
-def who_waits_by_hand(durations: np.ndarray, lead: int | None) -> np.ndarray:
+def who_waits_by_hand(durations: np.ndarray, staleness: int | None) -> np.ndarray:
     """Ends of steps where nothing is shared: a step begins when the slowest is near enough."""
     workers, steps = durations.shape
     ends = np.zeros((workers, steps))
     for s in range(steps):
-        slowest = 0.0 if lead is None or s <= lead else ends[:, s - lead - 1].max()
+        slowest = 0.0 if staleness is None or s <= staleness else ends[:, s - staleness - 1].max()
         begun = np.maximum(ends[:, s - 1] if s else 0.0, slowest)
         ends[:, s] = begun + durations[:, s]
     return ends
 
 
-@pytest.mark.parametrize("lead", [None, 0, 1, 4])
-def test_who_waits_for_whom_without_a_network_is_max_plus(lead: int | None) -> None:
+@pytest.mark.parametrize("staleness", [None, 0, 1, 4])
+def test_who_waits_for_whom_without_a_network_is_max_plus(staleness: int | None) -> None:
     rng = np.random.default_rng(8)
     recorded = rng.exponential(1000.0, 40)
     plan = make_plan([Op(name="think", at=at_worker(), duration_ns=list(recorded))], recorded=40)
     draws = Draws(step=rng.integers(0, 40, (6, 50)), factor=rng.lognormal(0.0, 0.3, (6, 50)))
     job = (make_network(workers=6), FIFO, draws)
-    ends = ends_of_steps(Engine(plan, *job, lead=lead, compiled=False))
-    by_hand = who_waits_by_hand(recorded[draws.step] * draws.factor, lead)
+    ends = ends_of_steps(Engine(plan, *job, Control(staleness=staleness), compiled=False))
+    by_hand = who_waits_by_hand(recorded[draws.step] * draws.factor, staleness)
     np.testing.assert_allclose(ends, by_hand, rtol=1e-9)
 
 
@@ -144,7 +145,9 @@ def test_a_barrier_costs_the_slowest_of_each_step() -> None:
     plan = make_plan([Op(name="think", at=at_worker(), duration_ns=list(recorded))], recorded=5000)
     chosen = rng.integers(0, 5000, (workers, steps))
     job = (make_network(workers=workers), FIFO, Draws(step=chosen, factor=np.ones(chosen.shape)))
-    took = np.diff(ends_of_steps(Engine(plan, *job, lead=0, compiled=False)).max(axis=0))
+    took = np.diff(
+        ends_of_steps(Engine(plan, *job, Control(staleness=0), compiled=False)).max(axis=0)
+    )
     harmonic = sum(1 / k for k in range(1, workers + 1))
     error = took.std(ddof=1) / math.sqrt(len(took))
     assert took.mean() == pytest.approx(harmonic * recorded.mean(), abs=4 * error)
@@ -165,8 +168,10 @@ def test_a_bounded_lead_is_between_lock_step_and_none() -> None:
         )
         draws = Draws(step=rng.integers(0, 200, (4, 600)), factor=np.ones((4, 600)))
         rates = []
-        for lead in (0, 1, 4, 16, None):
-            engine = FastEngine(plan, make_network(workers=4), FIFO, draws, lead=lead)
+        for staleness in (0, 1, 4, 16, None):
+            engine = FastEngine(
+                plan, make_network(workers=4), FIFO, draws, Control(staleness=staleness)
+            )
             ends = ends_of_steps(engine)
             rates.append(4 * 600 / ends[:, -1].mean())
         spread.append(rates)
@@ -214,7 +219,7 @@ def test_a_link_never_moves_more_than_its_rate_nor_idles_with_work() -> None:
     for discipline in ("fifo", "round_robin", "two_visit", "processor_sharing"):
         sending = make_sending(discipline, window_bytes=4000)
         job = (make_network(workers=3, server_bps=3_000_000_000), sending, same_draws(workers=3))
-        engine = Engine(plan, *job, keep_chunks=True, compiled=False)
+        engine = Engine(plan, *job, Control(keep_chunks=True), compiled=False)
         ends = ends_of_steps(engine)
         total = 3 * int(plan.size_bytes.sum())
         assert ends.max() == pytest.approx(total * 8 / 3, rel=1e-9)

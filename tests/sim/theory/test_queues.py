@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sim.analytic.mva import Solution, Station, solve
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.kernels.layout import RECEIVING, SENDING
@@ -226,7 +227,7 @@ def waits_of(plan: StepPlan) -> np.ndarray:
     """(runs, pushes) how long each waited for the link; each step is a run of its own."""
     count = plan.operations // 2
     draws = Draws(step=np.arange(plan.steps)[None, :], factor=np.ones((1, plan.steps)))
-    engine = Engine(plan, make_network(), FIFO, draws, keep_operations=True)
+    engine = Engine(plan, make_network(), FIFO, draws, Control(keep_operations=True))
     engine.run()
     rows = engine.operations()
     waited = np.full((plan.steps, plan.operations), np.nan)
@@ -285,7 +286,7 @@ def test_waits_are_those_of_lindleys_recursion() -> None:
 def test_the_stream_has_a_worker_who_is_alone() -> None:
     """What the tests above rest on: no push is ever served by less than the whole link."""
     plan = stream(np.random.default_rng(2), [1000] * 50, 1500.0, 1)
-    engine = Engine(plan, make_network(), FIFO, same_draws(), keep_operations=True)
+    engine = Engine(plan, make_network(), FIFO, same_draws(), Control(keep_operations=True))
     engine.run()
     rows = engine.operations()
     pushes = rows.operation >= 50

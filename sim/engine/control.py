@@ -1,0 +1,31 @@
+"""How a simulation is run: who waits for whom, when it stops, what is kept of it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """What both engines take beside a job.
+
+    Attributes
+    ----------
+    staleness : how many steps a worker may be ahead of the slowest; None: any
+    keep_operations, keep_chunks : whether to keep a row for each operation, and for each chunk; of
+        the generic engine alone
+    stop_at_steps : whether `run` returns whenever a worker has ended a step; nobody begins a step
+        then unless `begin` says so
+    stop_at_last : whether `run` returns whenever a worker has ended its last step
+    count_from : times in `spent_ns` count from each worker's step of this number
+    """
+
+    staleness: int | None = None
+    keep_operations: bool = False
+    keep_chunks: bool = False
+    stop_at_steps: bool = False
+    stop_at_last: bool = False
+    count_from: int = 0
+
+
+DEFAULT: Final = Control()
+"""Nobody waits, and nothing but steps is kept."""
