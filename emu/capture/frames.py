@@ -5,7 +5,7 @@ rule of the RFC ends the walk with the reason: behind a wrong length nothing can
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -177,42 +177,67 @@ def walk(
 
     `search` finds the next frame from some offset on; it is asked where a hole took a header.
     """
-    rows: list[tuple[int, ...]] = []
-    rules, problem, lost = _Rules(from_middle=from_middle), "", 0
-    at, end = first, stream.end
-    while at < end:
+    walked = _Walk(reader=reader, end=stream.end, rules=_Rules(from_middle=from_middle))
+    at: int | None = first
+    while at is not None and at < stream.end:
         behind = reader.hole_within(at, HEADER_BYTES)
-        if behind:
-            lost += 1
-            found = search(behind) if search is not None and lost <= MOST_SEARCHES else None
-            if found is None:
-                problem = f"the header of a frame at byte {at} was not captured"
-                break
-            at, rules = found, _Rules(from_middle=True)
-            continue
-        head = reader.read(at, HEADER_BYTES)
-        if len(head) < HEADER_BYTES:
-            problem = f"ends in the header of a frame at byte {at}"
-            break
-        length, kind, flags = head[0] << 16 | head[1] << 8 | head[2], head[3], head[4]
-        identity = int.from_bytes(head[5:]) & _ID_MASK
-        broken = rules.broken(kind, length, flags, identity)
-        seen = min(length, end - at - HEADER_BYTES)
-        padding = 0
-        if not broken and flags & PADDED and kind in _MAY_BE_PADDED:
-            padding = 1 + (reader.read(at + HEADER_BYTES, 1) or b"\0")[0]
-            broken = "more padding than payload" if padding > length else ""
-        if broken:
-            problem = f"broken at byte {at}: {broken}"
-            break
-        if seen < length:
-            problem = f"ends in a frame at byte {at}: {seen} of {length} bytes"
-        elif kind != Kind.DATA and seen and reader.hole_within(at + HEADER_BYTES, seen):
-            seen = 0  # what it says is not known; of DATA it does not matter
-        rows.append((at, length, seen, kind, flags, identity, padding))
-        at += HEADER_BYTES + length
-    columns = ints(rows).reshape(-1, 7).T
+        at = walked.resume(at, behind, search) if behind else walked.frame(at)
+    columns = ints(walked.rows).reshape(-1, 7).T
     names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
+    problem, lost = walked.problem, walked.lost
     if lost and not problem:
         problem = f"{lost} times headers of frames were not captured, the next frames were found"
     return Frames(problem=problem, lost=lost, **dict(zip(names, columns, strict=True)))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """Frames found so far. Its methods return the offset to go on at; None: it ends here."""
+
+    reader: Reader
+    end: int
+    rules: _Rules
+    rows: list[tuple[int, ...]] = field(default_factory=list)
+    problem: str = ""
+    lost: int = 0
+
+    def resume(self, at: int, behind: int, search: Search | None) -> int | None:
+        """A hole took the header at `at`: look for the next frame from `behind` on."""
+        self.lost += 1
+        found = search(behind) if search is not None and self.lost <= MOST_SEARCHES else None
+        if found is None:
+            self.problem = f"the header of a frame at byte {at} was not captured"
+        self.rules = _Rules(from_middle=True)
+        return found
+
+    def frame(self, at: int) -> int | None:
+        """Take the frame at `at` in."""
+        head = self.reader.read(at, HEADER_BYTES)
+        if len(head) < HEADER_BYTES:
+            self.problem = f"ends in the header of a frame at byte {at}"
+            return None
+        length, kind, flags = head[0] << 16 | head[1] << 8 | head[2], head[3], head[4]
+        identity = int.from_bytes(head[5:]) & _ID_MASK
+        broken = self.rules.broken(kind, length, flags, identity)
+        padding = 0
+        if not broken and flags & PADDED and kind in _MAY_BE_PADDED:
+            padding = 1 + (self.reader.read(at + HEADER_BYTES, 1) or b"\0")[0]
+            broken = "more padding than payload" if padding > length else ""
+        if broken:
+            self.problem = f"broken at byte {at}: {broken}"
+            return None
+        seen = self._seen(at, length, kind)
+        self.rows.append((at, length, seen, kind, flags, identity, padding))
+        return at + HEADER_BYTES + length
+
+    def _seen(self, at: int, length: int, kind: int) -> int:
+        """How many bytes of a frame's payload were captured; none where a hole hides what it says.
+
+        Of DATA it does not matter.
+        """
+        seen = min(length, self.end - at - HEADER_BYTES)
+        if seen < length:
+            self.problem = f"ends in a frame at byte {at}: {seen} of {length} bytes"
+        elif kind != Kind.DATA and seen and self.reader.hole_within(at + HEADER_BYTES, seen):
+            return 0
+        return seen

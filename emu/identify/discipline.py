@@ -81,13 +81,10 @@ def judge_replayed(replayed: Sequence[Replayed]) -> DisciplineVerdict:
         return _nothing("it was not replayed, others being larger", turns)
     if not met:
         return _nothing("no two streams were unfinished at the same time", turns)
-    return _rank(
-        [(each.upto_bytes, each.fits) for each in met],
-        turns,
-        guessed=not any(each.evidence.priorities for each in met),
-        unbound=not turns.limited
-        and all(each.evidence.burst.initial_window is not None for each in met),
-    )
+    fits = [(each.upto_bytes, each.fits) for each in met]
+    ranking = _ranking(fits, turns, guessed=not any(each.evidence.priorities for each in met))
+    announced = all(each.evidence.burst.initial_window is not None for each in met)
+    return _verdict(fits, turns, ranking, unbound=announced and not turns.limited)
 
 
 def _is_flood(burst: Burst) -> bool:
@@ -96,54 +93,103 @@ def _is_flood(burst: Burst) -> bool:
     return moves * len(burst.streams) > MOST_MOVES
 
 
-def _rank(
-    fits: Sequence[tuple[int, Mapping[str, Fit]]], turns: Turns, *, guessed: bool, unbound: bool
-) -> DisciplineVerdict:
-    """From every rule's fits to the verdict.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranking:
+    """Rules by how well they explain all bursts.
 
-    `guessed` priorities were inferred; `unbound` windows are known never to have bound.
+    Attributes
+    ----------
+    pooled : each rule's fits
+    scores : their means
+    ranked : names, the nearest first
+    left : those that explain the bursts and that the nearest does not exclude
+    best : the first of these, else the nearest
+    alike : of those that are left, the others that the best one does not exclude
     """
+
+    pooled: Mapping[str, Sequence[Fit]]
+    scores: Mapping[str, float]
+    ranked: Sequence[str]
+    left: Sequence[str]
+    best: str
+    alike: tuple[str, ...]
+
+    def table(self) -> tuple[CandidateScore, ...]:
+        """A line for each rule."""
+        kept = (self.best, *self.alike)
+        return tuple(
+            _score(self.pooled[name], self.scores[name], excluded=name not in kept)
+            for name in self.ranked
+        )
+
+
+def _ranking(
+    fits: Sequence[tuple[int, Mapping[str, Fit]]], turns: Turns, *, guessed: bool
+) -> _Ranking:
+    """Rank the rules; `guessed` priorities were inferred."""
     pooled = _pooled(fits)
     scores = {name: float(np.mean([f.score for f in mine])) for name, mine in pooled.items()}
     ranked = sorted(pooled, key=lambda name: (scores[name], name))
     if guessed:
         ranked = [name for name in ranked if not _needless(name, scores)]
-    nearest = ranked[0]
-    rivals = {name: _is_excluded(pooled[nearest], pooled[name]) for name in ranked}
-    fitting = [name for name in ranked if _fits(name, pooled[name], turns)]
+    nearest = pooled[ranked[0]]
     # One that fits is no answer where another one that does not is clearly nearer.
-    left = [name for name in fitting if not rivals[name]]
-    best = left[0] if left else nearest
+    left = [
+        name
+        for name in ranked
+        if _fits(name, pooled[name], turns) and not _is_excluded(nearest, pooled[name])
+    ]
+    best = left[0] if left else ranked[0]
     alike = tuple(name for name in left[1:] if not _is_excluded(pooled[best], pooled[name]))
-    table = tuple(
-        _score(pooled[name], scores[name], excluded=name not in (best, *alike)) for name in ranked
+    return _Ranking(pooled=pooled, scores=scores, ranked=ranked, left=left, best=best, alike=alike)
+
+
+def _verdict(
+    fits: Sequence[tuple[int, Mapping[str, Fit]]],
+    turns: Turns,
+    ranking: _Ranking,
+    *,
+    unbound: bool,
+) -> DisciplineVerdict:
+    """Say what the ranking comes to; `unbound` windows are known never to have bound."""
+    best, alike, table = ranking.best, ranking.alike, ranking.table()
+    score = {each.name: each for each in table}
+    options = _int_options(ranking.pooled[best][0].candidate)
+    found: str | None = None
+    if not ranking.left:
+        statement = _none_of_them(table[0], turns)
+    elif (plain := _same_without_windows(best, alike)) is not None and unbound:
+        found = plain
+        options = options if plain == best else {}
+        alike = tuple(name for name in (best, *alike) if name != plain)
+        statement = (
+            f"{_named(plain, {}, score[plain])}; {', '.join(alike)} is the same rule where no"
+            " window binds, as here"
+        )
+    elif alike:
+        alike = (best, *alike)
+        statement = _cannot_tell(best, ranking.alike, ranking.pooled, fits)
+    else:
+        found = best
+        others = [each for each in table if each.name != best]
+        second = f"; next best {_shown(others[0])}" if others else ""
+        statement = _named(best, options, score[best]) + second
+    return DisciplineVerdict(
+        discipline=found,
+        options={} if found is None else options,
+        alike=alike,
+        statement=statement,
+        evidence=turn_evidence(turns),
+        candidates=table,
     )
 
-    def verdict(statement: str, found: str | None, alike: tuple[str, ...]) -> DisciplineVerdict:
-        options = _int_options(pooled[best][0].candidate) if found == best else {}
-        return DisciplineVerdict(
-            discipline=found,
-            options=options,
-            alike=alike,
-            statement=statement,
-            evidence=turn_evidence(turns),
-            candidates=table,
-        )
 
-    scored = {each.name: each for each in table}
-    if not left:
-        return verdict(_none_of_them(scored[nearest], turns), None, ())
+def _same_without_windows(best: str, alike: Sequence[str]) -> str | None:
+    """The rule that all of these are where no window binds; None if they are not one."""
     plain = disciplines.without_windows(best)
-    if unbound and alike and {disciplines.without_windows(name) for name in alike} == {plain}:
-        same = tuple(name for name in (best, *alike) if name != plain)
-        text = f"; {', '.join(same)} is the same rule where no window binds, as here"
-        return verdict(_named(plain, {}, scored[plain]) + text, plain, same)
-    if alike:
-        return verdict(_cannot_tell(best, alike, pooled, fits), None, (best, *alike))
-    others = [each for each in table if each.name != best]
-    second = f"; next best {_shown(others[0])}" if others else ""
-    options = _int_options(pooled[best][0].candidate)
-    return verdict(_named(best, options, scored[best]) + second, best, ())
+    if not alike or {disciplines.without_windows(name) for name in alike} != {plain}:
+        return None
+    return plain
 
 
 def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:

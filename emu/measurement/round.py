@@ -78,19 +78,16 @@ def run_round(
     """
     outcome = Round(planned=planned, logs=[{} for _ in planned])
     try:
-        with _captures(live, planned, scratch, outcome) as captures:
-            connections = _connections(live, cell, planned, tcp)
-            open_connections(connections)
+        with (
+            _captures(live, planned, scratch, outcome) as captures,
+            _opened(_connections(live, cell, planned, tcp)) as connections,
+        ):
             outcome.opened = [connection.opened for connection in connections]
-            try:
-                for burst in bursts:
-                    _burst(live, connections, burst, expected_s, outcome)
-                    for capture in captures:
-                        capture.check_alive()
-                    on_burst(burst)
-            finally:
-                for connection in connections:
-                    connection.close()
+            for burst in bursts:
+                _burst(live, connections, burst, expected_s, outcome)
+                for capture in captures:
+                    capture.check_alive()
+                on_burst(burst)
     except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, and raised later
         outcome.failure = failure
     return outcome
@@ -129,6 +126,17 @@ def _captures(
 
 def _note_counts(outcome: Round, host: str, capture: Capture) -> None:
     outcome.counts[host] = capture.stop()
+
+
+@contextlib.contextmanager
+def _opened(connections: list[Connection]) -> Iterator[list[Connection]]:
+    """Connections with both ends running, which end with the block."""
+    open_connections(connections)
+    try:
+        yield connections
+    finally:
+        for connection in connections:
+            connection.close()
 
 
 def _connections(
