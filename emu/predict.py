@@ -1,4 +1,4 @@
-"""``python -m emu.predict FOLDER [--out DIR]``: predict and score a finished run again.
+"""``python -m emu.predict FOLDER[#RUN] [--out DIR]``: predict and score a finished run again.
 
 Needs no root, no network and no capture: only the small files of the run's results folder.
 """
@@ -17,6 +17,7 @@ from emu.prediction.cell_facts import parameters_used
 from emu.rerun import Rerun, read_record, rerun
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells
+from netcosim.results.collection import open_run
 from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file
 from netcosim.results.storage.ownership import calling_user
 
@@ -30,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _main(arguments: Sequence[str], site: CrashSite) -> int:
     options = _parser().parse_args(arguments)
-    with ResultsFolder.open(options.folder) as folder:
+    with open_run(options.folder) as folder:
         again = rerun(folder)
         digest = hashlib.sha256(trace_file(again.predicted)).hexdigest()
         before = read_record(folder).predictions_sha256
@@ -53,7 +54,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Predict and score a finished run again, with the models of today.",
         allow_abbrev=False,
     )
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="a run's results folder")
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        help="a run's results folder, or FOLDER#RUN of a collection",
+    )
     parser.add_argument(
         "--out",
         metavar="DIR",

@@ -10,7 +10,6 @@ from bench.cells.store import Store
 from bench.outcomes import Outcome, outcome_of
 from emu.rerun import rerun
 from h2model.candidates import followed, parameter_digests
-from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.cell_summary import model_separations
 from netcosim.results.streams.summary import CellSummary, Errors, ModelResult
 from netcosim.results.streams.verdict import DISCRIMINATING, MARGIN, Separations
@@ -159,7 +158,7 @@ def score_cell(cell: Listed, store: Store) -> Row:
     StorageError, ScenarioError
         The observation can't be read.
     """
-    with ResultsFolder.open(store.folder(cell)) as folder:
+    with store.open(cell) as folder:
         again = rerun(folder)
         measured, record = folder.read_trace(), folder.read_run()
     (summary,) = again.summary.cells

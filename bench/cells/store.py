@@ -1,12 +1,13 @@
-"""Observations: of each cell the small files of a results folder, complete or absent.
+"""Observations: of each cell the small files of a results folder, kept together by family.
 
-``python -m emu.predict FOLDER`` takes one of these folders like a run's own.
+``python -m emu.predict FAMILY#CELL`` takes one of them like a run's own folder.
 """
 
 import hashlib
 import json
-import shutil
+import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 from bench.cells.listing import Listed
 from emu.plan import receiver_key
 from netcosim.job import resolve_cells
+from netcosim.results.collection import Collection
 from netcosim.results.folder import (
     GRANTS,
     LOST,
@@ -26,7 +28,7 @@ from netcosim.results.folder import (
     trace_file,
 )
 from netcosim.results.records import to_json
-from netcosim.scenario import dump_scenario, read_scenario
+from netcosim.scenario import dump_scenario, parse_scenario
 
 OBSERVATIONS: Final = Path(__file__).parent.parent / "fidelity" / "observations"
 _NOT_RUN: Final = "not-run.json"
@@ -34,27 +36,32 @@ _NOT_RUN: Final = "not-run.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """The folder with one folder a cell."""
+    """The folder with one collection a family, in which each cell is a run."""
 
     path: Path = OBSERVATIONS
 
-    def folder(self, cell: Listed) -> Path:
+    def collection(self, cell: Listed) -> Collection:
         """Where a cell's observation is, or will be."""
-        return self.path / cell.key
+        return Collection(path=self.path / re.sub(r"\W+", "-", cell.family).strip("-"))
 
     def has(self, cell: Listed) -> bool:
         """Whether the cell was observed as it is listed now."""
-        path = self.folder(cell) / SCENARIO
+        collection = self.collection(cell)
+        text = collection.text(cell.key, SCENARIO)
         # As a job, not as text: fields that came later have their defaults in both.
-        return path.exists() and read_scenario(path) == cell.scenario
+        return text is not None and parse_scenario(text, str(collection.path)) == cell.scenario
+
+    def open(self, cell: Listed) -> AbstractContextManager[ResultsFolder]:
+        """An observed cell as a results folder."""
+        return self.collection(cell).open(cell.key)
 
     def knows_lost_time(self, cell: Listed) -> bool:
         """Whether an observed cell has what its links lost; older releases did not look."""
-        return (self.folder(cell) / LOST).exists()
+        return LOST in self.collection(cell).tables(cell.key)
 
     def valid_bursts(self, cell: Listed) -> int:
         """The number of bursts of an observed cell that are evidence, judged or not."""
-        with ResultsFolder.open(self.folder(cell)) as folder:
+        with self.open(cell) as folder:
             record = folder.read_run()
         return 0 if record is None else sum(v.valid for v in record.validity)
 
@@ -91,18 +98,8 @@ class Store:
         }
         if run.has(LOST):
             files[LOST] = lost_file(row for row in run.read_lost() if row.cell == name)
-        self._write(self.folder(cell), files)
+        self.collection(cell).put(cell.key, files)
         return True
-
-    def _write(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """A folder with these files, in place of what is there."""
-        partial = folder.with_name(f".{folder.name}.part")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        for name, content in files.items():
-            (partial / name).write_bytes(content)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.replace(folder)
 
     def note_not_run(self, reasons: Mapping[str, str]) -> None:
         """Keep why cells could not be run, by their keys; an empty reason takes one back."""

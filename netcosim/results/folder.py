@@ -6,15 +6,12 @@ begin with a dot and end with ``.part``, inside the folder.
 
 import gzip
 import hashlib
-import io
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from netcosim.errors import StorageError
@@ -30,6 +27,7 @@ from netcosim.results.records import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.storage.directory import Directory, make_path, one_line
 from netcosim.results.storage.ownership import Owner
+from netcosim.results.storage.parquet import parquet_bytes, read_parquet
 from netcosim.results.streams import grants, lost, windows
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import LostRow
@@ -168,7 +166,7 @@ class ResultsFolder(Directory):
 
     def write_windows(self, rows: Iterable[WindowRow]) -> None:
         """Write `windows.parquet`: credit over time."""
-        self.write(WINDOWS, _parquet(windows.TABLE.table(rows)))
+        self.write(WINDOWS, parquet_bytes(windows.TABLE.table(rows)))
 
     def write_grants(self, rows: Iterable[GrantRow]) -> None:
         """Write `grants.parquet`: credit as it was given, PINGs."""
@@ -181,11 +179,11 @@ class ResultsFolder(Directory):
     def write_operations(self, parts: Iterable[OperationColumns]) -> None:
         """Write `operations.parquet`: what the workers of a simulation did."""
         whole = operations.TABLE.joined(parts)
-        self.write(OPERATIONS, _parquet(operations.TABLE.table(whole)))
+        self.write(OPERATIONS, parquet_bytes(operations.TABLE.table(whole)))
 
     def write_steps(self, parts: Iterable[StepColumns]) -> None:
         """Write `steps.parquet`: when the workers of a simulation began and ended steps."""
-        self.write(STEPS, _parquet(steps.TABLE.table(steps.TABLE.joined(parts))))
+        self.write(STEPS, parquet_bytes(steps.TABLE.table(steps.TABLE.joined(parts))))
 
     def write_summary(self, summary: Summary | TrainingSummary) -> None:
         """Write `summary.json`, byte-equal for equal content."""
@@ -271,7 +269,7 @@ class ResultsFolder(Directory):
         if not self.has(name):
             return empty()
         try:
-            return read(_table(self.read(name)))
+            return read(read_parquet(self.read(name)))
         except ValueError as problem:
             raise StorageError(f"{self.path / name}: {_first_line(problem)}") from None
 
@@ -338,55 +336,17 @@ def _schemas(world: str) -> dict[str, str]:
 
 def trace_file(rows: Iterable[StreamRow]) -> bytes:
     """The content of `trace.parquet` or `predictions.parquet`, the same for the same rows."""
-    return _parquet(trace_table(rows))
+    return parquet_bytes(trace_table(rows))
 
 
 def grants_file(rows: Iterable[GrantRow]) -> bytes:
     """The content of `grants.parquet`, the same for the same rows."""
-    return _parquet(grants.TABLE.table(rows))
+    return parquet_bytes(grants.TABLE.table(rows))
 
 
 def lost_file(rows: Iterable[LostRow]) -> bytes:
     """The content of `lost.parquet`, the same for the same rows."""
-    return _parquet(lost.TABLE.table(rows))
-
-
-def _parquet(table: Any) -> bytes:
-    """Times and sizes as differences, which takes about a third off a trace; all else by value."""
-    sink = io.BytesIO()
-    leaves = [path for field in table.schema for path in _leaves(field.name, field.type)]
-    numbers = {
-        path: "DELTA_BINARY_PACKED"
-        for path, kind in leaves
-        if pa.types.is_int64(kind) or (pa.types.is_int32(kind) and "." in path)
-    }
-    pq.write_table(
-        table,
-        sink,
-        compression="zstd",
-        column_encoding=numbers,
-        use_dictionary=[path for path, _ in leaves if path not in numbers],
-    )
-    return sink.getvalue()
-
-
-def _leaves(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
-    """The columns below a field as Parquet names them, with their types."""
-    if pa.types.is_list(kind):
-        yield from _leaves(f"{path}.list.element", kind.value_type)
-    elif pa.types.is_struct(kind):
-        for field in kind:
-            yield from _leaves(f"{path}.{field.name}", field.type)
-    else:
-        yield path, kind
-
-
-def _table(content: bytes) -> Any:
-    """Without Arrow's threads: a program that ends soon after they were started can abort."""
-    try:
-        return pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
-    except (OSError, pa.ArrowException) as problem:
-        raise ValueError(f"can't be read as Parquet: {problem}") from None
+    return parquet_bytes(lost.TABLE.table(rows))
 
 
 def _first_line(problem: ValueError) -> str:

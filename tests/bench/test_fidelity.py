@@ -123,11 +123,10 @@ def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Pat
     assert all(store.has(cell) for cell in cells)
     for cell in cells:
         name = f"mixed8/{cell.transport}"
-        folder = store.folder(cell)
-        assert {file.name for file in folder.iterdir()} == {
-            *("scenario.toml", "trace.parquet", "grants.parquet", "lost.parquet", "run.json")
-        }
-        with ResultsFolder.open(folder) as kept:
+        with store.open(cell) as kept:
+            assert set(kept.names()) == {
+                *("scenario.toml", "trace.parquet", "grants.parquet", "lost.parquet", "run.json")
+            }
             assert kept.read_trace() == tuple(r for r in measured if r.cell == name)
             record = kept.read_run()
             assert {r.cell for r in kept.read_grants()} == {name}
@@ -137,7 +136,7 @@ def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Pat
         mine = trace_file(r for r in predicted if r.cell == name)
         assert record.predictions_sha256 == hashlib.sha256(mine).hexdigest()
         done = subprocess.run(
-            [sys.executable, "-m", "emu.predict", str(folder)],
+            [sys.executable, "-m", "emu.predict", f"{store.collection(cell).path}#{cell.key}"],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -191,7 +190,7 @@ def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
     with ResultsFolder.open(with_lost_time(path, tmp_path, cells, 10_000_000)) as run:
         assert all(store.keep(each, run) for each in cells)
     assert (older.knows_lost_time(cell), store.knows_lost_time(cell)) == (False, True)
-    with ResultsFolder.open(store.folder(cell)) as kept:
+    with store.open(cell) as kept:
         assert {row.cell for row in kept.read_lost()} == {f"mixed8/{cell.transport}"}
         assert len(kept.read_lost()) == 6
     before, after = score_cell(cell, older), score_cell(cell, store)
@@ -209,18 +208,13 @@ def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
     assert "Where no grade stands" not in page([after], "head")
 
 
-def test_an_observation_is_complete_or_absent(pair: Pair, tmp_path: Path) -> None:
-    """What a kill in the midst of writing leaves is not taken for an observation."""
+def test_an_observation_is_of_the_cell_as_it_is_listed(pair: Pair, tmp_path: Path) -> None:
     (cell, *_), path = pair
     store = Store(path=tmp_path)
-    partial = tmp_path / f".{cell.key}.part"
-    partial.mkdir()
-    (partial / "scenario.toml").write_text("half of i")
     assert not store.has(cell)
     with ResultsFolder.open(path) as run:
         assert store.keep(cell, run)
     assert store.has(cell)
-    assert not partial.exists()
     # The cell is listed otherwise now: what was observed is another cell's.
     assert not store.has(replace(cell, total="10MB"))
 
@@ -283,7 +277,7 @@ def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
     store = Store(path=tmp_path)
     with ResultsFolder.open(path) as run:
         store.keep(cell, run)
-    with ResultsFolder.open(store.folder(cell)) as folder:
+    with store.open(cell) as folder:
         from emu.rerun import rerun
 
         (summary,) = rerun(folder).summary.cells
@@ -364,7 +358,7 @@ def test_measured_ends_are_averages_over_bursts(pair: Pair, tmp_path: Path) -> N
     store = Store(path=tmp_path)
     with ResultsFolder.open(path) as run:
         store.keep(cell, run)
-    with ResultsFolder.open(store.folder(cell)) as kept:
+    with store.open(cell) as kept:
         ends = [row.wire_end_ns / 1e6 for row in kept.read_trace() if row.valid]
     found = score_cell(cell, store).ends_ms
     assert min(ends) <= found["first"] <= max(ends)
