@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from bench.record import Figure, at_least, record
+from bench.common.record import Figure, at_least, record
 from emu import analyze
 from emu.capture import CaptureReport, analyse_capture
 

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any, Final
 
-from bench.record import Figure, record
+from bench.common.record import Figure, record
 from emu.network.kernel import probe_kernel
 from tests.emu.netem import guest
 from tests.emu.netem.delays import SET, Compared, compare

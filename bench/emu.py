@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import capture
-from bench.record import Figure, at_least, at_most, record
+from bench.common.record import Figure, at_least, at_most, record
 
 ROOT = Path(__file__).parent.parent
 RATES_MBIT = (50, 100, 200, 500, 1000)
@@ -132,7 +132,7 @@ def _lost(cell: dict[str, Any]) -> str:
 def _network(folder: Path, notes: list[str]) -> list[Figure]:
     """How workers share a fair link, how fast many hosts are up."""
     done = subprocess.run(
-        [sys.executable, "-m", "bench.network_probe"],
+        [sys.executable, "-m", "bench.common.network_probe"],
         cwd=ROOT,
         check=True,
         capture_output=True,

@@ -22,7 +22,7 @@ from bench.cells.running import run_missing
 from bench.cells.scores import Row, as_json, empty_row, score_cell
 from bench.cells.store import Store
 from bench.cells.totals import totals
-from bench.record import RESULTS, heading, record
+from bench.common.record import RESULTS, heading, record
 from netcosim.cli import CrashSite, Parser, run_main
 
 PROG = "bench fidelity"

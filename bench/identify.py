@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bench.record import Figure, record
+from bench.common.record import Figure, record
 from emu.endpoints.releases import newest, not_ready
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import judge_discipline

@@ -1,8 +1,8 @@
 """Damaged captures by the hundred thousand: no crash, no hang, no unbounded memory.
 
-Each case is a capture made from its number alone (`bench.mutants`), read as `emu.analyze` reads it,
-in processes with limited memory and processor time. What counts as a failure: an exception that is
-no `CaptureError`, a message of several lines, a death, a case beyond its time.
+Each case is a capture made from its number alone (`bench.common.mutants`), read as `emu.analyze`
+reads it, in processes with limited memory and processor time. What counts as a failure: an
+exception that is no `CaptureError`, a message of several lines, a death, a case beyond its time.
 
     ./dev bench mutations                     all of them, going on where the last run stopped
     ./dev bench mutations --minutes 3         as far as that goes
@@ -155,7 +155,7 @@ def _too_slow(_: int, __: FrameType | None) -> None:
 
 def _one(case: int, folder: Path) -> str:
     """Read one damaged capture as the command does; what came of it."""
-    from bench.mutants import mutant
+    from bench.common.mutants import mutant
     from emu.capture import analyse_capture
     from emu.identify.analysis import analysis_record
     from netcosim.errors import CaptureError
@@ -189,7 +189,7 @@ def _one(case: int, folder: Path) -> str:
 
 
 def _report(cases: int) -> int:
-    from bench.record import Figure, at_most, record
+    from bench.common.record import Figure, at_most, record
 
     rows = [row for first, row in sorted(_known().items()) if first < cases]
     kinds: Counter[str] = Counter()

@@ -9,9 +9,9 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 
+from bench.common.record import Figure, record
 from bench.peers import fast_twin
 from bench.peers.agree import BUILD, PEERS
-from bench.record import Figure, record
 from bench.speed.engines import PAPER_S, Rows, engine_figures, scaling_figures
 from bench.speed.everyday import everyday_figures
 from bench.speed.others import own_agreement, peer_figures, verdicts

@@ -6,7 +6,7 @@
 import json
 import sys
 
-from bench.record import RESULTS
+from bench.common.record import RESULTS
 
 
 def main(name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bench.cells.listing import Listed
 from bench.cells.store import Store
-from bench.outcomes import Outcome, outcome_of
+from bench.common.outcomes import Outcome, outcome_of
 from emu.rerun import rerun
 from h2model.candidates import followed, parameter_digests
 from netcosim.results.streams.cell_summary import model_separations

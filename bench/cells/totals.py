@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from bench.cells.scores import Row, target_of
-from bench.outcomes import Outcome
-from bench.record import Figure, at_least, at_most
+from bench.common.outcomes import Outcome
+from bench.common.record import Figure, at_least, at_most
 
 LEAST_EVIDENCE = 20
 LEAST_BURSTS = 5

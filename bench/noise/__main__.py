@@ -16,11 +16,11 @@ import sys
 import tomllib
 from importlib import resources
 
+from bench.common.record import record
 from bench.noise import kept
 from bench.noise.figures import figures_of
 from bench.noise.load import MOST_SHARE
 from bench.noise.running import FOLDERS, run_missing
-from bench.record import record
 from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.job import resolve_cells
 from netcosim.scenario import build_scenario

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from bench.common.record import Figure, at_least, at_most
 from bench.noise.kept import Burst, Cell, Run
-from bench.record import Figure, at_least, at_most
 
 LONGEST_S: Final = 120.0
 UNDECIDED: Final = 5.0

@@ -7,8 +7,8 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench.outcomes import Outcome, outcome_of
-from bench.record import RESULTS
+from bench.common.outcomes import Outcome, outcome_of
+from bench.common.record import RESULTS
 from h2model.candidates import followed
 from netcosim.job import resolve_cells
 from netcosim.results.folder import ResultsFolder

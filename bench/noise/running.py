@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.common.record import RESULTS, commit
 from bench.noise import kept
 from bench.noise.kept import Cell, Run
-from bench.record import RESULTS, commit
 from netcosim.errors import StorageError
 from netcosim.results.folder import ResultsFolder
 

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from bench.common.record import Figure
 from bench.peers.reference import reference_network, reference_sending
-from bench.record import Figure
 from bench.speed.jobs import (
     FAST,
     GENERIC,

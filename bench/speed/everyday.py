@@ -5,8 +5,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from bench.common.record import Figure
 from bench.peers.reference import reference_draws
-from bench.record import Figure
 from bench.speed.engines import Rows
 from bench.speed.jobs import FAST, GENERIC, SEED, engine_competitor, loop_s
 from bench.speed.rounds import Competitor, Effort, alternate, enough, ratio_figure, us_figure

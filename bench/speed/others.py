@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from bench.common.record import Figure
 from bench.peers import fast_twin
 from bench.peers.agree import PEERS, Agreement, Peer, agreements, largest_difference
 from bench.peers.job import write_job
 from bench.peers.reference import reference_sending
-from bench.record import Figure
 from bench.speed.engines import Rows
 from bench.speed.jobs import FAST, GENERIC, RATES_BPS, TWIN, Job, engine_competitor, loop_s
 from bench.speed.rounds import Competitor, Effort, Timing, alternate, enough, judged, ratio_figure

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from bench.record import Figure
+from bench.common.record import Figure
 from bench.speed.engines import Rows
 from bench.speed.jobs import FAST, GENERIC, RATES_BPS
 from bench.speed.rounds import Competitor, Effort, alternate, judged, seconds_figure

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from bench.record import Figure
+from bench.common.record import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.cells.listing import read_listing, scenario_of
+from bench.common.outcomes import outcome_of
+from bench.common.record import Figure
 from bench.noise import kept
 from bench.noise.figures import figures_of, wilson
 from bench.noise.kept import Burst, Cell, Run
 from bench.noise.running import Place, order_of, run_missing
-from bench.outcomes import outcome_of
-from bench.record import Figure
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.summary import Answer
 from tests.emu.run.made import write_run

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bench import sim
+from bench.common.record import Figure
 from bench.peers.agree import PEERS, Agreement
-from bench.record import Figure
 from bench.speed import others
 from bench.speed.engines import flatness
 from bench.speed.everyday import everyday_figures

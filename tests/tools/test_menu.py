@@ -9,6 +9,8 @@ import pytest
 
 from tests.tools.project import Project
 
+CHECKOUT = Path(__file__).parents[2]
+
 
 @pytest.mark.parametrize(
     ("args", "said"),
@@ -114,3 +116,10 @@ def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project)
     done = ready.dev("bench", "moon")
     assert (done.returncode, done.stderr) == (2, "dev: bench: moon: must be one of: emu\n")
     assert "must be one of: emu" in ready.dev("bench", "../dev").stderr
+
+
+def test_what_the_menu_takes_for_a_bench_is_one() -> None:
+    """A module that several benches share is no bench: as one it would run and do nothing."""
+    modules = list((CHECKOUT / "bench").glob("[a-z]*.py"))
+    assert {p.stem for p in modules} > {"emu", "sim", "fidelity", "identify"}
+    assert [p for p in modules if '__name__ == "__main__"' not in p.read_text()] == []

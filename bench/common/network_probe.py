@@ -45,7 +45,7 @@ def _up_seconds(hosts: int) -> float:
 
 def main() -> None:
     """Measure everything."""
-    isolate.ensure_isolated([sys.executable, "-m", "bench.network_probe"])
+    isolate.ensure_isolated([sys.executable, "-m", "bench.common.network_probe"])
     found = {"up_64_s": _up_seconds(64), "jain": {str(n): _jain(n) for n in (2, 3, 4, 8)}}
     print(json.dumps(found))
 

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ def _table(name: str, figures: Sequence[Figure]) -> None:
 
 def commit() -> str:
     """The checkout's commit, and whether something was changed since."""
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     safe = ["-c", f"safe.directory={root}"]
     head = subprocess.run(
         ["git", *safe, "rev-parse", "--short=12", "HEAD"],
