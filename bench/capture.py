@@ -1,4 +1,4 @@
-"""How fast a capture is analysed, in bytes of the capture file on one core.
+"""`./dev bench capture`: speed of capture analysis, in bytes of the capture file on one core.
 
 The capture is made here: several streams take turns with 16 KiB DATA frames in full-size
 segments (1448 bytes), an acknowledgement for every second one. Measured are the analysis alone,
@@ -41,7 +41,7 @@ def figures(payload_bytes: int = PAYLOAD_BYTES, rounds: int = 3) -> list[Figure]
 
 
 def door_figures(payload_bytes: int = PAYLOAD_BYTES, rounds: int = 3) -> list[Figure]:
-    """`emu.analyze` as a whole, in this process and as one of its own."""
+    """The command `emu.analyze` as a whole, in this process and as one of its own."""
     found = [
         _figure(f"emu.analyze, {name}", [_door_rate(path) for _ in range(rounds)], path)
         for name, path in _captures(payload_bytes)
@@ -102,7 +102,7 @@ def _check(report: CaptureReport, payload_bytes: int) -> None:
 
 
 def write_capture(path: Path, payload_bytes: int, *, late_every: int = 0) -> None:
-    """Write a capture; with `late_every`, each so-manieth segment comes one place later."""
+    """Write a capture; with `late_every`, every segment of that number comes one place later."""
     segments = _segments(_server_bytes(payload_bytes // FRAME_BYTES))
     client = PREFACE + _frame(4, 0, 0, _initial_window()) + _frame(8, 0, 0, _grant())
     client += b"".join(_frame(1, 5, 2 * n + 1, b"\x82") for n in range(STREAMS))

@@ -1,4 +1,4 @@
-"""`./dev bench delay`: what round trips of 1, 5 and 20 ms do to bursts, seen and as predicted.
+"""`./dev bench delay`: bursts over round trips of 1, 5 and 20 ms, measured and predicted.
 
 On a kernel without netem the bursts run in a guest that has it (`tests.emu.netem.guest`): slow,
 with coarse timers, and hence a check of shape, not of figures.

@@ -1,4 +1,4 @@
-"""`./dev bench emu`: how well the emulation uses, shares and keeps to its links; how long it takes.
+"""`./dev bench emu`: link utilisation, fairness, prediction errors and run times of the emulation.
 
 Every figure comes out of real runs of `emu.run`, read from their results folders.
 """
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 RATES_MBIT = (50, 100, 200, 500, 1000)
 BURST_S = 2.0
 MAIN_JOB_S = 90.0
-"""On a machine with nothing else to do."""
+"""Target, on a machine with nothing else to do."""
 
 
 def main() -> int:
@@ -130,7 +130,7 @@ def _lost(cell: dict[str, Any]) -> str:
 
 
 def _network(folder: Path, notes: list[str]) -> list[Figure]:
-    """How workers share a fair link, how fast many hosts are up."""
+    """Fairness of workers on a shared link, and the time until many hosts are up."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.common.network_probe"],
         cwd=ROOT,

@@ -1,10 +1,10 @@
-"""`./dev bench fidelity`: how well the models predict real streams, cell by cell.
+"""`./dev bench fidelity`: prediction errors of the models on real streams, cell by cell.
 
 The cells are listed in ``bench/fidelity/cells.toml``, those of several connections in
-``connections.toml`` beside it. What each one left is kept in
+``connections.toml`` beside it. The observation of each is kept in
 ``bench/fidelity/observations``, and every figure is computed from that, so a run that is cut short
-goes on where it ended, and ``python -m bench.fidelity --recompute`` scores what is there with the
-models of today, without root.
+goes on where it ended, and ``python -m bench.fidelity --recompute`` scores what is there with
+today's models, without root.
 """
 
 import argparse

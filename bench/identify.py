@@ -1,4 +1,4 @@
-"""How often `identify` names the right rule: every discipline, credit rule and gRPC release.
+"""`./dev bench identify`: right answers of `identify` by discipline, credit rule, gRPC release.
 
 A round runs all subjects over one network, each in the cells in which the identify scenario would
 run it, and judges them from the captures as that scenario does. Rounds are kept as they are done.
@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One thing to be named: from which transports, as what, and the right answers."""
+    """A rule to be named: the transports that show it, its kind, and the right answers."""
 
     name: str
     transports: tuple[str, ...]
@@ -67,7 +67,7 @@ def h2_transports() -> Iterator[Transport]:
 
 
 def h2_questions() -> Iterator[Question]:
-    """Each pair names its discipline and its credit rule."""
+    """Questions on our own ends: discipline and credit rule of each pair."""
     for sender in disciplines.names():
         for rule in credit.names():
             windowed = f"windowed.{sender}.{rule}"
@@ -96,7 +96,7 @@ _RELEASES = {
 
 
 def releases() -> list[str]:
-    """Those whose environments are there."""
+    """Names of the releases whose environments are there."""
     return [name for name in _RELEASES if name == "newest" or not_ready(name) is None]
 
 
@@ -118,7 +118,7 @@ def grpc_transports() -> Iterator[Transport]:
 
 
 def grpc_questions() -> Iterator[Question]:
-    """Each release names its discipline, its credit rule, and what it does when switched off."""
+    """Questions on each release: discipline, credit rule, and the discipline when switched off."""
     for name in releases():
         sends, gives, off = _RELEASES[name]
         yield Question(
@@ -140,7 +140,7 @@ def grpc_questions() -> Iterator[Question]:
 
 
 def subjects(kind: str) -> tuple[list[Transport], list[Question]]:
-    """What is run and what is asked: our own ends (h2), or the releases (grpc)."""
+    """Transports to run and questions to ask: of our own ends (h2), or of the releases (grpc)."""
     if kind == "h2":
         return [*h2_transports()], [*h2_questions()]
     return [*grpc_transports()], [*grpc_questions()]
@@ -154,7 +154,7 @@ def plan_of(transports: Sequence[Transport]) -> Plan:
 
 
 def run(kind: str, number: int) -> Row:
-    """One round, inside private namespaces: each cell's burst, and at once what it says."""
+    """Run one round inside private namespaces: each cell's burst, and at once its evidence."""
     transports, questions = subjects(kind)
     plan, scratch = plan_of(transports), isolate.scratch_dir()
     tcp = resolved_tcp(plan)
@@ -183,7 +183,7 @@ def run(kind: str, number: int) -> Row:
 
 
 def ask(question: Question, seen: Sequence[Seen]) -> Row:
-    """One answer with what is needed to see why it is wrong, if so."""
+    """Answer a question, with the statement that shows why it is wrong, if so."""
     mine = [each for each in seen if each.transport in question.transports]
     if question.asks == "credit":
         verdict = judge_credit([(each.connection, True) for each in mine])
@@ -247,7 +247,7 @@ def _report() -> int:
     wrong: list[str] = []
     for row in _known():
         for answer in row["answers"]:
-            # A line for each rule and release; under which other rule is told where it went wrong.
+            # A line for each rule and release; the other rule is named where it went wrong.
             name = re.sub(r" (under|to) [a-z_]+", "", answer["question"])
             asked[name] += 1
             right[name] += answer["right"]

@@ -1,7 +1,7 @@
-"""Damaged captures by the hundred thousand: no crash, no hang, no unbounded memory.
+"""`./dev bench mutations`: capture analysis fuzzed with a hundred thousand damaged captures.
 
 Each case is a capture made from its number alone (`bench.common.mutants`), read as `emu.analyze`
-reads it, in processes with limited memory and processor time. What counts as a failure: an
+reads it, in processes with limited memory and processor time. A failure is an
 exception that is no `CaptureError`, a message of several lines, a death, a case beyond its time.
 
     ./dev bench mutations                     all of them, going on where the last run stopped
@@ -35,7 +35,7 @@ STATE = Path(__file__).parent / "results" / ".mutations.jsonl"
 
 
 Row = dict[str, Any]
-"""What is kept of a batch."""
+"""Results of a batch, as they are kept."""
 
 
 class SlowError(Exception):
@@ -154,7 +154,7 @@ def _too_slow(_: int, __: FrameType | None) -> None:
 
 
 def _one(case: int, folder: Path) -> str:
-    """Read one damaged capture as the command does; what came of it."""
+    """Read one damaged capture as the command does; return the outcome."""
     from bench.common.mutants import mutant
     from emu.capture import analyse_capture
     from emu.identify.analysis import analysis_record

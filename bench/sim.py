@@ -1,4 +1,4 @@
-"""`./dev bench sim`: how fast the simulator is, beside the same by hand in C++ and its peers.
+"""`./dev bench sim`: speed of the simulator, beside its C++ twin and other simulators.
 
 Competitors take turns, round by round; figures are of the median round, with the best one beside.
 `--quick` measures next to nothing, to see that everything works, and leaves the recorded results.
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
-    """Everything in order; who does not agree with the engine is not timed."""
+    """All figures in order; a peer that does not agree with the engine is not timed."""
     for install in (fast_twin.install, *(peer.install for peer in PEERS)):
         install(BUILD)
     fast, twin = own_agreement(BUILD)
@@ -64,7 +64,7 @@ def _figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 
 def _said(figures: Iterable[Figure]) -> Iterator[Figure]:
-    """The same, each one line as soon as it is there."""
+    """Pass figures on, and print a line of each as soon as it is there."""
     for figure in figures:
         print(f"{figure.name}: {figure.value:.4g} {figure.unit}", flush=True)
         yield figure

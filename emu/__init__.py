@@ -1,1 +1,1 @@
-"""The real world: Mininet networks, real endpoints, captures."""
+"""Emulation with real packets: Mininet networks, real endpoints, captures, predictions."""

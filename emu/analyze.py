@@ -1,7 +1,7 @@
-"""The command ``python -m emu.analyze FILE``; needs no root.
+"""Analyse the HTTP/2 connections of a capture file: the command ``python -m emu.analyze FILE``.
 
 Reads any HTTP/2 cleartext capture and says which streams were served when, under which credit,
-and which discipline and credit rule explain it.
+and which discipline and credit rule explain it. Needs no root.
 """
 
 import argparse
@@ -28,7 +28,7 @@ exit codes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What was asked for."""
+    """Parsed options of the command line."""
 
     file: Path
     ports: tuple[int, ...] | None

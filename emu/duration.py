@@ -1,4 +1,4 @@
-"""How long a run takes on a machine that is left alone, from its plan."""
+"""Estimate a run's duration from its plan, for an otherwise idle machine."""
 
 from typing import Final
 
@@ -12,13 +12,13 @@ from topo.spec import GOODPUT_SHARE
 _START_AND_REPORT_S: Final = 8.0
 _PER_HOST_S: Final = 0.08
 _PER_ROUND_S: Final = 1.5
-"""Endpoints and captures started and ended, and what was captured read."""
+"""To start and end endpoints and captures, and to read the captures."""
 
 _PER_BURST_S: Final = 0.3
 
 
 def expected_seconds(plan: Plan) -> float:
-    """Add up what `emu.session` does, one thing after the other; nothing is repeated."""
+    """Estimate a run's seconds: the steps of `emu.session` added up, no burst repeated."""
     hosts = len(plan.net.servers) + len(plan.net.workers)
     receivers = distinct_receivers(plan.cells).values()
     listening = distinct_receivers(filter(acceptance.is_needed, plan.cells)).values()
@@ -33,12 +33,12 @@ def expected_seconds(plan: Plan) -> float:
 
 
 def cell_s(plan: Plan, cell: Cell) -> float:
-    """The bursts of a cell."""
+    """Expected seconds of a cell's bursts."""
     return _PER_ROUND_S + plan.scenario.repetitions * (plan.burst_seconds(cell) + _PER_BURST_S)
 
 
 def overhead_s(plan: Plan, cell: Cell) -> float:
-    """The calibration of a cell's receiver (`emu.calibration.overhead`)."""
+    """Expected seconds to calibrate a cell's receiver (`emu.calibration.overhead`)."""
     rate_bps, trip_ns = _path(plan, cell)
     largest = overhead.largest_bytes(plan, cell)
     messages = overhead.calibration_messages(rate_bps, trip_ns, largest)
@@ -46,13 +46,13 @@ def overhead_s(plan: Plan, cell: Cell) -> float:
 
 
 def acceptance_s(plan: Plan, cell: Cell) -> float:
-    """How long a cell's receiver leaves calls unread, measured (`emu.calibration.acceptance`)."""
+    """Expected seconds to measure a receiver's acceptance (`emu.calibration.acceptance`)."""
     rate_bps, _ = _path(plan, cell)
     return _rehearsal_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
 
 
 def _rehearsal_s(messages: tuple[Message, ...], bursts: int, rate_bps: float) -> float:
-    """Bursts in which the wire is busy with what was handed over, and idle in between."""
+    """Expected seconds of calibration bursts: busy with handed-over messages, idle in between."""
     done_s = 0.0
     for message in messages:
         done_s = max(done_s, message.ready_ns / 1e9) + message.size_bytes * 8 / rate_bps

@@ -1,4 +1,4 @@
-"""What a run would do: the scenario resolved and checked, nothing touched."""
+"""Plan of a run: the scenario resolved into cells and a network, and checked."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ from topo.share import Way, route_between
 from topo.spec import GOODPUT_SHARE, NetSpec
 
 _MOST_HOSTS: Final = 64
-"""Servers, and workers; each is a network namespace with its processes."""
+"""Most servers, and most workers; each is a network namespace with its processes."""
 
 _MOST_RATE_BPS: Final = 10_000_000_000
-"""A bridge between veth pairs forwards some 9 Gbit/s; whether less is reached, a run measures."""
+"""Highest rate of a link. A bridge between veth pairs forwards some 9 Gbit/s; a run measures it."""
 
 _MOST_STREAMS: Final = 4096
-"""Of so many, bursts were seen to end in time, at some milliseconds of an endpoint for each."""
+"""Most streams of a connection: such bursts ended in time, at some ms of an endpoint each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedConnection:
-    """One connection of a cell: which hosts, which way the data flows, what it carries.
+    """One connection of a cell: its hosts, the direction of its data, its messages.
 
     It begins `start_ns` after the burst does; its messages' times count from there.
     """
@@ -56,8 +56,7 @@ class PlannedConnection:
 class Plan:
     """A checked scenario: its cells and its network.
 
-    `not_run` are cells of the scenario that this machine lacks something for; they are not among
-    `cells`.
+    `not_run` are cells of the scenario that can't run on this machine; they are not among `cells`.
     """
 
     scenario: Scenario
@@ -91,7 +90,7 @@ class Plan:
         )
 
     def bottlenecks(self, cell: Cell) -> dict[int, Way]:
-        """For each connection of a cell the direction of a link that has most to carry for it."""
+        """Bottleneck of each connection of a cell: the busiest link direction that it crosses."""
         rates = {link.name: link.link.rate for link in self.net.links}
         load: dict[Way, float] = {}
         routes: dict[int, tuple[Way, ...]] = {}
@@ -103,13 +102,13 @@ class Plan:
         return {index: max(route, key=lambda way: load[way]) for index, route in routes.items()}
 
     def route(self, planned: PlannedConnection) -> tuple[Way, ...]:
-        """The directions of links that a connection's data crosses."""
+        """Directions of links that a connection's data crosses."""
         return route_between(self.net, planned.source, planned.destination, planned.worker).ways
 
     def burst_seconds(self, cell: Cell) -> float:
-        """How long a burst takes at least, by the bytes that cross the busiest link.
+        """Estimate a burst's seconds, from the bytes that cross the busiest link at its goodput.
 
-        Of staggered workers the last one's start comes on top, as if nothing overlapped.
+        With staggered workers the last one's start is added, as if nothing overlapped.
         """
         load_bits: dict[Way, int] = {}
         last_ns = 0
@@ -124,7 +123,7 @@ class Plan:
 
     @property
     def lossy(self) -> bool:
-        """Whether some link drops or reorders packets because it was asked to."""
+        """True if some link drops or reorders packets by its configuration."""
         links = [each.link for each in self.net.links]
         return any(link.model == "fifo" or link.loss or link.jitter for link in links)
 
@@ -137,7 +136,7 @@ def make_plan(scenario: Scenario, installed: str | None = None) -> Plan:
     scenario
         Where it names no release of gRPC, the installed one is meant.
     installed
-        The release of grpcio that stands for; None: the one in this environment.
+        The release of grpcio meant there; None: the one in this environment.
 
     Raises
     ------
@@ -148,14 +147,14 @@ def make_plan(scenario: Scenario, installed: str | None = None) -> Plan:
     scenario = _naming_releases(scenario, installed or newest())
     for transport in scenario.transport:
         check_transport(transport)
-        not_studied(transport)  # refuses releases that are older than all that were looked at
+        not_studied(transport)  # refuses releases that are older than all studied ones
     plan = Plan(scenario=scenario, cells=resolve_cells(scenario), net=build_spec(scenario.cluster))
     _check_size(plan)
     return plan
 
 
 def _naming_releases(scenario: Scenario, installed: str) -> Scenario:
-    """The scenario with the installed release named, unless it is the newest that was studied.
+    """Name the installed gRPC release in a scenario, unless it is the newest that was studied.
 
     A release that is not named counts as that one.
     """
@@ -230,9 +229,9 @@ def on_this_machine(plan: Plan) -> Plan:
 
 
 def receiver_key(cell: Cell) -> str:
-    """What tells receivers apart: implementation, release, its part, who sends to it.
+    """Key of a receiver: implementation, release, role, sender and frame size.
 
-    Its windows do not: they decide when bytes come, not what is done with them.
+    Its windows are no part of it: they decide when bytes come, not what is done with them.
     """
     spec = cell.transport
     which = spec.receiver_script or spec.receiver_release
@@ -245,7 +244,7 @@ def receiver_key(cell: Cell) -> str:
 
 
 def distinct_receivers(cells: Iterable[Cell]) -> dict[str, Cell]:
-    """Each receiver once, by its key, with the first cell that has it."""
+    """Distinct receivers of these cells: by key, the first cell that has it."""
     found: dict[str, Cell] = {}
     for cell in cells:
         found.setdefault(receiver_key(cell), cell)
@@ -253,5 +252,5 @@ def distinct_receivers(cells: Iterable[Cell]) -> dict[str, Cell]:
 
 
 def link_key(cell: str, connection: int) -> str:
-    """The name in ``models`` of a run's record of the link that a connection's models are given."""
+    """Key of a connection's link model in ``models`` of a run's record."""
     return f"{cell} connection {connection}"

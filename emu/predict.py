@@ -1,4 +1,4 @@
-"""``python -m emu.predict FOLDER[#RUN] [--out DIR]``: predict and score a finished run again.
+"""Predict and score a finished run again: ``python -m emu.predict FOLDER[#RUN] [--out DIR]``.
 
 Needs no root, no network and no capture: only the small files of the run's results folder.
 """

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a live bar on a terminal, plain lines elsewhere."""
+"""Progress display of a run: a live bar on a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from netcosim.job import Cell
 
 
 class Progress:
-    """Reports on `console`, which is standard error so that results stay apart."""
+    """Reporter of a run's progress on `console`: standard error, so that results stay apart."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bar: Bar | None = None
 
     def say(self, message: str) -> None:
-        """One line about what happens now."""
+        """Print one line about the current step."""
         self._console.print(f"[dim]{message}[/dim]", highlight=False)
 
     @contextmanager
@@ -37,7 +37,7 @@ class Progress:
         self._bar = None
 
     def burst_done(self, cell: Cell, burst: int) -> None:
-        """A burst is over; whether it counts is judged at the end of its round."""
+        """Report a burst as done; whether it counts is judged at the end of its round."""
         if self._bar is None:
             self.say(f"{cell.name}: burst {burst} done")
         else:

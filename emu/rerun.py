@@ -1,6 +1,6 @@
-"""A finished run predicted again, from the small files of its results folder.
+"""Predict and score a finished run again, from the small files of its results folder.
 
-No capture, no network and no root: what the models may know stands in ``scenario.toml``,
+No capture, no network and no root: the inputs of the predictions are in ``scenario.toml``,
 ``trace.parquet``, ``grants.parquet`` and ``run.json``.
 """
 
@@ -20,7 +20,7 @@ from netcosim.trace import StreamRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """What the models of today say of a run."""
+    """Predictions and summary of a finished run by the current models."""
 
     predicted: tuple[StreamRow, ...]
     summary: Summary
@@ -90,7 +90,7 @@ def _cells(plan: Plan, record: RunRecord, folder: ResultsFolder) -> list[CellRow
 
 
 def _early(plan: Plan, cells: Sequence[CellRows], before: Summary | None) -> list[str]:
-    """What ended the run early, as far as it can be told without its summary."""
+    """Reasons why the run ended early, as far as the rows show them without a summary."""
     if before is not None:
         return [r for r in before.reasons if r == NOT_ENDED or r.startswith(EARLY)]
     there = {rows.cell.name for rows in cells}

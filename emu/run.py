@@ -1,4 +1,4 @@
-"""The command ``python -m emu.run``."""
+"""Run a scenario on an emulated network: the command ``python -m emu.run``."""
 
 import os
 import sys

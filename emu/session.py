@@ -1,4 +1,4 @@
-"""A whole run inside its namespaces: network up, measured, cells run, results written."""
+"""A whole run inside its namespaces: network, calibration, cells, predictions, results."""
 
 import contextlib
 import time
@@ -42,7 +42,7 @@ from topo.paths import bottleneck_bps, path_between, round_trip_ns
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One run; its state is what has been finished so far."""
+    """One run of a plan; its state is what has been finished so far."""
 
     plan: Plan
     folder: ResultsFolder
@@ -63,7 +63,7 @@ class Session:
     failure: BaseException | None = None
 
     def run(self) -> Summary:
-        """Do everything; whatever ends it early, what is finished is written.
+        """Run everything; if something ends the run early, write what is finished.
 
         The failure itself is in `Session.failure`.
         """
@@ -115,7 +115,7 @@ class Session:
         receivers = distinct_receivers(self.plan.cells)
         listening = distinct_receivers(filter(is_needed, self.plan.cells))
         self.progress.say(f"calibrating {len(receivers)} receivers")
-        # As with links: what predicts is what is stored.
+        # As with links, predictions use the values as stored.
         for key, cell in receivers.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
             with self._told("delivered ends are not predicted"):
@@ -127,7 +127,7 @@ class Session:
 
     @contextmanager
     def _told(self, consequence: str) -> Iterator[None]:
-        """What no capture shows is a problem that is told, and no reason to end."""
+        """Record a calibration that was not captured as a problem, without ending the run."""
         try:
             yield
         except UncapturedError as problem:
@@ -148,7 +148,7 @@ class Session:
                 tcp,
                 bucket_bytes=live.bucket_bytes(slowest.name),
             )
-            # What predicts is what is stored, so that the same can be predicted again.
+            # Predictions use the values as stored, so that the same can be predicted again.
             stored = as_stored(asdict(link))
             self.models[link_key(cell.name, planned.index)] = stored
             return LinkModel(**stored)
@@ -172,7 +172,7 @@ class Session:
                     raise outcome.failure
                 with self._phase("results"):
                     self._checkpoint()
-        recorders.read()  # one that died after the last reading is told, too
+        recorders.read()  # raises if one died after the last reading
 
     def _predict(self) -> None:
         finished = [outcome for outcome in self.outcomes if outcome.validity]
@@ -190,9 +190,9 @@ class Session:
         )
 
     def _checkpoint(self) -> None:
-        """Write what is finished so far: there may be nobody left to do it later.
+        """Write what is finished so far, as the process may not live to do it later.
 
-        The record comes after the rows that it speaks of, so that at every moment what is there can
+        The record comes after the rows that it describes, so that at every moment what is there can
         be predicted again.
         """
         self._write_measured()
@@ -219,7 +219,7 @@ class Session:
         return summary
 
     def _summary(self, *ended: str) -> Summary:
-        """Of what is finished; `ended` says why that is not all, if it is not."""
+        """Summarise what is finished; `ended` has the reasons if that is not all."""
         return summarise_run(
             self.plan,
             [(_rows(o), self.predicted.get(o.cell.name, [])) for o in self.outcomes if o.validity],
@@ -275,7 +275,7 @@ def _rows(outcome: CellOutcome) -> CellRows:
 
 
 def resolved_tcp(plan: Plan) -> TcpSpec:
-    """The TCP settings with the send buffer that the rates ask for, where none was given."""
+    """TCP settings of a plan, with a send buffer for its paths where none was given."""
     tcp = plan.scenario.cluster.tcp
     if tcp.send_buffer is not None:
         return tcp

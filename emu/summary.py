@@ -1,4 +1,4 @@
-"""A run's summary, from the rows of its cells: of a session, and of a later rerun."""
+"""Build a run's summary from the rows of its cells, for a session or a later rerun."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -11,7 +11,7 @@ from netcosim.results.streams.summary import CellSummary, NotRun, Summary
 from netcosim.trace import StreamRow
 
 EARLY: Final = "ended early"
-"""How the reason begins that says what ended a run."""
+"""Prefix of the reason that says what ended a run."""
 
 
 def summarise_run(
@@ -28,15 +28,15 @@ def summarise_run(
     Parameters
     ----------
     plan
-        What was to be run.
+        The run's plan.
     cells
         The rows of each cell that has a burst, and its predictions.
     models
         The links of all connections, by `emu.plan.link_key`.
     ended
-        Why something is missing, if it is.
+        Reasons why something is missing, if it is.
     complete
-        Whether nothing is.
+        True if nothing is missing.
     not_run
         The cells that this machine could not run.
     """
@@ -63,10 +63,10 @@ def summarise_run(
 
 
 def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
-    """What the run leaves open, one line a cell; empty if it can be trusted.
+    """Reasons not to trust a run, one line a cell; empty if it can be trusted.
 
-    Missing is the answer of a cell without a valid burst, or whose bursts contradict each other.
-    That models are undecided, or none fits, is an answer.
+    A cell has no answer without a valid burst, or if its bursts contradict each other. That models
+    are undecided, or none fits, is an answer.
     """
     reasons = []
     for cell in cells:

@@ -1,1 +1,1 @@
-"""How one HTTP/2 connection shares its link among streams."""
+"""Models of how an HTTP/2 connection shares its link among streams."""

@@ -1,4 +1,4 @@
-"""Rows of a trace as arrivals at a receiver, which its overhead is applied to."""
+"""Conversion of trace rows to arrivals at a receiver, the input of its overhead model."""
 
 from collections.abc import Iterable
 
@@ -12,5 +12,5 @@ def arrivals_of(rows: Iterable[StreamRow]) -> list[Arrival]:
 
 
 def spans_of(rows: Iterable[StreamRow]) -> list[Span]:
-    """When DATA of these rows arrived, row by row."""
+    """Spans of time in which DATA of these rows arrived, row by row."""
     return [(s.start_ns, s.end_ns) for row in rows for s in row.services]

@@ -14,7 +14,7 @@ from h2model.receiver import Account
 from h2model.records import ReceiverModel
 
 Tell = Callable[[Sequence[Update], float], None]
-"""Takes what the receiver writes, and when."""
+"""Takes the updates that the receiver writes, and the time."""
 
 
 class Reader:
@@ -36,7 +36,7 @@ class Reader:
         self._whole: set[int] = set()
 
     def begin(self) -> None:
-        """A burst begins: the application has to wake up for its first call."""
+        """Begin a burst: the application has to wake up for its first call."""
         self._bursts += 1
         self._calls = 0
         self._reads = False
@@ -45,7 +45,7 @@ class Reader:
         self._whole.clear()
 
     def called(self, stream: int) -> int | None:
-        """A call has come: after how many nanoseconds it is accepted; None if it has to wait."""
+        """Take a new call: nanoseconds until it is accepted; None if it has to wait."""
         self._calls += 1
         if self._in_turn and self._reads:
             self._waiting.append(stream)
@@ -55,17 +55,17 @@ class Reader:
         return self._acceptance.first_ns if first else self._acceptance.later_ns
 
     def accepted(self, stream: int) -> bool:
-        """Read from now on; whether the message is there already."""
+        """Begin to read a call; True if its message is there already."""
         self._accepted.add(stream)
         return stream in self._whole
 
     def whole(self, stream: int) -> bool:
-        """The message is there; whether it is being read."""
+        """Note that a message is there; True if it is being read."""
         self._whole.add(stream)
         return stream in self._accepted
 
     def read(self) -> int | None:
-        """A message was read and answered: the call that waited for that, if there is one."""
+        """End the reading of a message; return the call that waited for that, if there is one."""
         self._reads = False
         if not self._waiting:
             return None
@@ -73,7 +73,7 @@ class Reader:
         return self._waiting.popleft()
 
     def takes_ns(self, size_bytes: int, *, busy: bool) -> int | None:
-        """From the last byte, or from the acceptance, to the reply; None if nobody measured it."""
+        """Time from the last byte, or from the acceptance, to the reply; None if not known."""
         if self._overhead is None:
             return None
         line = self._overhead.first if self._bursts == 1 else self._overhead.later
@@ -81,7 +81,7 @@ class Reader:
 
 
 class Calls:
-    """A burst's pushed calls: from events at the receiver to what it writes.
+    """Pushed calls of a burst: turns events at the receiver into the updates that it writes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Calls:
     messages
         Bytes by stream.
     least_ns
-        What an answer takes at least: all of it where the receiver's overhead is not known.
+        Least duration of an answer: all of it where the receiver's overhead is not known.
     busy
         Whether DATA is arriving.
     """
@@ -129,13 +129,13 @@ class Calls:
                     self._bare.append(stream)
 
     def written(self, time_ns: float) -> None:
-        """The last byte of the last write will be at the receiver then."""
+        """Note when the last byte of the last write will be at the receiver."""
         for stream in self._bare:
             self.arrives(stream, time_ns)
         self._bare.clear()
 
     def arrives(self, stream: int, time_ns: float) -> None:
-        """The stream's HEADERS, if these are its first bytes, will be at the receiver."""
+        """Note when the stream's HEADERS will be at the receiver, if these are its first bytes."""
         if stream not in self._noted:
             self._noted.add(stream)
             self._at(time_ns, CALL, stream)

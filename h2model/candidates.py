@@ -1,8 +1,8 @@
-"""Which models are tried on a transport's bursts, and what is known of its receiver beforehand.
+"""Candidate models of a transport's sender, and the model of its receiver.
 
-Of a gRPC release that nobody studied the sender's rule is not known: every discipline is tried, and
-`followed` names none. Its receiver is taken to give credit as that of the nearest studied release
-does. `not_studied` tells it of both ends.
+Of a gRPC release that was not studied the sender's rule is not known: every discipline is tried,
+and `followed` names none. Its receiver is taken to give credit as that of the nearest studied
+release does. `not_studied` lists such ends.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ H2_DEFAULT_WINDOW_BYTES = 65535
 
 
 def speaks_grpc(transport: TransportSpec) -> bool:
-    """Whether messages carry gRPC's five-byte prefix: one end is not our own."""
+    """True if messages carry gRPC's five-byte prefix: one end is not our own."""
     return not (transports.load(transport.sender).OURS and transports.load(transport.receiver).OURS)
 
 
@@ -147,7 +147,7 @@ def receiver_rule(transport: TransportSpec) -> ReceiverRule | None:
 
 
 def accepts_late(transport: TransportSpec) -> bool:
-    """Whether credit for pushed messages hangs on when the receiver's application reads them.
+    """True if credit for pushed messages depends on when the receiver's application reads them.
 
     Older releases begin with a window that outlasts that.
     """
@@ -156,7 +156,7 @@ def accepts_late(transport: TransportSpec) -> bool:
 
 
 def reads_in_turn(transport: TransportSpec) -> bool:
-    """Whether the receiver reads pushed calls one after the other, in the order of their coming."""
+    """True if the receiver reads pushed calls one after the other, in the order of arrival."""
     rule = receiver_rule(transport)
     return rule is not None and rule.one_reader
 

@@ -1,7 +1,7 @@
-"""The disciplines' own text, compiled: the same functions over int64 arrays, as machine code.
+"""Disciplines compiled with numba: the same source, as machine code over int64 arrays.
 
 Every function that a discipline reaches is copied once, with its calls bound to compiled copies;
-the text stays in `h2model.state` and `h2model.disciplines`. The compiled functions may be called
+the source stays in `h2model.state` and `h2model.disciplines`. The compiled functions may be called
 from other compiled code, with a `State` of int64 arrays whose fields `h2model.state` describes.
 
 numba is imported when the first discipline is compiled, not before.
@@ -88,7 +88,7 @@ def array_state(capacity: int, options: list[int]) -> State:
 
 
 class CompiledMachine(Machine):
-    """A `Machine` whose rule is compiled: what it decides is what the interpreted one decides."""
+    """A `Machine` whose rule is compiled; it decides as the interpreted one does."""
 
     _grows = False  # arrays keep their size
 
@@ -126,7 +126,7 @@ def bind_copy(
     Parameters
     ----------
     replaced : functions that stand for others
-    constants : values of names in the text
+    constants : values of names in the source
     made : copies made so far with the same replacements; new ones are added
     wrap : what is done to each copy, such as compiling it
     """

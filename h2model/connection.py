@@ -100,7 +100,7 @@ class Connection:
         grants: Sequence[Grant] | None = None,
         rate_bps: float | None = None,
     ) -> Sender:
-        """The connection as a part of a simulation that begins now; arguments as for `burst`."""
+        """Sender of a burst within a simulation that begins now; arguments as for `burst`."""
         return Sender(
             self._machine,
             self._account,

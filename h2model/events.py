@@ -1,4 +1,4 @@
-"""What can happen to a simulated connection, and how it is noted for later."""
+"""Events of a simulated connection, and the interface that schedules them."""
 
 from typing import Final, Protocol
 
@@ -12,7 +12,7 @@ PING: Final = 4
 ANSWER: Final = 5
 """The sender's answer is at the receiver."""
 LOOK: Final = 6
-"""The receiver may ask again."""
+"""The receiver may send a PING again."""
 CALL: Final = 7
 """The HEADERS of a pushed call are at the receiver."""
 ACCEPT: Final = 8
@@ -24,7 +24,7 @@ READ: Final = 10
 
 
 class At(Protocol):
-    """Notes an event of one connection for later."""
+    """Schedules an event of one connection."""
 
     def __call__(self, time_ns: float, kind: int, stream: int = 0, value: int = 0) -> None:
-        """Note it."""
+        """Schedule the event."""

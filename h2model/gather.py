@@ -1,4 +1,4 @@
-"""How C-core gathers a write: streams from the head of its list until the write is full.
+"""Gathering of writes as in C-core: streams from the list's head until the write is full.
 
 Source: C-core src/core/ext/transport/chttp2/transport/writing.cc and write_size_policy.cc. Shared
 by the disciplines that are rules of C-core; like them it keeps to what numba can compile. What was
@@ -31,15 +31,15 @@ EMITTED: Final = OWN + 1
 UNSENT: Final = OWN + 2
 """Bytes of the write that the kernel has not taken."""
 HEADED: Final = OWN + 3
-"""How many streams of the connection have sent their HEADERS."""
+"""Number of streams of the connection that have sent their HEADERS."""
 PARKED_HEAD: Final = OWN + 4
 PARKED_TAIL: Final = OWN + 5
 TARGET: Final = OWN + 6
-"""A write is full when it has more bytes than this."""
+"""A write is full when it has at least so many bytes."""
 STREAK: Final = OWN + 7
 """Fast writes in a row, as a negative number, or slow ones."""
 TIMED_FROM: Final = OWN + 8
-"""When the write was gathered; NONE if its duration is no evidence."""
+"""Time at which the write was gathered; NONE if its duration is no evidence."""
 
 PARKED: Final = 3
 """Place of a stream that came to the head when the connection had no credit."""
@@ -48,7 +48,7 @@ FRAME_HEADER_BYTES: Final = 9
 
 
 def begin(s: State, target: int) -> None:
-    """The connection's first target; nothing waits for the connection's credit."""
+    """Set the connection's first target; nothing waits for the connection's credit."""
     s.shared[TARGET] = target
     s.shared[TIMED_FROM] = NONE
     s.shared[PARKED_HEAD] = s.shared[PARKED_TAIL] = NONE
@@ -57,7 +57,7 @@ def begin(s: State, target: int) -> None:
 def ready(
     s: State, now: int, frame: int, capped: int, first: int, heads: tuple[int, int, int]
 ) -> bool:
-    """Whether there is something to emit; gathers the next write when the last is with the kernel.
+    """Gather the next write when the last is with the kernel; True if something is to be emitted.
 
     The answer to a PING is a write of its own, without DATA: too small to be evidence of the pace.
     A write below 0.7 of the target is none either, and ends a fast streak.
@@ -81,7 +81,7 @@ def ready(
 
 
 def taken(s: State, size: int, now: int, pace: tuple[int, int], bounds: tuple[int, int]) -> None:
-    """The kernel took bytes: when it has all of the write, its duration moves the target.
+    """Account for bytes that the kernel took; the duration of a whole write moves the target.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def taken(s: State, size: int, now: int, pace: tuple[int, int], bounds: tuple[in
 
 
 def emit(s: State, budget: int) -> tuple[int, int]:
-    """The next bytes of what was gathered: slot and size."""
+    """Emit the next bytes of the gathered write: slot and size."""
     k = s.shared[EMITTED]
     i = s.plan_slot[k]
     size = min(budget, s.plan_bytes[k])
@@ -123,7 +123,7 @@ def emit(s: State, budget: int) -> tuple[int, int]:
 def gather(
     s: State, target: int, frame: int, capped: int, first: int, heads: tuple[int, int, int]
 ) -> int:
-    """Gather a write of up to `target` bytes; how many it has, headers included.
+    """Gather a write of up to `target` bytes; return its size, headers included.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def gather(
 
 
 def set_aside(s: State, i: int) -> bool:
-    """Take slot `i` out of the list if credit is short, its connection's or its own."""
+    """Take slot `i` out of the list if credit is lacking, its connection's or its own."""
     if s.shared[CONNECTION_CREDIT] <= 0:
         unlink(s, i, PARKED)
         append(s, i, PARKED_HEAD, PARKED_TAIL)
@@ -175,7 +175,7 @@ def set_aside(s: State, i: int) -> bool:
 
 
 def plan_turn(s: State, i: int, budget: int) -> int:
-    """Add a turn of slot `i` to the write; its bytes."""
+    """Add a turn of slot `i` to the write; return its bytes."""
     size = allowed(s, i, budget)
     take(s, i, size)
     s.plan_slot[s.shared[PLANNED]] = i
@@ -203,7 +203,7 @@ def drop(s: State, i: int) -> None:
 
 
 def put_back(s: State, i: int, first: int) -> None:
-    """Slot `i` returns to the list."""
+    """Return slot `i` to the list."""
     if first == 1:
         push_head(s, i)
     else:
@@ -217,14 +217,14 @@ def payload(room: int, frame: int) -> int:
 
 
 def head_bytes(s: State, i: int, heads: tuple[int, int, int]) -> int:
-    """Note that slot `i` sends its HEADERS, and say how long they are."""
+    """Note that slot `i` sends its HEADERS; return their length."""
     s.visits[i] = 1
     s.shared[HEADED] += 1
     return heads[0] if s.shared[HEADED] == 1 else heads[1]
 
 
 def unpark_all(s: State, first: int) -> None:
-    """Those that waited for the connection's credit return, the first one first."""
+    """Return those that waited for the connection's credit to the list, the first one first."""
     while s.shared[PARKED_HEAD] != NONE:
         i = s.shared[PARKED_HEAD]
         remove(s, i, PARKED_HEAD, PARKED_TAIL)

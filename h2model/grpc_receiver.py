@@ -1,4 +1,4 @@
-"""The account of a gRPC receiver: credit for streams and connection, and the probe of the path.
+"""Flow control of a gRPC receiver: credit for streams and connection, and the BDP probe.
 
 Source: C-core, src/core/ext/transport/chttp2/transport/flow_control.cc and
 src/core/lib/transport/bdp_estimator.cc, as grpcio 1.59.5 and 1.85.1 were seen to behave; in 1.17.0
@@ -16,15 +16,15 @@ ALL_STREAMS: Final = -1
 """Target of an update by SETTINGS_INITIAL_WINDOW_SIZE."""
 
 PING: Final = -2
-"""Target of what is no credit but a PING."""
+"""Target of an update that is a PING, no credit."""
 
 MESSAGE_HEADER_BYTES: Final = 5
-"""What a reader asks for before it knows the message's length."""
+"""Bytes that a reader asks for before it knows the message's length."""
 
 LEAST_HURRY_BYTES: Final = 8192
 
 TIMER_LATE_NS: Final = 1_260_000
-"""How late a timer of 1.85.1 fires, which counts whole milliseconds: the median of five
+"""Lateness of a timer of 1.85.1, which counts whole milliseconds: the median of five
 PINGs, 1.18 to 1.46 ms late, on connections of the built-in scenario and of the releases' example.
 """
 
@@ -34,7 +34,7 @@ Update = tuple[int, int]
 
 @dataclass(slots=True)
 class _Stream:
-    """`ahead_bytes` is the credit given beyond the initial window less the bytes received.
+    """Account of a stream; `ahead_bytes` is credit beyond the initial window less bytes received.
 
     Its last frame has `frame_bytes` and comes evenly in `lasts_ns`. The message's length is 0 as
     long as nothing came. What the message needs counts once somebody reads it.
@@ -49,7 +49,7 @@ class _Stream:
     is_read: bool = True
 
     def needed_bytes(self, now_ns: float) -> int:
-        """What the reader, who knows all that was parsed, still waits for."""
+        """Bytes that the reader, who knows all that was parsed, still waits for."""
         if not self.message_bytes:
             return MESSAGE_HEADER_BYTES
         missing = 0
@@ -61,7 +61,7 @@ class _Stream:
 
 
 class GrpcAccount:
-    """What the receiver has got and granted; it outlives a burst.
+    """Account of the bytes that a gRPC receiver has got and granted; it outlives a burst.
 
     A frame counts as soon as its header has come: C-core's parser accounts for its length there.
     """
@@ -80,7 +80,7 @@ class GrpcAccount:
         self._smoothed = Smoothed() if receiver.smoothed else None
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
-        """A burst begins after a rest: what the connection lacks, and what each request brings.
+        """Begin a burst after a rest: credit that the connection lacks, and that of each request.
 
         What a stream gets by its request the connection gets, too. A pushed call brings nothing.
         """
@@ -108,7 +108,7 @@ class GrpcAccount:
         Returns
         -------
         list of Update
-            What the receiver writes now.
+            Updates that the receiver writes now.
         """
         self._connection -= size
         asked = self._probe is not None and self._probe.received(size, now_ns)
@@ -132,16 +132,16 @@ class GrpcAccount:
 
     @property
     def look_ns(self) -> float | None:
-        """When the time between two PINGs is over, on the clock of the burst that begins."""
+        """Time at which the next PING is due, on the clock of the burst that begins."""
         return None if self._probe is None else self._probe.due_ns
 
     def rest(self, elapsed_ns: float) -> None:
-        """A burst is over, and the next one's zero is so much later than its own."""
+        """End a burst; the next one's zero is so much later than its own."""
         if self._probe is not None:
             self._probe.rest(elapsed_ns)
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
-        """The PING's answer has come: when to look again, and what is written now."""
+        """Take a PING's answer: time to look again, and the updates that are written now."""
         if self._probe is None:
             return 0.0, []
         delay_ns = self._probe.complete(now_ns)
@@ -157,19 +157,19 @@ class GrpcAccount:
         return now_ns + delay_ns, self._write(now_ns, asked=False) if self._is_drained() else []
 
     def look_again(self, now_ns: float) -> list[Update]:
-        """The time between two PINGs is over."""
+        """Updates that are written when the time between two PINGs is over."""
         asked = self._probe is not None and self._probe.due(now_ns)
         return self._write(now_ns, asked=True) if asked else []
 
     def replied(self, now_ns: float) -> list[Update]:
-        """The reply to a whole message is a write: all that waits for one goes with it."""
+        """Updates that go with the reply to a whole message: all that wait for a write."""
         if not self._listens:
             return []
         asked = self._probe is not None and self._probe.carried(now_ns)
         return self._write(now_ns, asked=asked, anyway=True)
 
     def _write_if_due(self, stream: _Stream, now_ns: float, *, asked: bool) -> list[Update]:
-        """What is written after something happened to a stream, if anything is."""
+        """Updates that are written after an event of a stream, if any are."""
         urgent = self._is_urgent(stream, now_ns) or self._is_drained()
         updates = self._write(now_ns, asked=asked) if asked or urgent else []
         if updates and self._probe is not None and self._probe.carried(now_ns):
@@ -177,7 +177,7 @@ class GrpcAccount:
         return updates
 
     def _is_urgent(self, stream: _Stream, now_ns: float) -> bool:
-        """Old releases wait until half the window is used, new ones until they want as much."""
+        """True if an update is urgent: half the window used (old releases) or wanted (new ones)."""
         if self._smoothed is not None:
             return stream.ahead_bytes <= -self._window // 2 and self._wanted(stream, now_ns) > 0
         return self._wanted(stream, now_ns) > max(self._window // 2, LEAST_HURRY_BYTES)
@@ -188,14 +188,14 @@ class GrpcAccount:
         return min(stream.needed_bytes(now_ns), self._progress) - stream.ahead_bytes
 
     def _is_drained(self) -> bool:
-        """Whether the connection has less than half of what it shall have."""
+        """True if the connection has less than half of the credit that it shall have."""
         return self._connection < (self._target() + 1) // 2
 
     def _target(self) -> int:
         return self._window + sum(max(0, s.ahead_bytes) for s in self._streams.values())
 
     def _write(self, now_ns: float, *, asked: bool, anyway: bool = False) -> list[Update]:
-        """All that is wanted goes out together once something must.
+        """Write all updates that are wanted together.
 
         What the connection lacks goes with it, and with what is written `anyway`.
         """
@@ -248,7 +248,7 @@ class Smoothed:
 
 
 class Probe:
-    """The estimate of the bandwidth-delay product, and when the next PING is due.
+    """Estimator of the bandwidth-delay product, with the time of the next PING.
 
     The time between PINGs grows by 100 to 200 ms, drawn by the library; here by 150.
     """
@@ -270,14 +270,14 @@ class Probe:
         self.due_ns: float | None = None
 
     def rest(self, elapsed_ns: float) -> None:
-        """Its clock goes on between bursts, whose own clocks begin anew."""
+        """Move its times to the next burst's clock, which begins anew."""
         if self.due_ns is not None:
             self.due_ns -= elapsed_ns
         if self._sent_ns is not None:
             self._sent_ns -= elapsed_ns
 
     def received(self, size_bytes: int, now_ns: float) -> bool:
-        """Count bytes; whether a PING goes out because of them."""
+        """Count bytes; True if a PING goes out because of them."""
         asks = self._waits_for_data
         if asks:
             self._send(now_ns)
@@ -285,7 +285,7 @@ class Probe:
         return asks
 
     def due(self, now_ns: float) -> bool:
-        """Whether a PING goes out now that its time has come."""
+        """True if a PING goes out now that its time has come."""
         self.due_ns = None
         if self._gathered_bytes == 0:
             self._waits_for_data = True
@@ -294,7 +294,7 @@ class Probe:
         return True
 
     def complete(self, now_ns: float) -> float:
-        """The answer is here; how long to wait before the next PING, nanoseconds."""
+        """Take a PING's answer; nanoseconds to wait before the next PING."""
         elapsed_ns = 0.0 if self._sent_ns is None else now_ns - self._sent_ns
         bandwidth = self._gathered_bytes / elapsed_ns if elapsed_ns > 0 else 0.0
         before = self._delay_ns
@@ -314,7 +314,7 @@ class Probe:
         return self._delay_ns + self._late_ns
 
     def carried(self, now_ns: float) -> bool:
-        """Whether a PING goes out with what is written now."""
+        """True if a PING goes out with what is written now."""
         return False
 
     def _send(self, now_ns: float) -> None:
@@ -324,7 +324,7 @@ class Probe:
 
 
 class WaitingProbe(Probe):
-    """As 1.17.0 has it: a PING that is due goes out with the next write.
+    """Probe of grpcio 1.17.0: a PING that is due goes out with the next write.
 
     The first PING is one of the connection's first frames.
     """
@@ -340,11 +340,11 @@ class WaitingProbe(Probe):
         return False
 
     def due(self, now_ns: float) -> bool:
-        """Being due does not send it."""
+        """False: a PING that is due waits for the next write."""
         return False
 
     def carried(self, now_ns: float) -> bool:
-        """Whether the PING is due and not on its way."""
+        """True if a PING is due and none is on its way: it goes out now."""
         if self._sent_ns is not None or self.due_ns is None or now_ns < self.due_ns:
             return False
         self._send(now_ns)

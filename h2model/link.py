@@ -1,4 +1,4 @@
-"""The way of one connection's frames from its scheduler to the receiver, at a rate that may change.
+"""Path of one connection's frames from its scheduler to the receiver, at a rate that may change.
 
 A frame that the scheduler has let go waits in the sender's kernel, leaves at the connection's
 share of the link, and is acknowledged byte by byte. Its times are planned when it is let go; a new
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from h2model.records import FRAME_HEADER_BYTES, LinkModel
 
 LINE_BPS = 1e10
-"""How fast a virtual link passes what its bucket allows; nothing depends on it closely."""
+"""Rate at which a virtual link passes what its bucket allows; nothing depends on it closely."""
 
 
 @dataclass(slots=True)
 class Frame:
-    """A frame past the scheduler; the `left_bytes` of it leave from `since_ns` to `end_ns`.
+    """A frame in the socket buffer; the `left_bytes` of it leave from `since_ns` to `end_ns`.
 
     Where it empties the bucket, `fast_bytes` of them leave at line speed until `fast_ns`. Times are
     at the sender's end of the link. `start_ns` is when its first byte left; once it has `begun`, a
@@ -37,7 +37,7 @@ class Frame:
 
 
 class Lane:
-    """One connection's frames past the scheduler and its token bucket.
+    """One connection's unacknowledged frames and its token bucket.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Lane:
     def put(
         self, stream: int, size_bytes: int, now: float, counted_bytes: int | None = None
     ) -> None:
-        """The scheduler lets a frame go, or a piece of one: only the first has a header.
+        """Put a frame into the socket buffer, or a piece of one: only the first has a header.
 
         `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
         """
@@ -76,7 +76,7 @@ class Lane:
         return self.waiting.popleft()
 
     def free_bytes(self, now: float) -> float:
-        """How much room there is now for what is past the scheduler."""
+        """Room that there is now for unacknowledged bytes."""
         past = self._past_bytes
         for first, last, size in self._unacked:
             if now >= last:
@@ -86,7 +86,7 @@ class Lane:
         return self._link.past_bytes - past
 
     def room_at(self, size_bytes: int, now: float) -> float:
-        """When what is past the scheduler leaves room for so much more, as planned now."""
+        """Time at which there is room for so many more unacknowledged bytes, as planned now."""
         unacked = self._unacked
         while unacked and unacked[0][1] <= now:
             self._past_bytes -= unacked.popleft()[2]
@@ -103,7 +103,7 @@ class Lane:
         return max(now, time)
 
     def replan(self, rate_bps: float, now: float, keep: float = 1.0) -> None:
-        """From now on the share is `rate_bps`: plan anew what has not left.
+        """Change the share to `rate_bps` from now on: plan anew what has not left.
 
         Of what the bucket holds, the connection keeps the part `keep`.
         """
@@ -131,7 +131,7 @@ class Lane:
         self._plan_acks(frame)
 
     def _plan_acks(self, frame: Frame) -> None:
-        """Acknowledgements come a round trip after the bytes, as fast as those leave."""
+        """Plan acknowledgements: a round trip after the bytes, as fast as those leave."""
         slow_ns, line_ns = 8e9 / self.rate_bps, 8e9 / LINE_BPS
         saved_ns = frame.left_bytes * slow_ns - (frame.end_ns - frame.since_ns)
         fast = saved_ns / (slow_ns - line_ns) if slow_ns > line_ns else 0.0
@@ -142,12 +142,12 @@ class Lane:
         self._acked(frame.fast_ns, frame.end_ns, frame.left_bytes - frame.fast_bytes)
 
     def _acked(self, since_ns: float, until_ns: float, size_bytes: float) -> None:
-        """These bytes, which leave evenly meanwhile, are acknowledged a round trip later."""
+        """Plan the acknowledgement of bytes that leave evenly, a round trip later."""
         round_trip_ns = 2 * self._link.delay_ns
         self._unacked.append((since_ns + round_trip_ns, until_ns + round_trip_ns, size_bytes))
 
     def _cut(self, now: float) -> None:
-        """Take the plans of the waiting frames back, and note what of the first has left."""
+        """Take the plans of the waiting frames back; account for what of the first has left."""
         planned = sum(2 if frame.fast_bytes else 1 for frame in self.waiting)
         kept = min(planned, len(self._unacked))
         for _ in range(kept):
@@ -165,7 +165,7 @@ class Lane:
 
 
 def _gone_bytes(frame: Frame, now: float) -> float:
-    """What of a frame's `left_bytes` has left."""
+    """Number of a frame's `left_bytes` that have left."""
     if now <= frame.since_ns:
         return 0.0
     if now < frame.fast_ns:

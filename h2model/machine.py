@@ -92,7 +92,7 @@ class Machine:
         return empty_state(capacity, options)
 
     def enqueue(self, stream: int, size_bytes: int, now_ns: int, *, priority: int = 0) -> None:
-        """The application hands over `size_bytes` of flow-controlled data of a stream.
+        """Hand over `size_bytes` of flow-controlled data of a stream.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Machine:
             self._rule.enqueued(s, slot, now_ns)
 
     def credit(self, stream: int, size_bytes: int, now_ns: int) -> None:
-        """Credit arrives: WINDOW_UPDATE, or a change of SETTINGS (which may be negative).
+        """Add credit: WINDOW_UPDATE, or a change of SETTINGS (which may be negative).
 
         Stream 0 is the connection. Credit for a stream not yet handed over is kept for it, credit
         for a finished one is not.
@@ -132,11 +132,11 @@ class Machine:
             self._rule.credited(s, slot, now_ns)
 
     def widen(self, more_bytes: int, now_ns: int) -> None:
-        """SETTINGS_INITIAL_WINDOW_SIZE grew by so much."""
+        """Widen the streams' windows: SETTINGS_INITIAL_WINDOW_SIZE grew by so much."""
         self.resize_windows(self._window + more_bytes, now_ns)
 
     def resize_windows(self, initial_window: int, now_ns: int) -> None:
-        """SETTINGS_INITIAL_WINDOW_SIZE changed: all streams move by the difference.
+        """Change SETTINGS_INITIAL_WINDOW_SIZE: all streams' credit moves by the difference.
 
         Source: RFC 9113, section 6.9.2.
         """
@@ -146,7 +146,7 @@ class Machine:
             self.credit(stream, difference, now_ns)
 
     def ping(self) -> None:
-        """The receiver asks for an answer, which goes out with the next write."""
+        """Take a PING of the receiver, whose answer goes out with the next write."""
         self.state.shared[CONTROL] += 1
 
     @property
@@ -188,7 +188,7 @@ class Machine:
 
     @property
     def emitting(self) -> bool:
-        """Whether a write was gathered of which the kernel has not all."""
+        """True if a gathered write has bytes that are still to be emitted."""
         return self._gathers and self.state.shared[EMITTED] < self.state.shared[PLANNED]
 
     def headed(self) -> list[int]:
@@ -203,13 +203,13 @@ class Machine:
         return [stream for stream, slot in self._slot_of.items() if s.visits[slot] > 0]
 
     def planned(self, stream: int) -> bool:
-        """Whether the last gathered write has DATA of the stream that is still to be emitted."""
+        """True if the last gathered write has DATA of the stream that is still to be emitted."""
         s = self.state
         slots = s.plan_slot[s.shared[EMITTED] : s.shared[PLANNED]]
         return self._slot_of.get(stream) in slots
 
     def sent(self, stream: int, size_bytes: int, now_ns: int) -> None:
-        """The kernel took `size_bytes` that `next` had decided."""
+        """Note that the kernel took `size_bytes` that `next` had decided."""
         slot = self._slot_of[stream]
         self._decided[slot] -= size_bytes
         self._unsent[slot] -= size_bytes
@@ -238,7 +238,7 @@ class Machine:
             self._cancelled.add(stream)
 
     def done(self, stream: int) -> bool:
-        """Whether everything handed over of this stream has been taken by the kernel."""
+        """True if everything handed over of this stream has been taken by the kernel."""
         return stream not in self._slot_of
 
     def forget_credit(self) -> None:
@@ -247,7 +247,7 @@ class Machine:
 
     @property
     def idle(self) -> bool:
-        """Whether the kernel has everything that was handed over."""
+        """True if the kernel has everything that was handed over."""
         return not self._slot_of
 
     @property
@@ -284,7 +284,7 @@ class Machine:
 
 
 class _Finished:
-    """The stream numbers that are finished, in a size that does not grow with their count.
+    """Set of the finished stream numbers, in a size that does not grow with their count.
 
     Either end numbers its streams upwards by two (RFC 9113, section 5.1.1); per parity one bound
     stands for all below it.

@@ -1,7 +1,7 @@
-"""Several connections at once over links that they share.
+"""Simulation of several connections at once over links that they share.
 
 At every moment each connection has the rate that it gets among those that are busy then, which
-are those with bytes past the scheduler that have not left. When one falls silent, out of data or
+are those with bytes in the socket buffer that have not left. When one falls silent, out of data or
 out of credit, the others speed up; when it comes back they slow down.
 """
 
@@ -45,7 +45,7 @@ class Network:
         grants
             Of each connection its receiver's credit as it was given, in place of its rule.
         speed
-            All links are so many times as fast as calibrated.
+            Factor by which all links are faster than calibrated.
 
         Raises
         ------

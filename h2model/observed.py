@@ -1,4 +1,4 @@
-"""What a burst shows of its sender's turns: what disciplines take their options from."""
+"""Sender's turns as observed in a burst, from which disciplines derive their options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from statistics import median
 from typing import Final
 
 LEAST_FRAME_BYTES: Final = 16_384
-"""What every receiver must take (RFC 9113, section 6.5.2); a full frame is no smaller."""
+"""Size that every receiver must take (RFC 9113, section 6.5.2); a full frame is no smaller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """A burst's turns.
+    """Turns observed in a burst.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From a message's last byte on the wire to the message in the application.
+"""Receiver overhead: from a message's last byte on the wire to the message in the application.
 
 Li et al. (ICPE'20, section 3.2.1) add alpha * size + beta. Two things are added here that a
 receiver of several messages shows: it parses one message at a time, and while bytes of others still
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 STRETCHES: Final = tuple(round(1.0 + 0.1 * step, 1) for step in range(91))
-"""What is tried for `Overhead.stretch`: nothing to ten times as long."""
+"""Values tried for `Overhead.stretch`: nothing to ten times as long."""
 
 _NEAR: Final = 0.05
 
@@ -34,7 +34,7 @@ class Linear:
     beta_ns: float
 
     def ns(self, size_bytes: int, stretch: float = 1.0) -> int:
-        """What a message of so many bytes costs, all of it so many times as long."""
+        """Cost of a message of so many bytes, times `stretch`."""
         return round(stretch * (self.alpha_ns_per_byte * size_bytes + self.beta_ns))
 
 
@@ -43,7 +43,7 @@ NOTHING: Final = Linear(alpha_ns_per_byte=0.0, beta_ns=0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
-    """A receiver as calibrated on another connection.
+    """Overhead of a receiver as calibrated on another connection.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Overhead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """How long a server leaves a pushed call unread, from its HEADERS, as measured beforehand.
+    """Time that a server leaves a pushed call unread, from its HEADERS, as measured beforehand.
 
     The first call of a burst finds it asleep, later ones do not.
     """
@@ -86,7 +86,7 @@ class Arrival:
 def delivered_ends_ns(
     arrivals: Sequence[Arrival], busy: Sequence[Span], linear: Linear, stretch: float = 1.0
 ) -> list[int]:
-    """When each message is in the application, in the order given.
+    """Times at which each message is in the application, in the order given.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def delivered_ends_ns(
 def in_turn_ends_ns(
     arrivals: Sequence[Arrival], busy: Sequence[Span], linear: Linear, stretch: float = 1.0
 ) -> list[int]:
-    """When each message is in an application that has one thread to read with.
+    """Times at which each message is in an application that has one thread to read with.
 
     It reads the calls in the order in which they came, which is the one given: a message is not
     looked at before the one before it is delivered, however long it has been there. Parameters
@@ -133,7 +133,7 @@ def in_turn_ends_ns(
 def with_transport_ns(
     ready_ns: Sequence[int], sizes_bytes: Sequence[int], handover: Linear
 ) -> list[int]:
-    """When each message is with the transport, in the order given.
+    """Times at which each message is with the transport, in the order given.
 
     One thread hands the messages over, one after the other: that the next one is handed over shows
     that this one is with the transport. Those of one instant were handed over as one: the
@@ -204,14 +204,14 @@ def fit_stretch(
 def _parsed(
     begin: float, arrival: Arrival, wire: Sequence[Span], linear: Linear, stretch: float
 ) -> tuple[float, float]:
-    """When the parser is free again, and when the message is in the application."""
+    """Times at which the parser is free again and the message is in the application."""
     work_ns = linear.alpha_ns_per_byte * arrival.size_bytes
     free = _worked_off(begin, work_ns, wire, stretch)
     return free, _worked_off(free, linear.beta_ns, wire, stretch)
 
 
 def _worked_off(begin: float, work_ns: float, wire: Sequence[Span], stretch: float) -> float:
-    """When work is done that goes on at 1 / stretch of its speed while the wire is busy."""
+    """End of work that goes on at 1 / stretch of its speed while the wire is busy."""
     now = begin
     for start, end in wire:
         if end <= now:

@@ -1,4 +1,4 @@
-"""A burst's schedule from what may be known before it."""
+"""Prediction of a burst's schedule from inputs that are known before it."""
 
 from collections.abc import Sequence
 

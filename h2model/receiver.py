@@ -1,4 +1,4 @@
-"""The receiver's account: what it got and granted, by its credit rule."""
+"""Account of a receiver: bytes that it got and credit that it granted, by its credit rule."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -10,45 +10,45 @@ from h2model.records import UNLIMITED_BYTES, ReceiverModel
 
 
 class Account(Protocol):
-    """What a simulated connection asks of its receiver."""
+    """Interface of a receiver's account in a simulated connection."""
 
     @property
     def at_start(self) -> bool:
-        """Whether a frame counts when it begins to come; else when it has come."""
+        """True if a frame counts when it begins to come; else when it has come."""
 
     @property
     def answer_first(self) -> bool:
-        """Whether an answer is heard before the frame that follows it is counted."""
+        """True if a PING's answer is taken before the frame that follows it is counted."""
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
-        """A burst begins after a rest: what the requests for these streams bring with them."""
+        """Begin a burst after a rest: credit that the requests for these streams bring."""
 
     def frame(
         self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
     ) -> list[Update]:
-        """Account for DATA of a stream whose message has so many bytes; what is written now.
+        """Account for DATA of a stream whose message has so many bytes; updates written now.
 
         A frame that counts when it begins to come is whole after `lasts_ns`.
         """
 
     @property
     def look_ns(self) -> float | None:
-        """When the time between two PINGs is over, on the clock of the burst that begins."""
+        """Time at which the next PING is due, on the clock of the burst that begins."""
 
     def rest(self, elapsed_ns: float) -> None:
-        """A burst is over, and the next one's zero is so much later than its own."""
+        """End a burst; the next one's zero is so much later than its own."""
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
-        """A PING's answer has come: when to look again, and what is written now."""
+        """Take a PING's answer: time to look again, and the updates that are written now."""
 
     def look_again(self, now_ns: float) -> list[Update]:
-        """The time between two PINGs is over."""
+        """Updates that are written when the time between two PINGs is over."""
 
     def accepted(self, stream: int, now_ns: float) -> list[Update]:
-        """The application begins to read a pushed call; what is written now."""
+        """Updates that are written when the application begins to read a pushed call."""
 
     def replied(self, now_ns: float) -> list[Update]:
-        """It has a whole message and writes, if it listens, a reply: what else is written now."""
+        """Updates that are written with the reply to a whole message, if the receiver listens."""
 
 
 def account_of(receiver: ReceiverModel) -> Account:
@@ -63,7 +63,7 @@ def account_of(receiver: ReceiverModel) -> Account:
 
 
 class ReceiverAccount:
-    """What the receiver has got and granted, per stream and for the connection.
+    """Account by a credit rule: bytes got and granted, per stream and for the connection.
 
     Raises
     ------
@@ -85,26 +85,26 @@ class ReceiverAccount:
         self._connection_pending = 0
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
-        """Nothing beyond the initial window."""
+        """No credit beyond the initial window."""
         return []
 
     def rest(self, elapsed_ns: float) -> None:
-        """It has no clock."""
+        """Do nothing: it has no clock."""
 
     def answered(self, now_ns: float) -> tuple[float, list[Update]]:
-        """It never asks."""
+        """No updates: it never sends a PING."""
         return 0.0, []
 
     def look_again(self, now_ns: float) -> list[Update]:
-        """It never asks."""
+        """No updates: it never sends a PING."""
         return []
 
     def accepted(self, stream: int, now_ns: float) -> list[Update]:
-        """Its credit does not depend on who reads."""
+        """No updates: its credit does not depend on the reader."""
         return []
 
     def replied(self, now_ns: float) -> list[Update]:
-        """Its replies carry nothing else."""
+        """No updates: its replies carry nothing else."""
         return []
 
     def frame(

@@ -1,4 +1,4 @@
-"""What a simulated connection is given, and what comes out: plain records."""
+"""Records of a simulated connection: plans, models of its parts, and the predicted schedule."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ UNLIMITED_BYTES = 2**31 - 1
 """A window of this size, the largest there is, stands for one that never binds."""
 
 REST_NS = 112_000_000
-"""Between a connection's first frames and its first burst, or one burst's last byte and the next
-burst's zero."""
+"""Time between a connection's first frames and its first burst, or one burst's last byte and the
+next burst's zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
-    """A message: flow-controlled bytes, and when its sender's application hands it over.
+    """A message: flow-controlled bytes, and the time at which its application hands it over.
 
     `asked_ns` is when the request for it is at the sender, with the credit that it brings.
     """
@@ -30,10 +30,10 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderModel:
-    """The discipline with its parameters, and the largest frame it writes.
+    """Model of a sender: the discipline with its parameters, and the largest frame it writes.
 
-    `polled` tells of a sender that hands the kernel all that is decided, and waits to be told that
-    there is room again: Linux tells when a third is free. Others fill it up frame by frame.
+    `polled` is for a sender that hands the kernel all that is decided, and waits for the event that
+    there is room again: Linux sends it when a third is free. Others fill it up frame by frame.
     """
 
     discipline: str
@@ -44,7 +44,7 @@ class SenderModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverModel:
-    """The receiver's windows and its credit rule; `credit` None means windows never bind.
+    """Model of a receiver: windows and credit rule; `credit` None means windows never bind.
 
     With `grpc` the account is that of a gRPC library: its updates go out together, and those of
     the connection follow those of the streams. `progress_bytes` is how much of a message still to
@@ -77,12 +77,12 @@ class ReceiverModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkModel:
-    """The path as calibrated before the burst.
+    """Model of the path, as calibrated before the burst.
 
     `rate_bps` is TCP goodput (frame headers included, TCP/IP headers not). `delay_ns` is one way;
     `credit_latency_ns` runs from a frame's last byte at the receiver to its credit at the sender.
-    `past_bytes` is how much may be past the scheduler: in the sender's kernel, in queues and
-    on the wire, not yet acknowledged. `bucket_bytes` is what the link's token bucket lets pass at
+    `past_bytes` is how much may be unacknowledged: in the sender's kernel, in queues and on the
+    wire. `bucket_bytes` is what the link's token bucket lets pass at
     line speed after a pause.
     """
 
@@ -111,7 +111,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """What was predicted of one burst, times at the receiver on the burst's clock.
+    """Predicted schedule of one burst, times at the receiver on the burst's clock.
 
     `stalls` are the times in which the link idled because nothing with data had credit; `carried`
     has the payload bytes so far at the begin and the end of each piece that was served, as (time,

@@ -1,4 +1,4 @@
-"""One connection within a burst: its scheduler, its frames past it, its receiver."""
+"""Simulation of one connection in a burst: scheduler, frames in the socket buffer, receiver."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -34,22 +34,22 @@ from h2model.records import (
 )
 
 PIECE_BYTES: Final = 16384
-"""A kernel takes a large frame in pieces."""
+"""Size of the pieces in which a kernel takes a large frame."""
 
 WRITE_CALL_NS: Final = 100_000
-"""What a call that hands the kernel a write takes at least: room that comes meanwhile is used."""
+"""Least duration of a call that hands the kernel a write: room that comes meanwhile is used."""
 
 LEAST_BYTES: Final = 1448
-"""A kernel is full that has no room for a segment."""
+"""One segment: a kernel that has no room for it is full."""
 
 FREED_BYTES: Final = 2 * LEAST_BYTES
-"""An acknowledgement frees two segments: the third that wakes a sender is so many of them."""
+"""Bytes that an acknowledgement frees: the third that wakes a sender is a multiple of them."""
 
 NOBODY: Final = -1
 
 
 class Sender:
-    """Driven by the event loop: events come to `apply`, decisions fall in `pump`.
+    """A connection's sender in the event loop: takes events in `apply`, decides in `pump`.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Sender:
         self._record = _Recorder()
 
     def begin(self, at: At) -> None:
-        """Note what is known of the burst beforehand."""
+        """Schedule the events that are known before the burst."""
         self._at = at
         if self._account is not None:
             self._open(self._account)
@@ -142,7 +142,7 @@ class Sender:
         )
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
-        """Take an event; whether a decision may follow from it."""
+        """Take an event; True if a decision may follow from it."""
         if kind in (ANSWER, LOOK):
             self._hear(now, kind)
             return False
@@ -202,7 +202,7 @@ class Sender:
             self._calls.written(max(now, self.lane.free_ns) + self._link.delay_ns)
 
     def _budget_bytes(self, now: float) -> int:
-        """How much the next piece may have: a frame is not crossed, nor what the kernel takes."""
+        """Most bytes of the next piece: it crosses no frame, nor what the kernel takes."""
         if not self._polled:
             return self._piece_bytes
         room = int(self.lane.free_bytes(now)) - FRAME_HEADER_BYTES
@@ -210,7 +210,7 @@ class Sender:
         return max(1, min(self._piece_bytes, rest, room))
 
     def _room_at(self, now: float) -> float:
-        """When the kernel takes more."""
+        """Time at which the kernel takes more."""
         if self._full:
             room_at = self.lane.room_at(self._third_bytes, now)
             self._full = room_at > now
@@ -223,7 +223,7 @@ class Sender:
         return room_at
 
     def share(self, rate_bps: float, now: float, keep: float) -> None:
-        """The connection's share of its path changed; it keeps that part of what its bucket has."""
+        """Change the connection's share of its path; it keeps that part of what its bucket has."""
         self.lane.replan(rate_bps, now, keep)
         self._version += 1
         if self.lane.waiting:
@@ -232,7 +232,7 @@ class Sender:
             self._wake(self._room_at(now))
 
     def finish(self) -> Schedule:
-        """What became of the burst.
+        """End the burst and return its schedule.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Sender:
             self._begins(self.lane.waiting[0])
 
     def _begins(self, frame: Frame) -> None:
-        """A frame begins to leave."""
+        """Take a frame that begins to leave."""
         if self._calls is not None:
             self._calls.arrives(frame.stream, frame.start_ns + self._link.delay_ns)
         if self._account is None or not self._account.at_start or not frame.counted_bytes:
@@ -295,7 +295,7 @@ class Sender:
         self._tell(self._account.frame(stream, size, message, arrival, lasts_ns), arrival)
 
     def _counted_bytes(self, stream: int, size: int) -> int:
-        """What the header tells of a frame that begins with these bytes; 0 if they go on."""
+        """Length in the header of a frame that begins with these bytes; 0 if they continue one."""
         whose, room = self._frame_open
         if whose == stream and room >= size:
             self._frame_open = (stream, room - size)
@@ -310,12 +310,12 @@ class Sender:
             self._at(now + self._link.credit_latency_ns, kind, target, grant)
 
     def _answer_if_written(self, now: float) -> None:
-        """A rule that gathers writes says when it has put the answer into one."""
+        """Send the answer to a PING once a rule that gathers writes has put it into one."""
         if self._asked and not self._machine.control:
             self._answer(now)
 
     def _answer(self, now: float) -> None:
-        """The answer to a PING goes out behind what is past the scheduler."""
+        """Send the answer to a PING, behind what is in the socket buffer."""
         self._asked = False
         leaves_ns = max(now, self.lane.free_ns)
         # The frame behind it counts when it begins to leave, and that is the same moment.

@@ -1,4 +1,4 @@
-"""The event loop: one or more connections, each at its share of the links at every moment."""
+"""Event loop of one or more connections, each at its share of the links at every moment."""
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ class _Loop:
         self._count += 1
 
     def _share(self, shares: Shares, touched: Sequence[int], now: float) -> None:
-        """Deal the links out anew when a connection became busy or idle."""
+        """Share the links anew when a connection became busy or idle."""
         before = self._busy
         changed = {i for i in touched if bool(self._senders[i].lane.waiting) != (i in before)}
         if not changed:
@@ -92,7 +92,7 @@ _SAME = 1 - 1e-9
 
 
 class _Remembered:
-    """Shares by who is busy, each worked out once."""
+    """Cache of the shares, by the set of busy connections."""
 
     def __init__(self, shares: Shares) -> None:
         self._shares = shares

@@ -2,7 +2,7 @@
 
 Everything is an integer in an indexable sequence: Python lists when interpreted, int64 arrays
 when compiled. Functions here and in `h2model.disciplines` keep to what numba can compile, so
-that one text serves predictions, the real sender and the simulator.
+that one source serves predictions, the real sender and the simulator.
 
 A stream is known here by its slot, a small index; `h2model.machine` maps stream numbers to slots.
 """
@@ -33,7 +33,7 @@ STALLED: Final = 2
 
 
 class State(NamedTuple):
-    """One connection's sender.
+    """State of one connection's sender.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def number_arrival(s: State, i: int) -> None:
 
 
 def widen(s: State, i: int, size: int) -> bool:
-    """Add `size` bytes to the credit of slot `i`; whether it was out of credit and no longer is."""
+    """Add `size` bytes to the credit of slot `i`; True if it was out of credit and no longer is."""
     s.credit[i] += size
     return s.place[i] == STALLED and s.credit[i] > 0
 

@@ -1,1 +1,1 @@
-"""The shared vocabulary of both worlds: scenario, trace, metrics, units, errors."""
+"""Shared vocabulary of emulator and simulator: scenarios, traces, metrics, units, errors."""

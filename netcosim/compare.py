@@ -1,4 +1,4 @@
-"""Two traces of the same job compared: the order of service, ends in time, shares of links."""
+"""Comparison of two traces of the same job: order of service, end times, shares of links."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from netcosim.work_clock import Connection, WorkClock, on_work_clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstScore:
-    """One model in one burst: mean and largest order error, mean and largest time error."""
+    """Errors of one model in one burst: mean and largest order error and time error."""
 
     burst: int
     order_mean: float
@@ -33,7 +33,7 @@ class BurstScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScore:
-    """One model against the measured bursts of one cell, pooled over those that may be scored.
+    """Errors of one model in one cell, pooled over the bursts that may be scored.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the commands of both worlds do first: Ctrl-C is one line from the first moment on.
+"""Handling of Ctrl-C while a command is still loading: one line, no traceback.
 
 The libraries take about a second to load. Ctrl-C in the midst of that would be a traceback out of
 whatever was being imported; nothing has begun yet, so the program just ends.

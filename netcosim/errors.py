@@ -1,4 +1,4 @@
-"""Every failure a person can meet, each with the exit code it ends a command with.
+"""Exceptions for expected failures, each with the exit code of the command that it ends.
 
 A message is one line: what was wrong, where, the value, and what is allowed.
 """
@@ -59,6 +59,6 @@ class CaptureError(NetcosimError):
 
 
 class InterruptedRunError(NetcosimError):
-    """The person pressed Ctrl-C; what was finished is kept."""
+    """The run was interrupted, as by Ctrl-C; what was finished is kept."""
 
     exit_code = 130

@@ -1,4 +1,4 @@
-"""A scenario resolved into cells: which tensors go over which connection, in which order, when."""
+"""Resolution of a scenario into cells: the messages of each server, in their order of release."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from netcosim.tensors import scale_factor, scale_sizes, tensor_set
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One tensor on its way: `index` is its place in the workload, `ready_ns` after the start."""
+    """One tensor to be sent: `index` is its place in the workload, `ready_ns` after the start."""
 
     tensor: str
     index: int

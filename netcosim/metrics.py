@@ -1,4 +1,4 @@
-"""The figures by which predictions are judged; every report, bench and test uses these.
+"""Error metrics of predictions and Jain's index; every report, bench and test uses these.
 
 The *order error* of a stream is |predicted - measured| position of its end in its connection's
 bytes; the *share error* the same in the bytes of a link that connections share. The *time error* is
@@ -20,7 +20,7 @@ SECONDARY_FROM: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStats:
-    """A distribution of relative errors, as fractions, and how many streams it is of."""
+    """Distribution of relative errors, as fractions, and the number of streams that it is of."""
 
     streams: int
     mean: float

@@ -1,4 +1,4 @@
-"""A parallel map over processes that leaves nothing behind when everything is killed.
+"""Parallel map over processes that leaves nothing behind when everything is killed.
 
 The processes of `concurrent.futures` and `multiprocessing.Pool` share queues, whose locks are
 semaphores with names below ``/dev/shm``: after a kill -9 they are still there. Here each process
@@ -21,12 +21,12 @@ Result = TypeVar("Result")
 _Pipe = Connection  # Python 3.13 gave it parameters; what goes through is anything
 
 _GONE: Final = (EOFError, OSError, pickle.UnpicklingError)
-"""What a pipe raises whose other end was killed, perhaps in the midst of an answer."""
+"""Exceptions of a pipe whose other end was killed, perhaps in the midst of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a process made of an item, or what that raised; neither if it was killed."""
+    """Result of an item, or the exception that it raised; neither if the process was killed."""
 
     result: Any = None
     failure: Exception | None = None
@@ -34,10 +34,10 @@ class _Answer:
 
 
 def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield what `work` makes of each item, in their order, on all processors.
+    """Yield the result of `work` for each item, in their order, computed on all processors.
 
-    Processes begin anew, so the work, the items and the results must be picklable. What a process
-    does not answer because somebody killed it is done here. What `work` raises is raised here.
+    Processes are spawned, so the work, the items and the results must be picklable. An item whose
+    process was killed is computed here. What `work` raises is raised here.
     """
     processes = min(os.cpu_count() or 1, len(items))
     if processes < 2:
@@ -52,7 +52,7 @@ def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Itera
 
 
 def _start(work: Callable[[Item], Result], running: ExitStack) -> _Pipe:
-    """Start a process that serves until `running` ends; its pipe."""
+    """Start a process that serves until `running` ends; return its pipe."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     running.callback(ours.close)
@@ -88,7 +88,7 @@ def _in_order(pipes: Sequence[_Pipe], items: Sequence[Any]) -> Iterator[_Answer]
 
 
 def _ask(pipe: _Pipe, item: object) -> None:
-    """Send an item; to whom is gone, it does not matter: there will be no answer."""
+    """Send an item; a process that is gone is no error here: its answer will be missing."""
     try:
         pipe.send(item)
     except _GONE:
@@ -104,7 +104,7 @@ def _answer(pipe: _Pipe) -> _Answer:
 
 
 def _serve(pipe: _Pipe, work: Callable[[Any], Any]) -> None:
-    """Answer items until nobody asks any more; Ctrl-C is for who asks."""
+    """Answer items until the pipe is closed; Ctrl-C is left to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
@@ -113,7 +113,7 @@ def _serve(pipe: _Pipe, work: Callable[[Any], Any]) -> None:
             return
         try:
             answer = _Answer(result=work(item))
-        except Exception as problem:  # noqa: BLE001 - raised by who asks
+        except Exception as problem:  # noqa: BLE001 - raised by the parent process
             answer = _Answer(failure=problem)
         try:
             pipe.send(answer)

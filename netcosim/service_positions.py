@@ -1,6 +1,6 @@
-"""The order of service as a clock: where in its connection's bytes a stream ends.
+"""Positions of stream ends in their connection's bytes: the order of service as a clock.
 
-A pause of the machine moves times, and leaves this as it is.
+A pause of the machine moves times, and leaves these as they are.
 """
 
 import itertools
@@ -13,7 +13,7 @@ Stream = tuple[int, int]
 
 
 def byte_positions(rows: Iterable[StreamRow]) -> dict[Stream, float]:
-    """Of each stream of a burst the share of its connection's bytes that was carried by its end.
+    """Share of its connection's bytes that was carried by its end, for each stream of a burst.
 
     Bytes are DATA; service counts in the order of the wire.
     """

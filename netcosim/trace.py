@@ -1,4 +1,4 @@
-"""The trace that both worlds leave: one row a stream, in Parquet.
+"""Traces of emulation and simulation: one row a stream, in Parquet.
 
 All times are integer nanoseconds on the burst's own clock, whose zero is the first request's
 HEADERS at the requester (for a push: the first hand-over).
@@ -144,7 +144,7 @@ def trace_table(rows: Iterable[StreamRow]) -> Any:
 
 
 def trace_rows(table: Any) -> Trace:
-    """The way back from `trace_table`.
+    """The rows of an Arrow table: the inverse of `trace_table`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The one parser of quantities with units, and the way back to text.
+"""Parsing and formatting of quantities with units.
 
 Rates are bits per second, sizes bytes, durations nanoseconds, all integers.
 A number without its unit is refused: nobody can tell 100 bit/s from 100 Mbit/s.

@@ -1,4 +1,4 @@
-"""The clock of link work: a burst's time without what pauses of the machine cut out of it."""
+"""The clock of link work: a burst's time without the cuts for pauses of the machine."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ Connection = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkClock:
-    """From a burst's wall clock to the clock of link work; it stands still in every cut.
+    """Map from a burst's wall clock to the clock of link work; it stands still in every cut.
 
     `starts_ns` and `ends_ns` of the cuts rise and do not overlap.
     """
@@ -46,7 +46,7 @@ class WorkClock:
 
 
 WALL = WorkClock()
-"""Nothing is cut out."""
+"""The wall clock: nothing is cut out."""
 
 
 def on_work_clock(

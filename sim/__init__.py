@@ -1,1 +1,1 @@
-"""The simulated world: training on parameter servers, from the profile of one worker."""
+"""Discrete-event simulator of training on parameter servers, from the profile of one worker."""

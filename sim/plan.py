@@ -1,4 +1,4 @@
-"""What the engine runs: one worker's step as flat arrays, the same for every worker.
+"""Input of the engines: one worker's step as flat arrays, the same for every worker.
 
 A plan is made from a profile (`sim.prepare`), and read by the engine, by the fast path and by
 whoever wants to simulate the same by other means.
@@ -28,7 +28,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processor:
-    """What computes for a worker: at itself (`WORKER`), or at a server (`SERVER`) for it."""
+    """Processor of one worker: its own (`WORKER`), or its share of a server's (`SERVER`)."""
 
     node: int
     server: int
@@ -38,7 +38,7 @@ class Processor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPlan:
-    """One worker's step.
+    """Plan of one worker's step.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Links, and how they are shared.
+    """Ports, delays, and the strategy that shares links.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
-    """How every connection multiplexes; a window of None is flow control off.
+    """Multiplexing of every connection; a window of None is flow control off.
 
     `options` are in the order of the discipline's `OPTIONS`. No chunk is larger than `chunk_bytes`:
     it says how soon a discipline that preempts can do so.
@@ -119,12 +119,13 @@ class Sending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """What chance decides, drawn before the run.
+    """Random draws of a run, made before it begins.
 
     Attributes
     ----------
     step : (workers, steps) which recorded step each step of each worker repeats; int32 is enough
-    factor : (workers, steps) by which all its computations at the worker are multiplied
+    factor : (workers, steps), or (workers, 1) if no step differs, by which all computations at the
+        worker are multiplied
     """
 
     step: NDArray[np.integer[Any]]

@@ -20,7 +20,7 @@ FAST: Final = "fast"
 
 
 def usual() -> tuple[str, ...]:
-    """What set-up compiles: the fast path, alone and as gRPC sends; all on equal shares."""
+    """Engines that set-up compiles: fast paths, all disciplines on equal, gRPC's on max_min."""
     newest = cast("Parameters", parameters("grpc")).sends("default").discipline
     asked = [f"{FAST}/{name}" for name in reversed(followed()) if name != NOT_ASKED]
     engines = (f"{name}/equal" for name in disciplines.names())
@@ -28,7 +28,7 @@ def usual() -> tuple[str, ...]:
 
 
 def warm(what: str) -> float:
-    """Compile one engine by running a tiny job; seconds that it took."""
+    """Compile one engine by running a tiny job; return the seconds that it took."""
     begun = time.monotonic()
     first, _, second = what.partition("/")
     fast = first == FAST
@@ -48,7 +48,7 @@ def warm(what: str) -> float:
 
 
 def tiny_plan() -> StepPlan:
-    """A pull, a computation, a push, an update."""
+    """Plan of one pull, one computation, one push and one update."""
     return StepPlan(
         servers=1,
         names=("pull", "compute", "push", "update"),

@@ -1,4 +1,4 @@
-"""What a person sees of a simulation: a live bar on a terminal, plain lines elsewhere."""
+"""Progress display of a simulation: a live bar on a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +11,14 @@ from netcosim.results.training.summary import Point
 
 
 class Progress:
-    """Reports on `console`, which is standard error so that results stay apart."""
+    """Progress reports on `console`, which is standard error so that results stay apart."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bar: Bar | None = None
 
     def say(self, message: str) -> None:
-        """One line about what happens now; on a terminal the bar says it."""
+        """Report the present activity in one line; on a terminal, as the bar's text."""
         if self._bar is None:
             self._console.print(message, style="dim", highlight=False, markup=False)
         else:
@@ -40,17 +40,17 @@ class Progress:
                 self._bar = None
 
     def runs_of(self, what: str) -> None:
-        """What the next runs are of."""
+        """Set the bar's text for the next runs."""
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], description=what)
 
     def run_done(self) -> None:
-        """One run is over."""
+        """Advance the bar by one run."""
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], advance=1)
 
     def point(self, cell: str, point: Point) -> None:
-        """All runs of a number of workers are over."""
+        """Report a number of workers whose runs are all done, where there is no bar."""
         if self._bar is None:
             rate = point.examples_per_s.mean
             who = "1 worker" if point.workers == 1 else f"{point.workers} workers"

@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def leave(code: int) -> Never:
-    """End the program; runs that were given up are still at it in other threads."""
+    """End the program; on a failure, without waiting for runs in other threads."""
     if code == 0:
         sys.exit(code)
     from sim.kernels.compiled import forget_passing_folders

@@ -1,4 +1,4 @@
-"""A whole simulation: every cell with every number of workers, written as it gets done."""
+"""Session of a simulation: run every cell with every number of workers, and write the results."""
 
 import os
 import time
@@ -33,16 +33,16 @@ from sim.kernels.compiled import engine_hash
 from sim.progress import Progress
 
 MOST_STEP_ROWS: Final = 2_000_000
-"""Beyond so many, `steps.parquet` takes no further runs."""
+"""Most rows of `steps.parquet`; runs beyond are left out."""
 
 
 def worker_counts(scenario: Scenario) -> tuple[int, ...]:
-    """The numbers of workers to run, rising."""
+    """Numbers of workers to run, in ascending order."""
     return tuple(sorted(scenario.training.workers or (scenario.cluster.workers,)))
 
 
 def simulated_counts(scenario: Scenario) -> tuple[int, ...]:
-    """The same, and first the one worker that they are compared with, unless it is among them."""
+    """The same, with the reference (one worker, no stragglers) first unless it is among them."""
     counts = worker_counts(scenario)
     among_them = 1 in counts and not scenario.straggler
     return counts if among_them else (1, *counts)
@@ -117,7 +117,7 @@ class Session:
             self._trace(cell)
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
-        """All runs of so many workers, in their order; compiled kernels run side by side."""
+        """Simulate all runs of so many workers in parallel threads; yield them in order."""
         self.progress.runs_of(f"{cell.name}, {workers} workers")
         pool = ThreadPoolExecutor(_processors())
         try:
@@ -159,7 +159,7 @@ class Session:
                 self.transfers += traced.transfers
 
     def _summary(self, *reasons: str) -> TrainingSummary:
-        """Of all points so far; `reasons` say why it is not complete, if it is not."""
+        """Summary of all points so far; `reasons` say why it is not complete, if it is not."""
         return TrainingSummary(
             scenario=self.scenario.name,
             seed=self.scenario.seed,

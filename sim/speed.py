@@ -1,4 +1,4 @@
-"""How fast a worker computes over time: a piecewise-constant speed, as work done by each moment."""
+"""Speed of a worker over time: piecewise constant, given as the work done by each breakpoint."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedTrace:
-    """Breakpoints, at least two, the first at time 0; behind the last one the speed stays.
+    """Speed as breakpoints: at least two, the first at time 0; after the last the speed stays.
 
     Attributes
     ----------

@@ -1,7 +1,8 @@
-"""Checks that every relative link of the documentation leads to a file, and to a heading there."""
+"""Checks links of the documentation, and that the source files it names exist."""
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,6 +14,9 @@ _INLINE = r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)"
 _REFERENCE = r"^\[[^\]]+\]:\s*<?(\S+?)>?\s*$"
 _LINK = re.compile(f"{_INLINE}|{_REFERENCE}", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_NAMED = re.compile(r"`([a-z][\w-]*(?:/[\w-]+)+\.(?:py|toml|sh|md))`")
+_EXAMPLE = re.compile(r"[A-Z]{2}")  # NAME and the like stand for something
+_HISTORY = "CHANGELOG.md"  # it names what was there
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -27,6 +31,12 @@ def links(text: str) -> list[str]:
     """Targets of the links in a Markdown text, those in code left out."""
     prose = _CODE.sub("", _FENCE.sub("", text))
     return [inline or reference for inline, reference in _LINK.findall(prose)]
+
+
+def named_files(text: str) -> list[str]:
+    """Paths of source files that a Markdown text names in code, from the project's root."""
+    found = _NAMED.findall(_FENCE.sub("", text))
+    return [path for path in found if not _EXAMPLE.search(path)]
 
 
 def anchors(text: str) -> set[str]:
@@ -62,11 +72,20 @@ def fault(document: Path, target: str, root: Path) -> str | None:
 def faults(root: Path) -> list[str]:
     """One line for each link that leads nowhere."""
     return [
-        f"{document.relative_to(root)}: {target}: {wrong}"
+        f"{document.relative_to(root)}: {wrong}"
         for document in documents(root)
-        for target in links(document.read_text("utf-8"))
-        if (wrong := fault(document, target, root))
+        for wrong in _wrong(document, root)
     ]
+
+
+def _wrong(document: Path, root: Path) -> Iterator[str]:
+    """What is wrong in one document, line by line."""
+    text = document.read_text("utf-8")
+    for target in links(text):
+        if wrong := fault(document, target, root):
+            yield f"{target}: {wrong}"
+    if document.name != _HISTORY:
+        yield from (f"{p}: no such file" for p in named_files(text) if not (root / p).exists())
 
 
 if __name__ == "__main__":

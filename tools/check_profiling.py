@@ -1,4 +1,4 @@
-"""Checks sim.profile under a real PyTorch, which the project's environment does not have.
+"""Check sim.profile under a real PyTorch, which the project's environment does not have.
 
     python tools/check_profiling.py [NETWORK OF TORCHVISION ...]
 
@@ -33,7 +33,7 @@ torch: Any = load_torch()
 
 
 class Small(torch.nn.Module):  # type: ignore[misc]
-    """Two branches, functions between modules, a module called twice, a parameter in no layer."""
+    """A network: branches, functions between modules, a module called twice, a lone parameter."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "NETCOSIM_GRPC_RELEASES"
 STAMP = "netcosim-grpc-release.json"
 REASON = ".not-ready"
-"""Ends the name of the file that tells a run why a release can't be had."""
+"""Suffix of the file that tells a run why a release can't be had."""
 
 OLDEST = (3, 7)
 """Python that the endpoint scripts need."""
@@ -71,7 +71,7 @@ _STAGING = ".building-"
 
 
 class BuildError(Exception):
-    """Why a release can't be had, in one line."""
+    """Reason why a release can't be had, in one line."""
 
 
 class OfflineError(BuildError):
@@ -80,7 +80,7 @@ class OfflineError(BuildError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """What is known of a release beforehand: its Pythons, best first, and its pinned wheels."""
+    """Lock entry of a release: its Pythons, best first, and its pinned wheels."""
 
     pythons: tuple[str, ...]
     requirements: tuple[str, ...]
@@ -109,7 +109,7 @@ def read_lock(path: Path) -> dict[str, Locked]:
 
 
 def releases_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the environments are."""
+    """Folder of the environments."""
     return Path(environ.get(FOLDER) or ROOT / ".grpc-releases").absolute()
 
 
@@ -244,7 +244,7 @@ def provide(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder, without what a killed build left; who waited finds the work done."""
+    """Lock the folder, and remove what a killed build left there."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -277,7 +277,7 @@ def main() -> int:
 
 
 def print_table(rows: Sequence[Row]) -> None:
-    """Release, Python, state."""
+    """Print release, Python and state, one line a release."""
     width = max(7, *(len(row.release) for row in rows))
     print(f"{'release':<{width}}  {'Python':<7}  state")
     for row in rows:

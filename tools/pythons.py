@@ -1,4 +1,4 @@
-"""Finds the CPythons of this machine by running every candidate: a name promises nothing.
+"""Find the CPythons of this machine by running every candidate: a name promises nothing.
 
 A shim may lead nowhere, a `python3.9` may be a 3.11, a wrapper may hang.
 """
@@ -18,8 +18,8 @@ from pathlib import Path
 
 PATIENCE_S = 10.0
 
-# What an interpreter says of itself. It runs on everything from 3.4 on; the base executable leads
-# past shims and activated environments.
+# The program by which an interpreter describes itself. It runs on everything from 3.4 on; the base
+# executable leads past shims and activated environments.
 _QUESTION = """
 import json, os, platform, sys, sysconfig, venv
 base = getattr(sys, "_base_executable", None) or sys.executable
@@ -47,7 +47,7 @@ class Interpreter:
 
     @property
     def minor(self) -> str:
-        """Such as ``3.9``."""
+        """Minor version, such as ``3.9``."""
         return f"{self.version[0]}.{self.version[1]}"
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What became of the candidates: usable ones newest first, the others as they were met."""
+    """Result of a search: usable interpreters newest first, rejected ones as they were met."""
 
     interpreters: tuple[Interpreter, ...]
     rejected: tuple[Rejected, ...]
@@ -91,7 +91,7 @@ def find_pythons(folders: Sequence[Path], patience_s: float = PATIENCE_S) -> Fou
 
 
 def default_folders(environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """PATH, the system's folders, what pyenv and uv installed for us and for who called sudo."""
+    """Folders to search: PATH, the system's, those of pyenv and uv for us and for sudo's caller."""
     homes = _homes(environ)
     roots = [Path(environ["PYENV_ROOT"])] if environ.get("PYENV_ROOT") else []
     roots += [home / ".pyenv" for home in homes]

@@ -1,1 +1,1 @@
-"""What a cluster looks like: hosts, links, paths, and Mininet built from them."""
+"""Cluster topologies: hosts, links, paths, shared rates, and Mininet built from them."""

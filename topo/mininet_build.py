@@ -1,4 +1,4 @@
-"""The one module that builds Mininet from a plan.
+"""Builds the Mininet network of a plan; no other module does.
 
 Every host, switch and link of a run is a Mininet object made here. Mininet's own traffic shaping
 is not used: it ignores rates above 1 Gbit/s, fixes the token bucket, and carries on after
@@ -32,7 +32,7 @@ _SUBNET: Final = {"server": 1, "worker": 2}
 
 
 class _WatchedShell:
-    """Makes a wait for a node's shell end when the shell is gone, instead of never."""
+    """Mixin of Mininet nodes: waiting for a shell that has died raises instead of hanging."""
 
     name: str
     shell: Any
@@ -62,7 +62,7 @@ class _OpenVSwitch(_WatchedShell, OVSBridge):  # type: ignore[misc] # Mininet ha
 
 
 class _Log(logging.Handler):
-    """Collects what Mininet would print."""
+    """Log handler that collects Mininet's messages."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -76,7 +76,7 @@ class _Log(logging.Handler):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuiltNet:
-    """A started Mininet and where its parts are.
+    """A started Mininet with its interfaces and addresses.
 
     `interfaces` maps (link name, node name) to the interface at that end.
     """

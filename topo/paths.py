@@ -1,4 +1,4 @@
-"""Which links lie between two hosts, and who is on which side of a link."""
+"""Paths between hosts: links, lowest rate, round trip, and the hosts on a side of a link."""
 
 from collections import deque
 

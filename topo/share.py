@@ -1,4 +1,4 @@
-"""Who gets how much when several flows share links: max-min fairness."""
+"""Max-min fair rates of flows that share links."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def max_min_bps(flows: Mapping[str, Sequence[NetLink]]) -> dict[str, int]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capacity:
-    """What one direction of a link carries, in bits per second.
+    """Capacity of one direction of a link, in bits per second.
 
     `one_way_bps` while the other direction rests, `two_way_bps` while it carries data, whose
     acknowledgements come this way. `by_worker`: each worker has a class of its own, and a
@@ -54,7 +54,7 @@ class Capacity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Route:
-    """One flow: whose class it is in, and the directions of links that it crosses."""
+    """One flow: the worker whose class it is in, and the directions of links that it crosses."""
 
     worker: str
     ways: tuple[Way, ...]
@@ -71,7 +71,7 @@ def route_between(net: NetSpec, source: str, destination: str, worker: str) -> R
 
 
 class SharedLinks:
-    """Links that flows share: from those that are busy to the rate of each.
+    """Model of links that flows share: maps the busy flows to the rate of each.
 
     Every direction of a link deals its capacity out by max-min fairness, first to workers where
     each has a class, then to flows: none gets less than another but for what it can't use
@@ -132,7 +132,7 @@ class SharedLinks:
         flows: Sequence[int],
         offers: Mapping[tuple[int, Way], float],
     ) -> list[tuple[int, float]]:
-        """What this direction offers each flow, given what the others can use elsewhere."""
+        """Rate that this direction offers each flow, given what the others can use elsewhere."""
         wanted = {flow: self._wanted(flow, way, offers) for flow in flows}
         classes: dict[str, list[int]] = {}
         for flow in flows:

@@ -16,7 +16,7 @@ Role = Literal["server", "worker"]
 SwitchKind = Literal["linuxbridge", "openvswitch"]
 
 GOODPUT_SHARE: Final = 1448 / 1514
-"""What a link's rate leaves for messages: TCP segments with time stamps in full Ethernet frames."""
+"""Share of a link's rate for messages: TCP segments with time stamps in full Ethernet frames."""
 
 # Linux allows 15 characters; Mininet appends "-eth" and the port's number.
 _LONGEST_NODE_NAME = 15 - len("-eth000")
@@ -24,7 +24,7 @@ _LONGEST_NODE_NAME = 15 - len("-eth000")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HostSpec:
-    """A machine of the job."""
+    """A host of the job: a server or a worker."""
 
     name: str
     role: Role
@@ -32,7 +32,7 @@ class HostSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SwitchSpec:
-    """A switch, and what it is made of."""
+    """A switch, and its kind: a Linux bridge or Open vSwitch."""
 
     name: str
     kind: SwitchKind = "linuxbridge"

@@ -1,1 +1,1 @@
-"""Behind `./dev bench fidelity`: its cells, their runs, their observations, their scores."""
+"""Parts of `./dev bench fidelity`: cells, their runs, observations and scores."""

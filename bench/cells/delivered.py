@@ -1,4 +1,4 @@
-"""Delivered ends network by network, beside Table 1 of Li et al. (ICPE'20)."""
+"""Table of delivered ends by network, beside Table 1 of Li et al. (ICPE'20)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The list of cells: which workload at which rate in which direction over which transport."""
+"""The list of cells: workload, direction, rate, link and transport of each."""
 
 import tomllib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ CONNECTIONS: Final = LISTING.with_name("connections.toml")
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """One cell.
+    """One cell of the list.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The scores as Markdown: one table a family, and what they come to against the targets."""
+"""Markdown page of the scores: a summary, and one table a family with its targets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -36,7 +36,7 @@ _OLDER = (
 
 
 def page(rows: Sequence[Row], head: str) -> str:
-    """All families, one after the other; `head` says what made them."""
+    """The page with all families, one after the other; `head` is its heading."""
     parts = [head.rstrip(), "", *summary_section(rows)]
     if any(row.scored and row.lost_share is None for row in rows):
         parts += [_OLDER, ""]

@@ -61,7 +61,7 @@ def run_missing(
 
 
 def lacking(cells: Sequence[Listed]) -> dict[str, str]:
-    """What this machine lacks for the cells of a group that it can't run, by their keys."""
+    """Reasons why this machine can't run some cells of a group, by their keys."""
     plan = on_this_machine(make_plan(scenario_of(cells)))
     reasons = {each.transport: each.reason for each in plan.not_run}
     return {c.key: reasons[c.transport] for c in cells if c.transport in reasons}
@@ -101,7 +101,7 @@ def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
 
 @contextmanager
 def _working_folder(store: Store) -> Iterator[Path]:
-    """One folder for the run at hand; what a bench that was killed left in it goes first."""
+    """Folder for the run at hand; what a bench that was killed left in it is removed first."""
     folder = store.path / ".running"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What one stored cell comes to: the errors of its right model by level, and of the wrong ones."""
+"""Scores of one stored cell: errors of its right model by level, and of the nearest wrong one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,7 +32,7 @@ class Target:
     secondary_max: float = 5.0
 
     def missed(self, errors: Errors | None) -> list[str]:
-        """Which bounds the errors exceed, of positions or of ends."""
+        """Names of the bounds that the errors exceed, of positions or of ends."""
         if errors is None:
             return []
         held = {"mean": self.mean, "p99": self.p99, "max": self.max}
@@ -43,7 +43,7 @@ class Target:
         ]
 
     def missed_in_time(self, right: ModelResult) -> list[str]:
-        """Which bounds a model's time errors exceed."""
+        """Names of the bounds that a model's time errors exceed."""
         late = right.wire_secondary
         secondary = {
             "secondary mean": (late.mean, self.secondary_mean),
@@ -69,11 +69,11 @@ class Row:
     ----------
     key, family, workload, direction, rate, link, transport : as listed
     not_run : why there is no observation
-    right : the discipline that the sender is known or was told to follow
+    right : the discipline that the sender is known or configured to follow, else the best one
     best : the one with the smallest mean order error at PREDICT
     best_in_time : the one with the smallest mean time error
-    outcome : what the verdict is worth
-    clocks_agree : whether these are the same, or predict the same within a point
+    outcome : of the verdict, by `right`
+    clocks_agree : whether the best ones are the same, or predict the same within a point
     judged_bursts, shown_bursts, invalid_bursts, stalls, counted, ratios : as in a summary
     grade, lost_share, unexplained_share : as in a summary; None in observations of older releases,
         whose time errors are those of the wall clock
@@ -132,7 +132,7 @@ class Row:
 
     @property
     def scored(self) -> bool:
-        """Whether there is a prediction of a judged burst to speak of."""
+        """True if there is a prediction of a judged burst."""
         return "PREDICT" in self.levels
 
 
@@ -151,7 +151,7 @@ def empty_row(cell: Listed, not_run: str | None) -> Row:
 
 
 def score_cell(cell: Listed, store: Store) -> Row:
-    """Predict an observed cell with the models of today, and score them.
+    """Predict an observed cell with today's models, and score them.
 
     Raises
     ------

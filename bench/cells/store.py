@@ -1,4 +1,4 @@
-"""Observations: of each cell the small files of a results folder, kept together by family.
+"""Store of observations: the small files of each cell's results folder, together by family.
 
 ``python -m emu.predict FAMILY#CELL`` takes one of them like a run's own folder.
 """
@@ -41,11 +41,11 @@ class Store:
     path: Path = OBSERVATIONS
 
     def collection(self, cell: Listed) -> Collection:
-        """Where a cell's observation is, or will be."""
+        """Collection that holds a cell's observation, or will."""
         return Collection(path=self.path / re.sub(r"\W+", "-", cell.family).strip("-"))
 
     def has(self, cell: Listed) -> bool:
-        """Whether the cell was observed as it is listed now."""
+        """True if the cell was observed as it is listed now."""
         collection = self.collection(cell)
         text = collection.text(cell.key, SCENARIO)
         # As a job, not as text: fields that came later have their defaults in both.
@@ -56,7 +56,7 @@ class Store:
         return self.collection(cell).open(cell.key)
 
     def knows_lost_time(self, cell: Listed) -> bool:
-        """Whether an observed cell has what its links lost; older releases did not look."""
+        """True if an observed cell has its links' lost time; older releases did not look at it."""
         return LOST in self.collection(cell).tables(cell.key)
 
     def valid_bursts(self, cell: Listed) -> int:
@@ -102,7 +102,7 @@ class Store:
         return True
 
     def note_not_run(self, reasons: Mapping[str, str]) -> None:
-        """Keep why cells could not be run, by their keys; an empty reason takes one back."""
+        """Keep the reasons why cells could not be run, by key; an empty one takes one back."""
         kept = {key: why for key, why in {**self.not_run(), **reasons}.items() if why}
         self.path.mkdir(parents=True, exist_ok=True)
         partial = self.path / f".{_NOT_RUN}.part"
@@ -110,7 +110,7 @@ class Store:
         partial.replace(self.path / _NOT_RUN)
 
     def not_run(self) -> dict[str, str]:
-        """Why cells could not be run, by their keys."""
+        """Reasons why cells could not be run, by their keys."""
         try:
             found: dict[str, str] = json.loads((self.path / _NOT_RUN).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -119,5 +119,5 @@ class Store:
 
 
 def _is_of(text: str, cell: str) -> bool:
-    """Whether a key or a line of a run's record is about this cell."""
+    """True if a key or a line of a run's record is about this cell."""
     return text == cell or text.startswith((f"{cell} ", f"{cell},", f"{cell}:"))

@@ -1,4 +1,4 @@
-"""What the cells come to by family and rate, for a reader who has a minute."""
+"""Summary of the scores by family and rate, as a section of Markdown."""
 
 from collections.abc import Iterable, Sequence
 from statistics import median

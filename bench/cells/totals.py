@@ -1,4 +1,4 @@
-"""What the cells come to, held against the targets."""
+"""Figures over all cells, against the targets."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -85,7 +85,7 @@ def _family(family: str, rows: Sequence[Row]) -> list[Figure]:
 
 
 def _verdicts(rows: Sequence[Row]) -> list[Figure]:
-    """What the cells' verdicts are worth; the rule that most senders follow is known."""
+    """Counts of the cells' verdicts by outcome; the rule that most senders follow is known."""
     found = {name: [row.key for row in rows if row.outcome == name] for name in _OUTCOMES}
     return [
         Figure(

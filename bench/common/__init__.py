@@ -1,1 +1,1 @@
-"""What several benchmarks use."""
+"""Modules shared by several benchmarks."""

@@ -1,4 +1,4 @@
-"""Captures with something wrong in them, each made from a seed alone.
+"""Damaged captures for fuzzing, each made from a seed alone.
 
 Three layers are attacked: the HTTP/2 bytes (frames that lie, bombs, floods), the packets (lost,
 doubled, moved, cut), and the file (bits, lengths, splices, truncation).
@@ -20,7 +20,7 @@ CLIENT, SERVER = (b"\x0a\x00\x00\x01", 40000), (b"\x0a\x00\x00\x02", 50051)
 SYN, ACK, FIN = 0x02, 0x10, 0x01
 
 Messages = list[tuple[bool, bytes]]
-"""Whether the client says it, and what."""
+"""Bytes that an end sends, each with True if it is the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ Rng = random.Random
 
 
 def mutant(seed: int) -> tuple[str, bytes]:
-    """Make one damaged capture; the names of what was done to it, and the file's bytes."""
+    """Make one damaged capture; return the names of its mutations, and the file's bytes."""
     rng = random.Random(seed)
     done: list[str] = []
 
@@ -69,7 +69,7 @@ def mutant(seed: int) -> tuple[str, bytes]:
 
 @cache
 def _talk(number: int) -> tuple[tuple[bool, bytes], ...]:
-    """What two real `h2` ends say to each other, in six settings."""
+    """Bytes that two real `h2` ends exchange, in one of six settings."""
     streams = (1, 3, 8, 4, 40, 6)[number]
     size = (30_000, 12_000, 6_000, 9_000, 300, 5_000)[number]
     window = (65_535, 8_000, 2**31 - 1, 16_384, 65_535, 2_000)[number]
@@ -131,7 +131,7 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes = b"", length: int
 
 
 def _insert(rng: Rng, messages: Messages, content: bytes, *, up: bool) -> None:
-    """Say `content` at some place after the beginning."""
+    """Insert `content` at some place after the beginning."""
     messages.insert(rng.randint(min(3, len(messages)), len(messages)), (up, content))
 
 
@@ -238,7 +238,7 @@ def _coin(rng: Rng) -> bool:
 
 
 def _segments(messages: Sequence[tuple[bool, bytes]], rng: Rng) -> list[Segment]:
-    """The talk as TCP segments, with handshake and end."""
+    """The exchange as TCP segments, with handshake and end."""
     size = rng.choice((1448, 1448, 500, 65_000))
     seq = {True: 1000, False: 9000}
     now = 10**18

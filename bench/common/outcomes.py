@@ -1,4 +1,4 @@
-"""What the answer of a cell is worth where it is known which rule the sender follows."""
+"""Outcome of a cell's answer where the rule that its sender follows is known."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ Outcome = Literal["right", "undecided", "fits none", "wrong", "missing"]
 
 
 def outcome_of(answer: Answer, right: str | None) -> Outcome:
-    """Say what the answer of a cell is worth, whose sender follows `right`.
+    """Outcome of the answer of a cell whose sender follows `right`.
 
     To leave it undecided between other rules is as wrong as to name another one.
     """

@@ -1,4 +1,4 @@
-"""What every benchmark leaves: a table for a person, a JSON file for the documentation."""
+"""Results of a benchmark: a printed table, and a JSON file for the documentation."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def record(
 
 
 def heading(name: str) -> str:
-    """What made a page of results, for its top."""
+    """Heading of a page of results: command, cores, date, commit."""
     day = datetime.now(UTC).date().isoformat()
     return f"# bench {name}\n\n`./dev bench {name}` on {os.cpu_count()} cores, {day}, {commit()}.\n"
 

@@ -1,4 +1,4 @@
-"""What the runs come to at each load, held against the targets; the machine's state beside it."""
+"""Figures of the runs at each load against the targets, beside the machine's state."""
 
 import math
 from collections import Counter
@@ -10,10 +10,10 @@ from bench.noise.kept import Burst, Cell, Run
 
 LONGEST_S: Final = 120.0
 UNDECIDED: Final = 5.0
-"""Of gRPC's verdicts at most so many, in %."""
+"""Largest share of gRPC's verdicts that may be undecided, in %."""
 
 ORDER_MEAN: Final = 0.005
-"""In %: 0.00 as it is printed."""
+"""Bound of the mean order error, in %: 0.00 as it is printed."""
 
 ORDER_MAX: Final = 0.02
 TIME_MEAN: Final = 0.1
@@ -179,7 +179,7 @@ def _judged(cells: Iterable[Cell], name: str, target: float | None) -> Iterator[
 
 
 def _exact(cells: Iterable[Cell]) -> Iterator[Figure]:
-    """How many judged bursts came in exactly the predicted order."""
+    """Share of the judged bursts that came in exactly the predicted order."""
     scored = [burst for cell in cells for burst in cell.judged if burst.exact is not None]
     for name, bursts in (
         ("later bursts", [burst for burst in scored if not burst.first]),
@@ -197,7 +197,7 @@ def _exact(cells: Iterable[Cell]) -> Iterator[Figure]:
 
 
 def _sent_again(bursts: Sequence[Burst]) -> Iterator[Figure]:
-    """What TCP sent again: on a link without loss, for no loss."""
+    """Retransmissions of TCP: spurious ones, on a link without loss."""
 
     def count(name: str) -> int:
         return sum(getattr(burst, name) for burst in bursts)

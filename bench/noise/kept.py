@@ -1,4 +1,4 @@
-"""What is kept of each run: one line of JSON, written when the run has ended, however it ended."""
+"""Records of the runs: one line of JSON each, written when the run has ended, however it ended."""
 
 import json
 import os
@@ -23,7 +23,7 @@ LEVEL: Final = "PREDICT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burst:
-    """A burst of a cell, and how far the right model was off in it.
+    """A burst of a cell, and the errors of the right model in it.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Cell:
     ----------
     cell : workload/transport
     sender : implementation of the data's sender
-    right : the rule that the sender is known to follow, or was told to
+    right : the rule that the sender is known or configured to follow
     kind, model : the answer
-    outcome : what the answer is worth
+    outcome : of the answer, by `right`
     verdict : the sentence, unless the answer is right
     grade, streams : as in the summary
     wall_mean, wall_max : the right model's errors of wire ends on the wall clock, judged bursts
@@ -121,7 +121,7 @@ class Run:
 
     @property
     def flawless(self) -> bool:
-        """Whether there is nothing to look into."""
+        """True if the exit code is 0 and all answers are right."""
         return self.exit_code == 0 and all(cell.outcome == "right" for cell in self.cells)
 
 
@@ -160,7 +160,7 @@ def _burst(values: Sequence[Any]) -> Burst:
 
 
 def cells_of(folder: ResultsFolder) -> tuple[Cell, ...]:
-    """What a run found of its cells; nothing if it did not come to a summary.
+    """Answers and bursts of a run's cells; none if it did not come to a summary.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def cells_of(folder: ResultsFolder) -> tuple[Cell, ...]:
 
 
 def right_rules(scenario: Scenario) -> dict[str, str | None]:
-    """By cell the discipline that its sender was told to follow, or is known to; None: unknown."""
+    """Discipline that each cell's sender is configured or known to follow; None: unknown."""
     return {cell.name: followed(cell.transport) for cell in resolve_cells(scenario)}
 
 

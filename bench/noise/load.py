@@ -1,4 +1,4 @@
-"""Takes the processors away from everybody else, at random, as a busy hypervisor does.
+"""Load generator: takes the processors away at random, as a busy hypervisor does.
 
 ``python -m bench.noise.load SHARE [SEED]`` occupies each processor for SHARE of the time, 5 to 50
 ms at a time, at real-time priority, until it is killed or its parent ends. Half of a processor's
@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def main(arguments: list[str]) -> None:
-    """Start one process a processor and wait for them."""
+    """Start one process a processor, then wait to be killed."""
     share = float(arguments[0])
     seed = int(arguments[1]) if len(arguments) > 1 else 0
     if not 0 < share <= MOST_SHARE:
@@ -51,7 +51,7 @@ def occupy(processor: int, share: float, seed: int, begin: float) -> None:
 
 
 def schedule(share: float, seed: int, processor: int) -> Iterator[tuple[float, float]]:
-    """When a processor is taken, as (start, end) in seconds, by start; some overlap.
+    """Times at which a processor is taken, as (start, end) in seconds, by start; some overlap.
 
     Those of all processors together and its own are drawn apart, and cover `share` with what they
     have in common counted once.

@@ -19,7 +19,7 @@ from netcosim.results.folder import ResultsFolder
 
 ROOT: Final = Path(__file__).parent.parent.parent
 COMMAND: Final = (str(ROOT / "dev"), "run")
-"""As a person starts it; ``--out`` follows."""
+"""Command of a run, as a person starts it; ``--out`` follows."""
 
 FOLDERS: Final = RESULTS / ".noise"
 """Results folders of runs that something was wrong with, and of the run at hand."""
@@ -34,7 +34,7 @@ _MOST_SAID: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where runs come from and go to."""
+    """Command of the runs, and paths of their records and folders."""
 
     command: Sequence[str] = COMMAND
     kept: Path = kept.KEPT
@@ -148,7 +148,7 @@ _FIELDS: Final = 8  # user, nice, system, idle, iowait, irq, softirq, steal; gue
 
 
 def processor_ticks() -> list[int]:
-    """Time of all processors since they were started, by what it went to (proc(5))."""
+    """Time of all processors since they were started, by use (proc(5))."""
     with Path("/proc/stat").open(encoding="ascii") as file:
         return [int(value) for value in file.readline().split()[1 : 1 + _FIELDS]]
 

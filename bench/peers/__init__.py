@@ -1,1 +1,1 @@
-"""Other people's simulators, given the same job as ours: to agree with, and to time."""
+"""Peers of our simulator on the same job: SimPy, SimGrid and a twin in C++."""

@@ -1,4 +1,4 @@
-"""Whether the peers simulate what the engine does: ``python -m bench.peers.agree [FOLDER]``.
+"""Agreement of the peers with the engine: ``python -m bench.peers.agree [FOLDER]``.
 
 With many workers on a busy link, rounding grows from step to step until programs part; few
 workers and few steps tell a wrong model from rounding.
@@ -39,7 +39,7 @@ class _Run(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Another simulator.
+    """A peer: another simulator.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ PEERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far a peer's ends of steps are from the engine's, at most and relatively."""
+    """Largest relative difference of a peer's ends of steps from the engine's, on one job."""
 
     peer: Peer
     release: str
@@ -73,12 +73,12 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether it is within the peer's limit."""
+        """True if the difference is within the peer's limit."""
         return self.difference <= self.peer.limit
 
 
 def engine_ends_ns(plan: StepPlan, network: Network, sending: Sending, draws: Draws) -> Floats:
-    """(workers, steps) when each step ends, as the engine has it."""
+    """(workers, steps) times at which each step ends in the engine."""
     engine = Engine(plan, network, sending, draws)
     engine.run()
     steps = engine.steps()
@@ -88,7 +88,7 @@ def engine_ends_ns(plan: StepPlan, network: Network, sending: Sending, draws: Dr
 
 
 def largest_difference(expected_ns: Floats, run: PeerRun) -> float:
-    """By how much a peer's ends of steps differ, relatively; infinite if it lacks some."""
+    """Largest relative difference of a peer's ends of steps; infinite if it lacks some."""
     if run.ends_ns is None or run.ends_ns.shape != expected_ns.shape:
         return float("inf")
     difference = float(np.abs(run.ends_ns / expected_ns - 1.0).max())

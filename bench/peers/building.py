@@ -1,4 +1,4 @@
-"""Programs of the peers, built where their source is newer."""
+"""Building of the peers' programs, and installation of the packages that they need."""
 
 import os
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def install_packages(packages: Sequence[str]) -> None:
 def build_program(
     source: Path, program: Path, *, options: Sequence[str] = (), libraries: Sequence[str] = ()
 ) -> Path:
-    """Compile a C++ source with ``-O2``, if that has not been done: the program.
+    """Compile a C++ source with ``-O2``, if that has not been done; return the program.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The fast path written by hand in C++, `bench/peers/fast_twin.cpp`: what a compiler makes of it.
+"""C++ twin of the fast path, `bench/peers/fast_twin.cpp`: its build, its input and its runs.
 
 A dump is a row of arrays, each its length and then its elements, all words of eight bytes in the
 machine's order: integers, or floats where named so.
@@ -47,11 +47,11 @@ FIELDS = (
     "largest",
 )
 OPTIONS = ("-ffp-contract=off",)
-"""What it adds up and multiplies is rounded in between, as in the engine."""
+"""No fused multiply-add: products are rounded before they are added up, as in the engine."""
 
 
 def install(folder: Path) -> Path:
-    """Build the twin below `folder`: the program.
+    """Build the twin below `folder`; return the program.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A job as text that a program in any language can read, and what a peer says of it.
+"""Text format of a job for peers in any language, and the results that they print.
 
 Numbers and words apart by white space; every section begins with its name:
 
@@ -30,7 +30,7 @@ DISCIPLINES = ("fifo", "two_visit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerRun:
-    """What a peer's process printed.
+    """Results that a peer's process printed.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def write_job(path: Path, plan: StepPlan, network: Network, sending: Sending, dr
 
 
 def _refuse(network: Network, sending: Sending) -> None:
-    """Say what is not modelled by the peers."""
+    """Refuse what is not modelled by the peers."""
     if sending.discipline not in DISCIPLINES:
         raise ScenarioError.at("discipline", sending.discipline, "must be one of fifo, two_visit")
     if sending.discipline == "two_visit" and any(sending.options[:3]):
@@ -132,7 +132,7 @@ def run_peer(command: Sequence[str | Path], job: Path, *, ends: bool) -> PeerRun
 
 
 def run_command(command: Sequence[str | Path]) -> str:
-    """Run a step of an installation: what it printed.
+    """Run a step of an installation; return what it printed.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from sim.plan import (
 )
 
 COMPUTATIONS = 3084
-"""At the worker: 3672 operations less a pull, a push and an update for each of 196 tensors."""
+"""At the worker: 3672 operations, without a pull, a push and an update for each of 196 tensors."""
 
 SPREAD_OF_MEANS = 1.0
 SPREAD_OF_STEPS = 0.3
@@ -60,7 +60,7 @@ def reference_tensors() -> tuple[tuple[str, int], ...]:
 
 @dataclass(slots=True)
 class _Dag:
-    """A step while it grows; what an operation waits for was added before."""
+    """The DAG of a step while it is built; what an operation waits for was added before."""
 
     names: list[str] = field(default_factory=list)
     place: list[int] = field(default_factory=list)
@@ -77,7 +77,7 @@ class _Dag:
         size_bytes: int = 0,
         members: tuple[int, ...] | None = None,
     ) -> int:
-        """Add an operation: its number. It stands for itself if `members` does not say more."""
+        """Add an operation; return its number. It stands for itself unless `members` says more."""
         number = len(self.names)
         self.names.append(name)
         self.place.append(place)
@@ -87,7 +87,7 @@ class _Dag:
         return number
 
     def after(self) -> list[list[int]]:
-        """Per operation those that wait for it."""
+        """Successors of each operation: those that wait for it."""
         found: list[list[int]] = [[] for _ in self.names]
         for number, before in enumerate(self.before):
             for other in before:
@@ -104,14 +104,14 @@ def reference_plan(
     backward_ns: float = 0.7e9,
     updates_ns: float = 20e6,
 ) -> StepPlan:
-    """The reference step.
+    """The plan of the reference step.
 
     Parameters
     ----------
     recorded
         Number of recorded steps.
     collapsed
-        Whether runs of computations that nothing else joins or leaves are one operation each.
+        Whether chains of computations that nothing else joins or leaves are fused into one.
     forward_ns, backward_ns, updates_ns
         What these computations take in a mean step; the loss is part of the backward pass.
     """
@@ -159,7 +159,7 @@ def _step(tensors: Sequence[tuple[str, int]]) -> tuple[_Dag, list[int], list[int
 
 
 def _durations(rng: np.random.Generator, recorded: int, count: int, total_ns: float) -> Floats:
-    """Lognormal around means that come to the total."""
+    """Lognormal durations around means that come to the total."""
     means = rng.lognormal(0.0, SPREAD_OF_MEANS, count)
     means *= total_ns / means.sum()
     varied = rng.lognormal(-(SPREAD_OF_STEPS**2) / 2, SPREAD_OF_STEPS, (recorded, count))
@@ -225,7 +225,7 @@ def _ints(values: Sequence[int] | Ints) -> Ints:
 
 
 def reference_network(workers: int, rate_bps: int) -> Network:
-    """One server's port, equally shared; nothing travels."""
+    """One server's port, equally shared, without propagation delay."""
     return Network(
         share="equal",
         server_bps=_ints([rate_bps]),
@@ -240,7 +240,7 @@ def reference_sending() -> Sending:
 
 
 def reference_draws(workers: int, steps: int, seed: int, recorded: int = 100) -> Draws:
-    """Which of so many recorded steps each worker repeats; everybody is equally fast."""
+    """Random draws of the recorded steps that each worker repeats; all are equally fast."""
     rng = np.random.default_rng(seed)
     return Draws(
         step=rng.integers(0, recorded, (workers, steps)).astype(np.int32),

@@ -11,7 +11,7 @@ HEADER = Path("/usr/include/simgrid/s4u.hpp")
 
 
 def install(folder: Path) -> Path:
-    """Install SimGrid if it is missing, and build the model below `folder`: the program.
+    """Install SimGrid if it is missing, and build the model below `folder`; return the program.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class Operation(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What was read; see `bench/peers/job.py`."""
+    """A job as read from its file; see `bench/peers/job.py`."""
 
     rate_bps: list[float]
     draws: list[list[int]]
@@ -105,7 +105,7 @@ def _operation(words: Iterator[str]) -> Operation:
 
 
 class Link:
-    """Shared by all who have a chunk: each gets 1/n.
+    """A link shared by all connections that have a chunk: each gets 1/n.
 
     Its clock counts what one member alone would have been served, in ns at full rate.
     """
@@ -121,7 +121,7 @@ class Link:
         self.process = env.process(self.serve())
 
     def send(self, size_bytes: int, *, joins: bool) -> Any:
-        """Put a chunk on the link: the event that it has been sent."""
+        """Put a chunk on the link; return the event that it has been sent."""
         self.settle()
         self.members += joins
         sent = self.env.event()
@@ -132,7 +132,7 @@ class Link:
         return sent
 
     def leave(self) -> None:
-        """One member less."""
+        """Remove one member."""
         self.settle()
         self.members -= 1
         if self.ends:
@@ -146,7 +146,7 @@ class Link:
         self.since = now
 
     def disturb(self) -> None:
-        """Have the process look again."""
+        """Interrupt the link's process, so that it looks again."""
         if not self.disturbed:
             self.disturbed = True
             self.process.interrupt()
@@ -192,7 +192,7 @@ class Worker:
                 env.process(self.processor(self.places[place], at_worker))
 
     def run(self) -> Process:
-        """Step after step."""
+        """Run step after step."""
         for number, recorded in enumerate(self.draws):
             self.duration_ns = self.job.duration_ns[recorded]
             self.factor = self.factors[number if len(self.factors) > 1 else 0]
@@ -205,7 +205,7 @@ class Worker:
             self.ends_ns.append(self.env.now)
 
     def hand_over(self, operation: int) -> None:
-        """Nothing is left that the operation waits for."""
+        """Hand over an operation that waits for nothing any more."""
         about = self.job.operations[operation]
         if about.place < self.channels:
             self.places[about.place].put(Stream(operation, about.size_bytes, False))
@@ -213,7 +213,7 @@ class Worker:
             self.places[about.place].put(operation)
 
     def finish(self, operation: int) -> None:
-        """An operation has ended."""
+        """End an operation, and hand over those that waited for it last."""
         for follower in self.job.operations[operation].followers:
             self.waits[follower] -= 1
             if self.waits[follower] == 0:
@@ -223,7 +223,7 @@ class Worker:
             self.ended.succeed()
 
     def processor(self, queue: Any, at_worker: bool) -> Process:
-        """One place of a processor."""
+        """Serve one place of a processor."""
         while True:
             operation = yield queue.get()
             factor = self.factor if at_worker else 1.0
@@ -253,7 +253,7 @@ def connection(
 
 
 def main(arguments: list[str]) -> None:
-    """Simulate a job, print what came of it."""
+    """Simulate a job and print its results."""
     if not arguments:
         raise SystemExit("usage: simpy_model.py JOB [--ends]")
     try:

@@ -10,7 +10,7 @@ MODEL = Path(__file__).parent / "simpy_model.py"
 
 
 def install(folder: Path) -> Path:
-    """Put SimPy into an environment of its own below `folder`: that environment's Python."""
+    """Put SimPy into an environment of its own below `folder`; return its Python."""
     home = folder / f"simpy-{RELEASE}"
     python = home / "bin" / "python"
     ready = home / ".ready"

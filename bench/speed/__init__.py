@@ -1,1 +1,1 @@
-"""How fast the simulator is, beside the same by hand in C++ and other people's simulators."""
+"""Parts of `./dev bench sim`: speed of the simulator, its C++ twin and other simulators."""

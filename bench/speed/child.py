@@ -49,7 +49,7 @@ def compile_kernel(kernel: str) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> None:
-    """Do one thing."""
+    """Make one measurement, and print it as JSON."""
     match arguments:
         case ["memory", workers, steps, rate_bps]:
             found = memory(int(workers), int(steps), int(rate_bps))

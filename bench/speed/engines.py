@@ -45,7 +45,7 @@ TWIN_RATIO: Final = 1.3
 SCALING_S: Final = 2.0
 SCALING_W: Final = range(2, 11)
 PAPER_S: Final = 117
-"""Li et al. (ICPE 2020), section 4.5: 2 to 10 workers, the profiling of one included."""
+"""Time in Li et al. (ICPE 2020), section 4.5: 2 to 10 workers, the profiling of one included."""
 
 _TWIN_IS_FASTER = 2.0  # the twin, too, shall be measured long enough
 _RAW, _COLLAPSED = f"{GENERIC}, raw", f"{GENERIC}, collapsed"
@@ -55,7 +55,7 @@ Rows = list[dict[str, Any]]
 
 
 def engine_figures(effort: Effort, build: Path, rows: Rows) -> Iterator[Figure]:
-    """Every number of workers, both synchronisations, both rates; rows are added to."""
+    """Time every number of workers, both synchronisations, both rates; rows are added to."""
     for rate_bps in RATES_BPS:
         for staleness in (None, 0):
             found: dict[int, Timing] = {}
@@ -69,7 +69,7 @@ def engine_figures(effort: Effort, build: Path, rows: Rows) -> Iterator[Figure]:
 
 
 def time_job(job: Job, effort: Effort, build: Path) -> dict[str, Timing]:
-    """Our engines and the twin in turn on one job."""
+    """Time our engines and the twin in turn on one job."""
     draws = _draws_for(job, FAST, _TWIN_IS_FASTER * effort.least_s)
     with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as scratch:
         dump = Path(scratch) / "job.bin"
@@ -93,7 +93,7 @@ def _generic_competitors(job: Job, least_s: float) -> list[Competitor]:
 
 
 def _draws_for(job: Job, engine: str, least_s: float) -> Draws:
-    """As many steps as take an engine long enough."""
+    """Draws of as many steps as take an engine long enough."""
     make = job.fast if engine == FAST else job.generic
     steps = enough(lambda steps: loop_s(make, job.draws(steps)), least_s, begin=2)
     return job.draws(steps)
@@ -115,7 +115,7 @@ def _figures_of(job: Job, timings: Mapping[str, Timing]) -> Iterator[Figure]:
 
 
 def flatness(title: str, found: Mapping[int, Timing]) -> Figure:
-    """The dearest number of workers against the cheapest, of the medians and of the bests."""
+    """Ratio of the dearest number of workers to the cheapest, of the medians and of the bests."""
     medians = [t.us(t.median_s) for t in found.values()]
     bests = [t.us(t.best_s) for t in found.values()]
     note = f"of the bests {max(bests) / min(bests):.4g}; W from {min(found)} to {max(found)}"
@@ -124,7 +124,7 @@ def flatness(title: str, found: Mapping[int, Timing]) -> Figure:
 
 
 def scaling_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
-    """2 to 10 workers one after the other, from the plan to the table of steps."""
+    """Time of 2 to 10 workers one after the other, from the plan to the table of steps."""
     for rate_bps in RATES_BPS:
         steps = effort.scaling_steps
         measure = partial(_scaling_s, rate_bps, steps)

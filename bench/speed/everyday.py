@@ -1,4 +1,4 @@
-"""What users run: a built-in workload on today's gRPC, on both engines, and other shares."""
+"""Speed of the default scenario (today's gRPC) on both engines, and with other shares of links."""
 
 from collections.abc import Iterator
 from importlib import resources
@@ -21,7 +21,7 @@ _SERVERS: Final = 2
 
 
 def everyday_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
-    """The default scenario's cells on both engines; then with two servers, other shares."""
+    """Time the default scenario's cells on both engines; then with two servers, other shares."""
     for cell in default_cells():
         for workers in effort.everyday_workers:
             title = f"{cell.name}, 1 Gbit/s, asynchronous, W={workers}"
@@ -48,7 +48,7 @@ def everyday_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 
 def default_cells(*, servers: int = 1, share: str = "equal") -> tuple[TrainingCell, ...]:
-    """The cells of what `sim.run` runs when nothing is said."""
+    """The cells of the scenario that `sim.run` runs by default."""
     with resources.as_file(resources.files("sim") / "scenarios" / "default.toml") as path:
         scenario = read_scenario(Path(path))
     return training_cells(

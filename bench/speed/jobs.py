@@ -1,4 +1,4 @@
-"""The reference job, and our engines and the C++ twin doing it; only their loops are timed."""
+"""The reference job on our engines and the C++ twin; only their loops are timed."""
 
 import time
 from collections.abc import Callable
@@ -31,13 +31,13 @@ GENERIC: Final = "generic engine"
 
 @cache
 def plan_of(collapsed: bool) -> StepPlan:
-    """The reference step as recorded, or with runs of computations as one."""
+    """The reference step as recorded, or with chains of computations fused."""
     return reference_plan(collapsed=collapsed)
 
 
 @cache
 def shape_of(collapsed: bool) -> Shape:
-    """The same sorted for the fast path; it does not depend on rates."""
+    """The reference step in the fast path's layout; it does not depend on rates."""
     return fast_shape(plan_of(collapsed), reference_network(1, RATES_BPS[0]), reference_sending())
 
 
@@ -67,7 +67,7 @@ class Job:
         return f"{gigabits(self.rate_bps)}, {kind}, W={self.workers}"
 
     def draws(self, steps: int) -> Draws:
-        """Which recorded steps the workers repeat."""
+        """Random draws of the recorded steps that the workers repeat."""
         return reference_draws(self.workers, steps, SEED)
 
     def fast(self, draws: Draws) -> FastEngine:
@@ -110,7 +110,7 @@ def gigabits(rate_bps: int) -> str:
 
 
 def loop_s(make: Callable[[Draws], FastEngine | Engine], draws: Draws) -> float:
-    """Seconds of an engine's run, without its making.
+    """Seconds of an engine's run, without its construction.
 
     Raises
     ------

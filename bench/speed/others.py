@@ -1,4 +1,4 @@
-"""Other simulators and the C++ twin: whether they agree, and then how long they take."""
+"""Agreement of other simulators and the C++ twin with our engines, and the simulators' speed."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -29,14 +29,14 @@ LEAST: Final = {
     ("SimPy", False): 2000.0,
     ("SimPy", True): 2000.0,
 }
-"""How many times as long as the fast path each should take, by whether runs are collapsed."""
+"""Least ratio of each one's time to the fast path's, by whether computations are fused."""
 
 _TWIN_STEPS = (10, 1000)
 _TWIN_WORKERS = (1, 4, 16)
 
 
 def ends_ns(engine: FastEngine | Engine, draws: Draws) -> Floats:
-    """(workers, steps) when each step ends."""
+    """(workers, steps) times at which each step ends, ns."""
     engine.run()
     steps = engine.steps()
     found = np.full(draws.step.shape, np.nan)
@@ -45,13 +45,13 @@ def ends_ns(engine: FastEngine | Engine, draws: Draws) -> Floats:
 
 
 def apart(expected: Floats, found: Floats) -> float:
-    """By how much times differ, relatively and at most; infinite if some are missing."""
+    """Largest relative difference of times; infinite if some are missing."""
     difference = float(np.abs(found / expected - 1.0).max())
     return difference if np.isfinite(difference) else float("inf")
 
 
 def twin_difference(build: Path) -> float:
-    """By how much the C++ twin's ends of steps differ from the fast path's, at most."""
+    """Largest relative difference of the C++ twin's ends of steps from the fast path's."""
     worst = 0.0
     with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as scratch:
         dump = Path(scratch) / "job.bin"
@@ -65,7 +65,7 @@ def twin_difference(build: Path) -> float:
 
 
 def fast_difference() -> float:
-    """By how much the fast path's ends of 10 steps differ from the generic engine's."""
+    """Largest relative difference of the fast path's ends of 10 steps from the generic engine's."""
     worst = 0.0
     for job in _agreement_jobs((1, 2, 4)):
         draws = job.draws(_TWIN_STEPS[0])
@@ -83,7 +83,7 @@ def _agreement_jobs(workers: Sequence[int]) -> Iterator[Job]:
 
 
 def own_agreement(build: Path) -> tuple[Figure, Figure]:
-    """The fast path against the generic engine, and the C++ twin against the fast path."""
+    """Agreement of the fast path with the generic engine, and of the twin with the fast path."""
     fast, twin = fast_difference(), twin_difference(build)
     note = "bit for bit" if twin == 0.0 else ""
     steps = " and ".join(map(str, _TWIN_STEPS))
@@ -97,7 +97,7 @@ def own_agreement(build: Path) -> tuple[Figure, Figure]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether a peer simulates what the generic engine does, on 10 steps of all jobs tried."""
+    """Agreement of a peer with the generic engine, on 10 steps of all jobs tried."""
 
     peer: Peer
     release: str
@@ -105,7 +105,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether it may be timed."""
+        """True if the peer agrees, and so may be timed."""
         return self.difference <= self.peer.limit
 
     def figure(self) -> Figure:
@@ -116,7 +116,7 @@ class Verdict:
 
 
 def verdicts(build: Path) -> list[Verdict]:
-    """Hold every peer against the generic engine; builds what is missing."""
+    """Compare every peer with the generic engine; build what is missing."""
     return judge_agreements(list(agreements(build)))
 
 
@@ -136,7 +136,7 @@ def judge_agreements(found: Sequence[Agreement]) -> list[Verdict]:
 def peer_figures(
     agreed: Sequence[Verdict], effort: Effort, build: Path, rows: Rows
 ) -> Iterator[Figure]:
-    """How many times as long as ours those take who agree, on the same draws of the same job."""
+    """Ratios of the agreeing peers' times to ours, on the same draws of the same job."""
     peers = [verdict.peer for verdict in agreed if verdict.agrees]
     for rate_bps in RATES_BPS:
         for collapsed in (False, True):
@@ -172,7 +172,7 @@ def _time_peers(job: Job, peers: Sequence[Peer], effort: Effort, build: Path) ->
 
 
 def _times(make: Callable[[Draws], FastEngine | Engine], draws: Draws, least_s: float) -> int:
-    """How often an engine has to do a short job until that takes long enough."""
+    """Number of times that an engine has to do a short job until that takes long enough."""
     return enough(lambda times: sum(loop_s(make, draws) for _ in range(times)), least_s, begin=1)
 
 

@@ -1,4 +1,4 @@
-"""What whole processes take: memory, the way to a first result, compiling."""
+"""Costs of whole processes: peak memory, time to a first result, compile time."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def memory_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 
 def start_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
-    """From a command to results, with all kernels compiled before."""
+    """Time from a command to results, with all kernels compiled before."""
     competitors = [
         Competitor(name=f"process to the first step, {engine}", units=1, measure=_first(engine))
         for engine in (FAST, GENERIC)
@@ -62,7 +62,7 @@ def start_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 
 def compile_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
-    """Each kernel in a process and a folder of its own, one after the other."""
+    """Time of compiling each kernel in a process and a folder of its own, one after the other."""
     for kernel in effort.kernels or usual():
         with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as folder:
             found = child("compile", kernel, environment={"NETCOSIM_KERNELS": folder})
@@ -71,7 +71,7 @@ def compile_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 
 def child(what: str, *arguments: object, environment: Mapping[str, str] | None = None) -> Any:
-    """Run `bench.speed.child` in a fresh process: what it printed.
+    """Run `bench.speed.child` in a fresh process; return what it printed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Competitors measured in turn, so that what else the machine does meets all of them alike."""
+"""Timing of competitors in turn, so that other load on the machine meets all of them alike."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from bench.common.record import Figure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How much is measured.
+    """Extent of the measurements.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Competitor:
 
 @dataclass(slots=True, kw_only=True)
 class Timing:
-    """What a competitor's rounds took."""
+    """Times of a competitor's rounds."""
 
     name: str
     units: int
@@ -81,7 +81,7 @@ class Timing:
 
     @property
     def median_s(self) -> float:
-        """The round in the middle."""
+        """The median round."""
         return median(self.seconds)
 
     def us(self, seconds: float) -> float:
@@ -94,7 +94,7 @@ class Timing:
 
 
 def alternate(competitors: Sequence[Competitor], rounds: int) -> list[Timing]:
-    """Measure everybody once a round; every other round goes backwards."""
+    """Measure every competitor once a round; every other round goes backwards."""
     timings = [Timing(name=c.name, units=c.units) for c in competitors]
     for number in range(rounds):
         turn = list(zip(competitors, timings, strict=True))
@@ -104,7 +104,7 @@ def alternate(competitors: Sequence[Competitor], rounds: int) -> list[Timing]:
 
 
 def enough(seconds_of: Callable[[int], float], least_s: float, *, begin: int) -> int:
-    """For how many units of work a measurement takes long enough, with a fifth to spare.
+    """Units of work for which a measurement takes long enough, with a fifth to spare.
 
     The first measurement, in which things are loaded and compiled, does not count.
     """
@@ -135,7 +135,7 @@ def ratio_figure(
     least: float | None = None,
     most: float | None = None,
 ) -> Figure:
-    """How many times as long a unit takes: the median of the rounds' ratios, and of the bests."""
+    """Ratio of the times of a unit: the median of the rounds' ratios, and of the bests."""
     per_unit = fast.units / slow.units
     each = [a / b * per_unit for a, b in zip(slow.seconds, fast.seconds, strict=True)]
     note = (

@@ -1,1 +1,1 @@
-"""What is measured before the cells and given to the models: links, receivers, acceptance."""
+"""Calibration of the models' inputs before the cells: links, receivers, acceptance."""

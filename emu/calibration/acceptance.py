@@ -1,6 +1,6 @@
-"""How long a gRPC server leaves a pushed call unread.
+"""Measure how long a gRPC server leaves a pushed call unread.
 
-What a reader wants of a message counts from when the application has accepted the call. That takes
+A reader asks for credit for a message once the application has accepted the call. That takes
 an asyncio server milliseconds when it was asleep, and it is a property of the machine. So it is
 measured before the cells, on a connection of its own with a window that each message exceeds: the
 first WINDOW_UPDATE of a stream that allows it DATA is one that an unread call would not get.
@@ -23,20 +23,20 @@ from netcosim.job import Cell, Message
 BURSTS: Final = 7
 _MESSAGES: Final = 8
 _WIRE_S: Final = 0.016
-"""What a message takes on the wire, within these bounds; the lower one is two windows."""
+"""A message's time on the wire, within these sizes; the smaller one is two windows."""
 _LEAST_BYTES: Final = 130_000
 _MOST_BYTES: Final = 400_000
 
 _APART: Final = 1.2
-"""From one hand-over to the next, in messages' times on the wire."""
+"""Interval between hand-overs, in messages' times on the wire."""
 
 _TOGETHER_NS: Final = 100_000
-"""HEADERS and the first DATA that come so close together came together."""
+"""Largest time from HEADERS to the first DATA that counts as coming together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """One call: how long after its HEADERS its stream was given credit; `first` of its burst."""
+    """One call: time from its HEADERS to its stream's credit; `first` if first of its burst."""
 
     burst: int
     first: bool
@@ -45,7 +45,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptanceFound:
-    """The medians, the calls behind them, and how often it was tried.
+    """Measured acceptance: the medians, the calls behind them, and the number of attempts.
 
     `reasons` say which bounds of a valid burst the last attempt broke.
     """
@@ -61,7 +61,7 @@ class AcceptanceFound:
 
 
 def is_needed(cell: Cell) -> bool:
-    """Whether predictions of a cell rest on it."""
+    """True if predictions of a cell need its receiver's acceptance."""
     return (
         cell.workload.direction == "push"
         and cell.transport.flow_control
@@ -70,7 +70,7 @@ def is_needed(cell: Cell) -> bool:
 
 
 def measure_acceptance(stage: Stage) -> AcceptanceFound:
-    """Measure a cell's receiver.
+    """Measure how long a cell's receiver leaves pushed calls unread.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def measure_acceptance(stage: Stage) -> AcceptanceFound:
     CaptureError
         tcpdump failed.
     UncapturedError
-        The bursts were never captured whole, or told nothing.
+        The bursts were never captured whole, or showed no unread time.
     """
     transport = stage.cell.transport.model_copy(update={"window": H2_DEFAULT_WINDOW_BYTES})
     messages = acceptance_messages(stage.rate_bps)
@@ -93,7 +93,7 @@ def measure_acceptance(stage: Stage) -> AcceptanceFound:
 
 
 def acceptance_messages(rate_bps: float) -> tuple[Message, ...]:
-    """One message after the other, each while the server still has the one before it in hand."""
+    """Messages of one burst, each handed over while the server still handles the one before."""
     size = min(_MOST_BYTES, max(_LEAST_BYTES, round(rate_bps / 8 * _WIRE_S)))
     return tuple(
         Message(
@@ -108,7 +108,7 @@ def acceptance_messages(rate_bps: float) -> tuple[Message, ...]:
 
 
 def unread_calls(seen: Sequence[CapturedBurst]) -> list[Unread]:
-    """Every call of these bursts whose capture tells how long it was unread.
+    """Calls of these bursts whose unread time the capture shows.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def unread_calls(seen: Sequence[CapturedBurst]) -> list[Unread]:
 
 
 def evaluate(samples: Sequence[Unread]) -> Acceptance:
-    """The medians, as whole nanoseconds."""
+    """Median unread times of first and later calls, in whole nanoseconds."""
     first, later = (
         round(float(np.median([s.unread_ns for s in samples if s.first == which])))
         for which in (True, False)
@@ -131,7 +131,7 @@ def evaluate(samples: Sequence[Unread]) -> Acceptance:
 
 
 def _unread_in(seen: CapturedBurst) -> list[Unread]:
-    """The calls of one burst; those whose DATA came well after the HEADERS were read in between."""
+    """Unread times of one burst's calls; left out are those read before their DATA came."""
     grants = seen.carried.feedback.grants
     calls = sorted((s for s in seen.streams.values()), key=lambda s: s.stream)
     samples = []

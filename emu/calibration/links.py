@@ -1,4 +1,4 @@
-"""From the network as measured before the run to the links that the models are given."""
+"""Build the models' links from the network as measured before the run."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +14,7 @@ from topo.share import Capacity, Route, SharedLinks, Way, route_between
 from topo.spec import NetLink, NetSpec
 
 HANDLING_NS: Final = 100_000
-"""What an endpoint needs to turn received bytes into credit, or credit into a decision."""
+"""Time of an endpoint to turn received bytes into credit, or credit into a decision."""
 
 
 def link_model(
@@ -26,12 +26,12 @@ def link_model(
     tcp: TcpSpec,
     bucket_bytes: int,
 ) -> LinkModel:
-    """The path of one connection as a model sees it.
+    """Link model of one connection's path.
 
     The rate is the connection's share of the measured goodput while all of its cell are busy: on
-    one shared link the 1/n of Li et al., section 3.1. What it gets at other moments says
-    `shared_links`. What is past the scheduler is the configured bound for our own sender, which
-    keeps to it, and what a plain TCP sender was seen to have past it for all others.
+    one shared link the 1/n of Li et al., section 3.1. `shared_links` gives its rate at other
+    moments. The unacknowledged bytes (`past_bytes`) are the configured bound for our own sender,
+    which keeps to it, and those measured of a plain TCP sender for all others.
     `bucket_bytes` is the configured token bucket.
     """
     path = path_of(measured.paths, planned)
@@ -51,7 +51,7 @@ def link_model(
 def shared_links(
     paths: Sequence[PathMeasured], connections: Sequence[PlannedConnection], net: NetSpec
 ) -> SharedLinks:
-    """How the connections of a cell share its links, by what measured paths were seen to carry."""
+    """Sharing of the links among a cell's connections, from the measured paths' goodput."""
     routes: list[Route] = []
     capacities: dict[Way, Capacity] = {}
     links = {link.name: link for link in net.links}
@@ -76,9 +76,10 @@ def path_of(paths: Sequence[PathMeasured], planned: PlannedConnection) -> PathMe
 
 
 def _capacity(paths: Sequence[PathMeasured], planned: PlannedConnection, link: NetLink) -> Capacity:
-    """One direction of a link, as a connection uses it.
+    """Capacity of a link in the direction of a connection's data.
 
-    A path tells of the slowest of its links; the others are taken to be as good for their rate.
+    A measured path shows the slowest of its links; the others are taken to be as good for their
+    rate.
     """
     through = [path for path in paths if link.name in path.links]
     path = max(through or [path_of(paths, planned)], key=lambda p: p.rate_bps)

@@ -1,4 +1,4 @@
-"""What a receiver needs from a message's last byte to the message in the application.
+"""Calibrate a receiver's overhead: from a message's last byte on the wire to its delivery.
 
 Found before the cells run, once for each distinct receiver, on a connection of its own: two bursts
 of messages whose ends a capture shows on the wire and the receiver's log in the application. In
@@ -21,10 +21,10 @@ from netcosim.job import Cell, Message
 from netcosim.trace import StreamRow
 
 BURSTS: Final = 2
-"""The first on memory that the receiver's process has never touched, and one more."""
+"""Bursts: the first on memory that the receiver's process has never touched, and one more."""
 
 WIRE_S: Final = 0.75
-"""How long a burst's bytes may take on the wire."""
+"""Longest time that a burst's bytes may take on the wire."""
 
 LARGEST_BYTES: Final = 16_000_000
 _LEAST_BYTES: Final = 4_096
@@ -53,10 +53,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A receiver's overhead, what it was fitted to and what the fit leaves.
+    """Fitted overhead of a receiver, the samples behind it and the fit's residuals.
 
     The residuals are |delivered - fitted|; `reasons` say which bounds of a valid burst the bursts
-    broke, and `attempts` how often it was tried to have them whole.
+    broke, and `attempts` how many attempts at whole bursts were made.
     """
 
     overhead: Overhead
@@ -106,9 +106,9 @@ def calibration_messages(
     Parameters
     ----------
     rate_bps, round_trip_ns
-        The path; the largest message is what a burst of `WIRE_S` has room for,
+        Of the path; the largest message is what a burst of `WIRE_S` has room for.
     largest_bytes
-        at most this.
+        Upper bound of that message.
     """
     parts = sum(1 / part for part in _ALONE + _TOGETHER)
     largest = min(LARGEST_BYTES, largest_bytes, round(rate_bps / 8 * WIRE_S / parts))
@@ -139,7 +139,7 @@ def evaluate(bursts: Sequence[Sequence[StreamRow]], one_way_ns: int = 0) -> Cali
     bursts
         The rows of each burst.
     one_way_ns
-        What a byte takes on an idle path: no part of the hand-over.
+        Time of a byte on an idle path: no part of the hand-over.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def evaluate(bursts: Sequence[Sequence[StreamRow]], one_way_ns: int = 0) -> Cali
 
 
 def alone_in(rows: Sequence[StreamRow]) -> list[bool]:
-    """Which messages of a burst came and were parsed with nothing else going on."""
+    """Flags of a burst's messages: no other arrived or was parsed from last byte to delivery."""
     parsing = [(row.wire_end_ns, _delivered(row), row.stream) for row in rows]
     arriving = [(s.start_ns, s.end_ns, row.stream) for row in rows for s in row.services]
     return [
@@ -200,7 +200,7 @@ def alone_in(rows: Sequence[StreamRow]) -> list[bool]:
 
 
 def largest_bytes(plan: Plan, cell: Cell) -> int:
-    """The largest message of a run that comes to the same receiver as this cell's."""
+    """Size of a run's largest message for the same receiver as this cell's."""
     key = receiver_key(cell)
     return max(
         message.size_bytes
@@ -212,7 +212,7 @@ def largest_bytes(plan: Plan, cell: Cell) -> int:
 
 
 def _line(rows: Sequence[StreamRow], alone: Sequence[bool]) -> Linear:
-    """The line of the messages that came alone; of all if the machine left too few of them so."""
+    """Fit overhead over size to the messages that came alone, to all if those are too few."""
     kept = [row for row, flag in zip(rows, alone, strict=True) if flag]
     chosen = kept if len({row.size_bytes for row in kept}) > 1 else list(rows)
     line = fit_linear(
@@ -223,7 +223,7 @@ def _line(rows: Sequence[StreamRow], alone: Sequence[bool]) -> Linear:
 
 
 def _handover_line(rows: Sequence[StreamRow], one_way_ns: int) -> Linear:
-    """The line from log to first byte, of the messages that were handed over to an idle sender."""
+    """Fit the time from log to first byte to the messages handed over to an idle sender."""
     kept = [
         row
         for row in rows
@@ -239,7 +239,7 @@ def _handover_line(rows: Sequence[StreamRow], one_way_ns: int) -> Linear:
 
 
 def _rounded(line: Linear) -> Linear:
-    """As a file keeps it, so that a later recomputation has the same numbers."""
+    """Round a line as it is stored, so that a later recomputation has the same numbers."""
     return Linear(
         alpha_ns_per_byte=round(line.alpha_ns_per_byte, 5), beta_ns=float(round(line.beta_ns))
     )

@@ -1,4 +1,4 @@
-"""Bursts before the cells, on a connection of their own, to measure what models are to know."""
+"""Run calibration bursts before the cells, on a connection of their own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,16 +24,16 @@ Found = TypeVar("Found")
 
 
 class UncapturedError(CaptureError):
-    """The bursts ran, and none of the attempts was captured whole."""
+    """Calibration bursts ran, but none of the attempts was captured whole."""
 
 
 CONNECTION: Final = 9_999
-"""Its number; no cell has as many connections, so its port is its own."""
+"""Number of the calibration connection; no cell has as many, so its port is its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where a cell is rehearsed: the live network and the path of its first connection."""
+    """Setting of a cell's calibration: the live network and the path of its first connection."""
 
     live: LiveNetwork
     plan: Plan
@@ -48,20 +48,20 @@ class Stage:
 
     @property
     def rate_bps(self) -> float:
-        """What the path should carry."""
+        """Expected goodput of the path, in bits per second."""
         path = path_between(self.plan.net, self.planned.source, self.planned.destination)
         return bottleneck_bps(path) * GOODPUT_SHARE
 
     @property
     def round_trip_ns(self) -> int:
-        """Of the idle path."""
+        """Round-trip time of the idle path."""
         path = path_between(self.plan.net, self.planned.source, self.planned.destination)
         return round_trip_ns(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult(Generic[Found]):
-    """What was found, in how many attempts, and which bounds the last one still broke."""
+    """Result of calibration bursts, the number of attempts, and the bounds the last one broke."""
 
     found: Found
     attempts: int
@@ -75,7 +75,7 @@ def run_trial(
     bursts: int,
     evaluate: Callable[[Cell, Sequence[CapturedBurst]], Found],
 ) -> TrialResult[Found]:
-    """Run bursts of these messages over this transport and evaluate what was seen of them.
+    """Run bursts of these messages over this transport and evaluate their captures.
 
     Bursts outside the bounds of a valid one are repeated; the last attempt's stand as they are,
     with the reasons.
@@ -120,7 +120,7 @@ def run_trial(
 
 
 def _run(stage: Stage, cell: Cell, planned: PlannedConnection, bursts: int) -> Round:
-    """The bursts, run to their end."""
+    """Run the bursts to their end."""
     size_bytes = sum(m.size_bytes for m in planned.messages)
     done = run_round(
         stage.live,
@@ -145,7 +145,7 @@ def _seen(stage: Stage, done: Round) -> list[CapturedBurst]:
 def _reasons(
     cell: Cell, done: Round, seen: Sequence[CapturedBurst], attempt: int, *, lossy: bool
 ) -> tuple[str, ...]:
-    """Which bounds the bursts broke."""
+    """Reasons why the bursts are invalid: the bounds that they broke."""
     verdicts = [
         judge(
             facts_of(done, [each], each.burst),

@@ -1,4 +1,4 @@
-"""From a tcpdump file to what happened on the wire."""
+"""Packet capture with tcpdump, and analysis of captures: TCP, HTTP/2 frames, credit, gaps."""
 
 from emu.capture.analyse import analyse_capture
 from emu.capture.gaps import Cause, Gap

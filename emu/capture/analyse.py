@@ -1,4 +1,4 @@
-"""Capture analysis: a file in, what happened on the wire out."""
+"""Capture analysis: from a capture file to a report of its connections and streams."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -73,7 +73,7 @@ def analyse_capture(
 
 
 def _steadied(records: Records) -> tuple[Records, list[str]]:
-    """Have time never run backwards from one record to the next.
+    """Make the records' times non-decreasing, unless the clock was set back.
 
     Packets of the two directions are stamped on different processors, and some microseconds
     disorder is normal. A clock that was set back is a problem, and its times are left as they
@@ -87,7 +87,7 @@ def _steadied(records: Records) -> tuple[Records, list[str]]:
 
 
 def _usual_gap_ns(conversation: Conversation) -> int:
-    """An idle time that no packet of this connection's own pace explains."""
+    """Gap threshold of a connection: a multiple of its median time between data packets."""
     usual = [
         float(np.quantile(np.diff(side.time_ns[side.length > 0]), 0.5))
         for side in conversation.both
@@ -114,7 +114,7 @@ def _connection(
     up, down = up.limited_by(down), down.limited_by(up)
     to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)
     to_client, answered, problem = report_direction(down, up, gap_ns=gap_ns, lag_ns=lag_ns)
-    # Header blocks lean on those before them: from the middle they can't be decoded.
+    # Header blocks depend on those before them: from the middle they can't be decoded.
     paths, path_problem = request_paths(up.reader, up.frames) if up.opened else ({}, "")
     up_problems = [*up.problems, sent_problem, path_problem]
     down_problems = [*down.problems, problem]

@@ -1,4 +1,4 @@
-"""Names of the array types that the capture analysis hands around."""
+"""NumPy array types of the capture analysis, and a conversion to int64."""
 
 from typing import Any
 
@@ -11,5 +11,5 @@ Mask = npt.NDArray[np.bool_]
 
 
 def ints(values: Any = ()) -> Ints:
-    """Any sequence of integers as an int64 array."""
+    """Convert any sequence of integers to an int64 array."""
     return np.asarray(values, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Segments sorted into TCP connections and their two directions."""
+"""TCP connections: segments grouped by connection and direction."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Conversation:
         return self.to_server, self.to_client
 
     def turned(self) -> "Conversation":
-        """The same with the sides exchanged, where they had been guessed wrong."""
+        """Return the connection with the sides exchanged, where they had been guessed wrong."""
         return Conversation(
             client=self.server,
             server=self.client,
@@ -63,7 +63,7 @@ def split_connections(
 
 
 def _incarnations(segments: Segments) -> Iterator[Segments]:
-    """Cut where the pair of endpoints was used for a new connection."""
+    """Split the segments of a pair of endpoints into its successive connections."""
     syns = np.flatnonzero(segments.flags & (SYN | ACK) == SYN)
     cuts = [0]
     previous: tuple[int, int] | None = None
@@ -82,7 +82,7 @@ def _incarnations(segments: Segments) -> Iterator[Segments]:
 
 
 def _after_data(segments: Segments, place: int) -> bool:
-    """Whether data of an older connection came before the first captured SYN."""
+    """True if data of an older connection came before the first captured SYN."""
     return bool((segments.length[:place] > 0).any())
 
 

@@ -1,6 +1,6 @@
-"""What control frames say: settings, window updates, pings, resets, request paths.
+"""Contents of HTTP/2 control frames: settings, window updates, pings, resets, request paths.
 
-scapy takes RST_STREAM and GOAWAY apart. WINDOW_UPDATEs and settings can be as many as DATA frames,
+scapy parses RST_STREAM and GOAWAY. WINDOW_UPDATEs and settings can be as many as DATA frames,
 and scapy needs about 0.1 ms for each, so their few bytes are read directly.
 """
 
@@ -101,7 +101,7 @@ def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None]
 
 
 def answers(reader: Reader, frames: Frames) -> bool:
-    """Whether a direction's first header block is a response's: it begins with `:status`.
+    """True if a direction's first header block is a response's: it begins with `:status`.
 
     That is an entry of HPACK's static table (8 to 14), or a literal with such a name (RFC 7541,
     appendix A); so is a request's `:method` (2, 3), so no table is needed to see it.

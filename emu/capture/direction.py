@@ -1,4 +1,4 @@
-"""One direction of one connection, from its segments to its report."""
+"""Analysis of one direction of a connection: from TCP segments to its report."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,12 +27,12 @@ from emu.capture.timing import Chunks, data_chunks, frame_records
 from emu.capture.windows import NO_CREDIT, credit_history, read_grants
 
 SHORT_GAPS: Final = 8
-"""Short gaps are longer than this part of what ends a service interval."""
+"""Divisor: short gaps have the threshold that ends a service interval, divided by this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Direction:
-    """One direction, read but not yet held against the other; `time_ns` is of each record.
+    """One direction's frames, not yet compared with the other's; `time_ns` is of each record.
 
     `opened` tells that its first frame is the connection's first, and that none is missing.
     """
@@ -48,7 +48,7 @@ class Direction:
     problems: tuple[str, ...]
 
     def limited_by(self, peer: "Direction") -> "Direction":
-        """Cut at the first frame larger than the other side ever allowed."""
+        """Drop the first frame larger than the other side ever allowed, and all behind it."""
         if not self.opened:
             return self  # the limit may have been announced before
         if self.unbounded_by(peer):
@@ -67,7 +67,7 @@ class Direction:
         return replace(self, frames=frames, control=control, problems=(*kept, problem))
 
     def unbounded_by(self, peer: "Direction") -> bool:
-        """Whether it went beyond the connection's first window though no WINDOW_UPDATE ever came.
+        """True if the data exceeds the connection's first window without any WINDOW_UPDATE.
 
         That is gRPC (seen up to 1.47.5) with GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends.
         It obeys no window, and sends frames of 1 MiB whatever its peer allows.
@@ -85,7 +85,7 @@ def read_direction(
     peer: Direction | None,
     search: bool = False,
 ) -> Direction:
-    """Reassemble a direction and walk its frames.
+    """Reassemble a direction and read its HTTP/2 frames.
 
     `peer` is the client's direction when the server's is read: where the capture does not
     have the connection's start, HTTP/2 can be read only if both begin as HTTP/2 does. With
@@ -160,7 +160,7 @@ def _round_trip(conversation: Conversation, *, from_client: bool) -> int:
     syn = _times(conversation.to_server, SYN | ACK, SYN)
     both = _times(conversation.to_client, SYN | ACK, SYN | ACK)
     if syn.size != 1 or both.size != 1:
-        return 0  # unknown, or sent again: then nobody can tell which one was answered
+        return 0  # unknown, or sent again: then it is unknown which one was answered
     if not from_client:
         return max(0, int(both[0] - syn[0]))
     answers = _times(conversation.to_server, SYN | ACK, ACK)
@@ -175,7 +175,7 @@ def _times(segments: Segments, mask: int, flags: int) -> Ints:
 def report_direction(
     data: Direction, peer: Direction, *, gap_ns: int, lag_ns: int
 ) -> tuple[DirectionReport, dict[int, HalfStream], str]:
-    """Hold a direction's data against the credit that its peer gave.
+    """Build a direction's report, its data matched with the credit that its peer granted.
 
     Returns
     -------

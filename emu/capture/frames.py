@@ -1,4 +1,4 @@
-"""HTTP/2 frames in a byte stream (RFC 9113, sections 3.4 and 4.1).
+"""Parser of the HTTP/2 frames in a byte stream (RFC 9113, sections 3.4 and 4.1).
 
 The walk hops from header to header and reads payloads of control frames only. What breaks a
 rule of the RFC ends the walk with the reason: behind a wrong length nothing can be trusted.
@@ -74,19 +74,19 @@ class Frames:
         return np.flatnonzero(wanted)
 
     def whole(self) -> Mask:
-        """Which frames were captured to their end."""
+        """Mask of the frames that were captured to their end."""
         captured: Mask = self.seen == self.length
         return captured
 
     def upto(self, count: int, problem: str) -> "Frames":
-        """Only the first `count` frames, with the reason."""
+        """Return only the first `count` frames, with the problem that ends them."""
         names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
         kept = {name: getattr(self, name)[:count] for name in names}
         return Frames(problem=problem, lost=self.lost, **kept)
 
 
 class _Rules:
-    """What one side may send next, as far as its own frames tell."""
+    """Check of one side's frame sequence against RFC 9113, as far as its own frames show."""
 
     def __init__(self, *, from_middle: bool = False) -> None:
         self._from_middle = from_middle  # then streams may have been opened before
@@ -95,7 +95,7 @@ class _Rules:
         self._block = 0  # the stream whose header block is not finished
 
     def broken(self, kind: int, length: int, flags: int, stream: int) -> str:
-        """Take note of a frame; the rule that it breaks, or nothing."""
+        """Record a frame; return the rule that it breaks, or an empty string."""
         if self._block and (kind != Kind.CONTINUATION or stream != self._block):
             return f"a header block of stream {self._block} is not continued"
         wrong = _misplaced(kind, length, flags, stream)
@@ -137,7 +137,7 @@ def _misplaced(kind: int, length: int, flags: int, stream: int) -> str:
 
 
 def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
-    """Where the first frame starts, and why there is none if this is not HTTP/2.
+    """Offset of the first frame, and the reason if this is not HTTP/2.
 
     A client starts with the preface; a server with SETTINGS, which are no acknowledgement.
     """
@@ -160,7 +160,7 @@ def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
 
 
 MOST_SEARCHES = 64
-"""So often frames are looked for behind a hole, before a direction is given up."""
+"""Most searches for frames behind holes, before a direction is given up."""
 
 Search = Callable[[int], int | None]
 
@@ -192,7 +192,7 @@ def walk(
 
 @dataclass(slots=True, kw_only=True)
 class _Walk:
-    """Frames found so far. Its methods return the offset to go on at; None: it ends here."""
+    """Frames that a walk has found; its methods return the offset to go on at, None at the end."""
 
     reader: Reader
     end: int
@@ -202,7 +202,7 @@ class _Walk:
     lost: int = 0
 
     def resume(self, at: int, behind: int, search: Search | None) -> int | None:
-        """A hole took the header at `at`: look for the next frame from `behind` on."""
+        """Search for the next frame from `behind` on, as a hole took the header at `at`."""
         self.lost += 1
         found = search(behind) if search is not None and self.lost <= MOST_SEARCHES else None
         if found is None:
@@ -211,7 +211,7 @@ class _Walk:
         return found
 
     def frame(self, at: int) -> int | None:
-        """Take the frame at `at` in."""
+        """Parse the frame at `at` and add it."""
         head = self.reader.read(at, HEADER_BYTES)
         if len(head) < HEADER_BYTES:
             self.problem = f"ends in the header of a frame at byte {at}"
@@ -231,9 +231,9 @@ class _Walk:
         return at + HEADER_BYTES + length
 
     def _seen(self, at: int, length: int, kind: int) -> int:
-        """How many bytes of a frame's payload were captured; none where a hole hides what it says.
+        """Captured bytes of a frame's payload; 0 where a hole hides its content.
 
-        Of DATA it does not matter.
+        In DATA a hole does not matter.
         """
         seen = min(length, self.end - at - HEADER_BYTES)
         if seen < length:

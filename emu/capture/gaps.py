@@ -1,6 +1,6 @@
-"""Times in which the data's direction was idle, and whether flow control explains them.
+"""Idle times of a direction with data, and whether flow control explains them.
 
-At every moment of an idle time one of these holds, by what the capture tells later:
+At every moment of an idle time one of these holds, by what the capture shows later:
 
 - nothing to send: no stream that the sender has opened has data left;
 - out of connection credit, or every stream with data left is out of its own credit;
@@ -24,7 +24,7 @@ from emu.capture.windows import ALL_STREAMS, CONNECTION, Grants
 
 
 class Cause(StrEnum):
-    """Why a direction idled."""
+    """Cause of a direction's idle time."""
 
     CONNECTION_CREDIT = "connection credit"
     STREAM_CREDIT = "stream credit"
@@ -99,7 +99,7 @@ def find_gaps(
 
 
 class _Sender:
-    """What the sender had left and was allowed, as the capture tells it."""
+    """Sender's remaining data and credit over time, as the capture shows them."""
 
     def __init__(self, frames: Frames, window: int) -> None:
         data = frames.of(Kind.DATA)
@@ -135,7 +135,7 @@ class _Sender:
     def state(
         self, *, whole_frame: bool, now_ns: int
     ) -> tuple[Cause | None, int, int, tuple[int, ...]]:
-        """Why nothing is sent now; in the middle of a frame its credit was taken already."""
+        """Cause of idling now, as a span's fields; inside a frame its credit was taken already."""
         cause: Cause | None = Cause.UNEXPLAINED
         if not self._pending and whole_frame:
             cause = None
@@ -189,7 +189,7 @@ def _events(
     gap_ns: int,
     round_trip_ns: int,
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Time, what, stream (or nothing), bytes (for a gap: whether it is inside a frame)."""
+    """Sorted events: time, kind, stream (or nothing), bytes (of a gap: 1 inside a frame)."""
     data, heads = frames.of(Kind.DATA), frames.of(Kind.HEADERS)
     after = np.flatnonzero(np.diff(chunks.time_ns) > gap_ns) + 1
     inside = chunks.frame[after] == chunks.frame[after - 1]

@@ -1,4 +1,4 @@
-"""Link and network layer: from captured records to the places of their TCP headers.
+"""Link and network layers: locates the TCP headers in captured records.
 
 Ethernet (with VLAN tags), Linux cooked v1 and v2, BSD loopback, raw IP; IPv4 and IPv6. Whole
 columns at a time.
@@ -34,7 +34,7 @@ _LINKS: dict[int, tuple[int | None, int]] = {
 
 @dataclass(slots=True)
 class Cursor:
-    """The records still looked at, and how far.
+    """Parsing positions in the records that are still considered.
 
     `network` is where a record's IP header starts, `at` its next header, `end` where its
     captured bytes end and `wire_end` where its packet ended on the wire.
@@ -53,7 +53,7 @@ class Cursor:
             setattr(self, name, getattr(self, name)[mask])
 
     def need(self, size: int) -> int:
-        """Drop records that end within the next `size` bytes; how many those were."""
+        """Drop records that end within the next `size` bytes; return how many."""
         whole = self.at + size <= self.end
         self.keep(whole)
         return int(whole.size - whole.sum())
@@ -64,11 +64,11 @@ class Cursor:
         return found
 
     def u16(self, offset: int | Ints) -> Ints:
-        """The 16-bit number there."""
+        """The 16-bit number at `offset` from the next header, of each record."""
         return self.u8(offset) << 8 | self.u8(offset + 1)
 
     def u32(self, offset: int | Ints) -> Ints:
-        """The 32-bit number there."""
+        """The 32-bit number at `offset` from the next header, of each record."""
         return self.u16(offset) << 16 | self.u16(offset + 2)
 
 
@@ -128,7 +128,7 @@ def _where_u16(cursor: Cursor, offset: int, mask: Mask) -> Ints:
 
 
 def _skip_ipv4(cursor: Cursor) -> int:
-    """Move to the TCP header; how many packets were fragments."""
+    """Move the cursor to the TCP header; return how many packets were fragments."""
     cursor.need(20)
     cursor.keep((cursor.u8(0) >> 4 == 4) & (cursor.u8(0) & 15 >= 5) & (cursor.u8(9) == _TCP))
     whole = cursor.u16(6) & 0x3FFF == 0

@@ -1,4 +1,4 @@
-"""Which segment brings which stretch of a byte stream, whatever order they come in.
+"""Map from TCP segments to the stretches of the byte stream they bring, in any order.
 
 Segments that follow one another without a gap are laid out as one run, all at once; a run that
 starts before the furthest byte seen is taken segment by segment, and only what is new counts.
@@ -24,7 +24,7 @@ def signed(difference: int) -> int:
 
 @dataclass(slots=True)
 class Layout:
-    """Disjoint pieces in order of arrival, and what came again.
+    """Disjoint pieces of a byte stream in order of arrival, and the repeated segments.
 
     A piece is its stream offset, length, place in the file and record. `again` has stream
     offset, length and place of each repeated segment; `reach` is the furthest byte seen.
@@ -81,7 +81,7 @@ def lay_out(*, sequence: Ints, length: Ints, at: Ints, arrived: Ints) -> Layout:
 
 
 def _place(layout: Layout, seen: "_Seen", start: int, length: int, at: int, arrived: int) -> None:
-    """Add what is new of one segment."""
+    """Add the new bytes of one segment, and count those that came again."""
     early = min(length, max(0, -start))
     layout.early_bytes += early
     start, length, at = start + early, length - early, at + early
@@ -103,7 +103,7 @@ def _place(layout: Layout, seen: "_Seen", start: int, length: int, at: int, arri
 
 
 class _Seen:
-    """The stretches seen so far: disjoint, ascending, merged where they touch."""
+    """Set of the stretches seen so far: disjoint, ascending, merged where they touch."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []

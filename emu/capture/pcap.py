@@ -1,4 +1,4 @@
-"""Capture files: where each record lies in the file and when it was captured.
+"""Reader of capture files: position, lengths and capture time of each record.
 
 Classic pcap, microseconds or nanoseconds, either byte order, plain or gzip. Record bytes stay in
 the memory-mapped file; what is returned are offsets into it. pcapng is rewritten as classic pcap
@@ -55,7 +55,7 @@ class Records:
 
 
 def read_records(path: Path) -> Records:
-    """Index a capture file.
+    """Index the records of a capture file.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def read_records(path: Path) -> Records:
 
 
 def _plain(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
-    """Give the file as uncompressed classic pcap, through a temporary file where it is not."""
+    """Return the file as uncompressed classic pcap, through a temporary file where it is not."""
     magic = file.read(4)
     file.seek(0)
     if magic[:2] == GZIP_MAGIC:

@@ -1,4 +1,4 @@
-"""pcapng, read by scapy and rewritten as classic pcap for the fast reader."""
+"""Conversion of pcapng files, read by scapy, to classic pcap for the fast reader."""
 
 import logging
 import struct
@@ -20,7 +20,7 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-# What it would warn of is told in `problems`.
+# What it would warn of is reported in `problems`.
 logging.getLogger("scapy").setLevel(logging.ERROR)
 
 
@@ -28,7 +28,7 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
     """Rewrite a pcapng file as nanosecond pcap in a temporary file.
 
     Only records of the first record's link type are kept. What is left out, for this or
-    because the file is damaged, is told in `problems`.
+    because the file is damaged, is reported in `problems`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One direction of a TCP connection put back in order, without copying its bytes.
+"""TCP reassembly of one direction of a connection, without copying its bytes.
 
 What is kept is a map: which stretch of the byte stream lies where in the capture file, and with
 which record it came. The first arrival of a byte wins, as in a receiver; what came again is
@@ -23,7 +23,7 @@ class ByteStream:
     Stream offset 0 is the first byte after the SYN, or the first byte captured where the SYN
     was not (`from_start` False). Pieces are disjoint and without a gap from 0 to `end`; what
     lies behind the first hole is not among them, unless holes were to be bridged: then each is
-    a piece too, of bytes that nobody knows.
+    a piece too, of unknown bytes.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Reader:
         return b"".join(parts)
 
     def hole_within(self, offset: int, size: int) -> int:
-        """Where the last hole ends that [offset, offset + size) touches; 0 if it touches none."""
+        """End of the last hole that [offset, offset + size) touches; 0 if it touches none."""
         place = bisect_left(self._holes, offset + size) - 1
         return self._hole_ends[place] if place >= 0 and self._hole_ends[place] > offset else 0
 
@@ -113,7 +113,7 @@ class Reader:
 def assemble(
     data: Bytes, segments: Segments, reverse: Segments, *, bridged: bool = False
 ) -> ByteStream:
-    """Put the segments of one direction in order.
+    """Reassemble the byte stream of one direction.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def assemble(
     segments
         The direction's segments, in capture order.
     reverse
-        The other direction's: what they acknowledge tells of bytes that the capture lacks.
+        The other direction's: what they acknowledge shows bytes that the capture lacks.
     bridged
         Whether to go on behind holes.
     """
@@ -143,7 +143,7 @@ def assemble(
 
 
 def _known_end(seen: int, base: int, segments: Segments, sequence: Ints, reverse: Segments) -> int:
-    """How far the stream went, as far as FIN and the other side's acknowledgements tell."""
+    """End of the stream, as far as FIN and the other side's acknowledgements show it."""
     fins = np.flatnonzero(segments.flags & FIN)
     for place in fins.tolist():
         size = int(segments.length[place] + segments.missing[place])

@@ -1,4 +1,4 @@
-"""What the analysis of a capture comes to."""
+"""Records of an analysed capture: connections, directions, streams, packets."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transport:
-    """What TCP did in one direction, as far as the capture tells.
+    """TCP statistics of one direction, as far as the capture shows.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Packets:
     size_bytes: Ints
 
     def between(self, start_ns: int, end_ns: int) -> "Packets":
-        """Those from the one time to the other, both included."""
+        """Packets from the one time to the other, both included."""
         first = np.searchsorted(self.time_ns, start_ns, side="left")
         last = np.searchsorted(self.time_ns, end_ns, side="right")
         return Packets(time_ns=self.time_ns[first:last], size_bytes=self.size_bytes[first:last])
@@ -137,22 +137,22 @@ class StreamReport:
 
     @property
     def request_ns(self) -> int | None:
-        """When the request's HEADERS were seen."""
+        """Capture time of the request's HEADERS."""
         return self.client.headers_ns
 
     @property
     def response_ns(self) -> int | None:
-        """When the first HEADERS of the response were seen."""
+        """Capture time of the first HEADERS of the response."""
         return self.server.headers_ns
 
     @property
     def from_server(self) -> bool:
-        """Whether the server sent more DATA than the client."""
+        """True if the server sent more DATA than the client."""
         return self.server.data_bytes > self.client.data_bytes
 
     @property
     def data(self) -> HalfStream:
-        """The half with more DATA."""
+        """The direction of the stream with more DATA."""
         return self.server if self.from_server else self.client
 
 

@@ -1,4 +1,4 @@
-"""HTTP/2 frames in a stream whose beginning was not captured.
+"""Resynchronisation: search for HTTP/2 frames in a stream that was not captured whole.
 
 A frame's header says little of itself: a length, a type, flags, a stream. But it also says where
 the next header stands, and several in a row that all obey RFC 9113 do not come about by chance.
@@ -13,7 +13,7 @@ from emu.capture.frames import HEADER_BYTES, Kind
 from emu.capture.reassembly import ByteStream, Reader
 
 CHAIN: Final = 4
-"""So many headers in a row are believed."""
+"""Headers in a row that make a chain plausible."""
 
 _SEARCHED_BYTES: Final = (1 << 17, 1 << 19)
 _LONGEST_FRAME: Final = 1 << 20
@@ -33,7 +33,7 @@ _ON_CONNECTION: Final = (Kind.SETTINGS, Kind.PING, Kind.GOAWAY)
 
 
 def find_frames(reader: Reader, stream: ByteStream, since: int = 0) -> int | None:
-    """Stream offset of the first header of a believable chain; None if there is none.
+    """Stream offset of the first header of a plausible chain; None if there is none.
 
     Only streams that a client opened (odd numbers) and the half megabyte from `since` on are
     looked at.
@@ -68,7 +68,7 @@ def _first_chain(content: bytes) -> int | None:
 
 
 def _headers(head: Any) -> tuple[Mask, Any]:
-    """Which places can be a frame's header, and where the next one would stand."""
+    """Mask of the places that can be a frame's header, and the place of the header after each."""
     count = head.size - HEADER_BYTES + 1
     byte = [head[at : at + count].astype(np.int64) for at in range(HEADER_BYTES)]
     length = byte[0] << 16 | byte[1] << 8 | byte[2]

@@ -1,4 +1,4 @@
-"""TCP segments as columns: who, when, sequence numbers, where the payload lies.
+"""TCP segments as columns: endpoints, times, sequence numbers, payload positions.
 
 Checksums are not looked at: where the sender offloads them a capture holds wrong ones.
 """
@@ -44,7 +44,7 @@ class Segments:
     missing: Ints
 
     def take(self, which: Ints | Mask) -> "Segments":
-        """Only some of the segments, in the order of `which`."""
+        """Select some of the segments, in the order of `which`."""
         chosen = {name: getattr(self, name)[which] for name in _COLUMNS}
         return Segments(endpoints=self.endpoints, **chosen)
 
@@ -52,7 +52,7 @@ class Segments:
 def read_segments(
     records: Records, ports: Collection[int] | None = None
 ) -> tuple[Segments, tuple[str, ...]]:
-    """Find the TCP segments, those from or to `ports` only if given; and what was odd.
+    """Find the TCP segments, only those from or to `ports` if given, and list problems.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def _read_tcp(
 
 
 def _endpoints(cursor: Cursor, version: int) -> tuple[tuple[tuple[str, int], ...], Ints, Ints]:
-    """Number the endpoints; the numbers of each segment's source and destination."""
+    """Number the endpoints; return them with each segment's source and destination number."""
     first, size = (12, 4) if version == IPV4 else (8, 16)
     header = cursor.network - cursor.at
     sides = []

@@ -1,4 +1,4 @@
-"""What each HTTP/2 stream sent in one direction: service intervals, first and last bytes."""
+"""Data of each HTTP/2 stream in one direction: service intervals, first and last bytes."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -86,7 +86,7 @@ def half_streams(
     resets: tuple[tuple[int, int], ...],
     stopped: Mask,
 ) -> dict[int, HalfStream]:
-    """Put together what each stream did in one direction.
+    """Summarise each stream's frames and data in one direction.
 
     Parameters
     ----------

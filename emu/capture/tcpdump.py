@@ -1,7 +1,7 @@
-"""tcpdump on one interface, from "it listens" to "all that it saw is in the file".
+"""Packet capture: runs tcpdump on one interface, and drains its kernel buffer at the end.
 
 tcpdump keeps packets in a kernel buffer that it empties when a block is full or a second old, so
-that a capture stopped too early lacks its end. Asked by SIGUSR1, it tells how many packets its
+that a capture stopped too early lacks its end. Asked by SIGUSR1, it reports how many packets its
 filter let pass and how many of those it has taken; when the two agree, nothing is left behind.
 (On loopback they never do: the kernel counts both ways there. Then quiet for longer than a
 second has to do.)
@@ -40,7 +40,7 @@ _COUNTS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureCounts:
-    """tcpdump's own count of packets.
+    """Packet counts that tcpdump reports.
 
     `dropped` never reached the file: a capture with drops must not be trusted. `drained`
     is False if packets may have been left in the kernel's buffer at the end.
@@ -94,7 +94,7 @@ class Capture:
     EnvironmentRefusedError
         There is no tcpdump.
     CaptureError
-        It did not begin to listen; the message has its own words.
+        It did not begin to listen; the message quotes tcpdump.
     """
 
     def __init__(
@@ -150,12 +150,12 @@ class Capture:
         return self._process
 
     def check_alive(self) -> None:
-        """See that it still captures.
+        """Raise an error if tcpdump no longer runs.
 
         Raises
         ------
         CaptureError
-            tcpdump has died; the message has its own words, or how it ended.
+            tcpdump has died; the message quotes it, or has how it ended.
         """
         code = self._process.poll()
         if code is None:
@@ -164,9 +164,9 @@ class Capture:
         raise CaptureError(f"{self._name}: {self._words() or how}")
 
     def stop(self) -> CaptureCounts:
-        """Wait until the kernel's buffer is empty, end tcpdump, tell what it counted.
+        """Wait until the kernel's buffer is empty, end tcpdump, return its counts.
 
-        Called again it tells the same.
+        Called again it returns the same.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class Capture:
         )
 
     def _drain(self) -> bool:
-        """Ask until nothing is left in the kernel's buffer; whether that came about in time."""
+        """Poll until the kernel's buffer is empty; return False if it is not in time."""
         deadline = time.monotonic() + DRAIN_TIMEOUT_S
         previous, since = None, time.monotonic()
         while time.monotonic() < deadline:
@@ -214,7 +214,7 @@ class Capture:
         return False
 
     def _ask(self) -> _Counts:
-        """Have tcpdump tell its counts now."""
+        """Request tcpdump's counts, and wait for them."""
         known = len(self._said())
         self._process.send_signal(signal.SIGUSR1)
         told: list[_Counts] = []
@@ -241,20 +241,20 @@ class Capture:
         return os.pread(self._log.fileno(), size, 0)
 
     def _words(self) -> str:
-        """What tcpdump complained of, in one line."""
+        """Error messages of tcpdump, in one line."""
         lines = self._said().decode("utf-8", "replace").splitlines()
         words = (line.removeprefix("tcpdump: ").strip() for line in lines)
         return "; ".join(w for w in words if w and " packet" not in w and "listening on" not in w)
 
     def _kill(self) -> None:
-        """Leave no process and no open file, whatever came before."""
+        """Kill tcpdump and close its log, whatever came before."""
         self._process.kill()  # does nothing to one that has ended
         self._process.wait()
         self._log.close()
 
 
 def _last_counts(said: bytes) -> _Counts | None:
-    """Captured, received by the filter, dropped (by kernel and interface), as told last."""
+    """Last counts printed: captured, received by the filter, dropped (by kernel and interface)."""
     told = _COUNTS.findall(said)
     if not told:
         return None

@@ -1,4 +1,4 @@
-"""When the frames of a direction became available, and which packet brought which DATA bytes.
+"""Times at which a direction's frames became available, and the packets of its DATA bytes.
 
 A time is the capture time of the packet with which the bytes could be delivered in order.
 """

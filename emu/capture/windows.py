@@ -1,4 +1,4 @@
-"""Flow control as seen on the wire (RFC 9113, section 6.9): who granted what, what is left.
+"""Flow control as seen on the wire (RFC 9113, section 6.9): grants, and the credit that is left.
 
 The capture is taken at the data's receiver. A grant's time is therefore its departure, and the
 credit shown is the receiver's view: the sender learns of a grant a round trip before the data
@@ -35,7 +35,7 @@ class Grants:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CreditHistory:
-    """What was left after each DATA frame and each grant, as seen at the capture point.
+    """Credit left after each DATA frame and each grant, as seen at the capture point.
 
     `stream` is the stream the row is about, 0 where only the connection's credit moved.
     `stream_left` is its credit (the connection's in rows of stream 0).
@@ -50,16 +50,16 @@ class CreditHistory:
 NO_CREDIT: Final = CreditHistory(
     time_ns=ints(), stream=ints(), stream_left=ints(), connection_left=ints()
 )
-"""Of a connection whose beginning, and so its windows, are not known."""
+"""Credit history of a connection whose beginning, and so its windows, are not known."""
 
 
 MOST_MOVED: Final = 1_000_000
-"""Rows of the history that SETTINGS may cause: each moves every open stream's window."""
+"""Most rows of the history that SETTINGS may cause: each moves every open stream's window."""
 
 
 @dataclass(slots=True)
 class _Account:
-    """One stream's credit less the initial window: what it got, what it sent, what it had when."""
+    """One stream's credit less the initial window: granted, sent, and the grants over time."""
 
     granted: int
     sent: int
@@ -98,7 +98,7 @@ def credit_history(
         What the other side gave.
     known_after_ns
         How long a grant may take to show in the data: the sender's way there, the data's way
-        back, and the bytes that were past the sender's decision already.
+        back, and the bytes that the sender had committed already.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def credit_history(
 
 
 class _Ledger:
-    """All accounts of one direction of a connection."""
+    """Credit accounts of one direction of a connection."""
 
     def __init__(self, known_after_ns: int) -> None:
         self._known_after_ns = known_after_ns
@@ -191,7 +191,7 @@ class _Ledger:
         return self._initial + account.granted - account.sent
 
     def _exhausted(self, account: _Account, known_ns: int) -> bool:
-        """Whether exactly all was sent that had been granted at some time since `known_ns`."""
+        """True if exactly all was sent that had been granted at some time since `known_ns`."""
         own, initials = len(account.levels) - 1, len(self._initials) - 1
         while True:
             since, granted = account.levels[own]

@@ -1,4 +1,4 @@
-"""What ``emu.run`` does: options, privileges, exit codes; the rest is `emu.session`."""
+"""Entry point of ``emu.run``: options, privileges, exit codes; `emu.session` does the run."""
 
 import contextlib
 import os
@@ -93,7 +93,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
 
 
 def _plan(options: Options, builtin: Mapping[str, Traversable], subject: Subject | None) -> Plan:
-    """The plan of the scenario asked for; what does not go together is told with its file."""
+    """Plan the scenario asked for; an error begins with the scenario's name or file."""
     scenario = choose_scenario(options, builtin, DEFAULT)
     if subject is not None:
         scenario = with_subject(scenario, subject)
@@ -139,7 +139,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
 
 
 def _verdict(failure: BaseException | None, summary: Summary, path: Path) -> int:
-    """0 for a run that is complete and can be trusted; else raise what says why not."""
+    """Return 0 for a run that is complete and trusted; else raise the error that says why not."""
     if isinstance(failure, KeyboardInterrupt):
         raise InterruptedRunError(f"interrupted; what was finished is in {path}")
     if failure is not None:

@@ -1,4 +1,4 @@
-"""What a run would do, for a person."""
+"""Describe a run's plan as text, for ``--plan``."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from netcosim.units import format_duration, format_rate, format_size
 
 
 def describe(plan: Plan) -> list[str]:
-    """What would be done, line by line."""
+    """Describe a plan, line by line."""
     cluster = plan.scenario.cluster
     lines = [
         f"scenario    {plan.scenario.name}: {plan.scenario.description}".rstrip(": "),
@@ -47,7 +47,7 @@ def describe(plan: Plan) -> list[str]:
 
 
 def _properties(link: LinkSpec) -> Iterator[str]:
-    """A link's rate and model, and what else it was given."""
+    """Rate and model of a link, and its delay, jitter, loss and queue if set."""
     yield from (format_rate(link.rate), link.model)
     for name, value in (("delay", link.delay), ("jitter", link.jitter)):
         if value:
@@ -59,7 +59,7 @@ def _properties(link: LinkSpec) -> Iterator[str]:
 
 
 def _not_studied(plan: Plan) -> Iterator[tuple[str, str]]:
-    """The transports in use of whose releases no rules are known, with the nearest that are."""
+    """Transports in use whose releases were not studied, each with the nearest studied ones."""
     used = {cell.transport.name: cell.transport for cell in plan.cells}
     for name, transport in used.items():
         text = not_studied_text(not_studied(transport))

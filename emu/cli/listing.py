@@ -1,4 +1,4 @@
-"""All that a scenario can name, for a person."""
+"""Print all names that a scenario can use, for ``--list``."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from topo.catalogue import topologies
 
 
 def print_names(console: Console, scenarios: Sequence[str]) -> None:
-    """Everything that a scenario can name."""
+    """Print every name that a scenario can use."""
     console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
     for name, text in topologies().items():
         console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)

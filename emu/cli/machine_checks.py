@@ -1,7 +1,7 @@
-"""Whether this machine can run a plan, asked before anything is started.
+"""Check that this machine can run a plan, before anything is started.
 
-Root tries out what the kernel can do, in a network namespace that lives as long as the question.
-Anybody else reads what the kernel says of itself, which does not tell everything.
+Root tries out what the kernel can do, in a network namespace that lives as long as the check.
+Other users read what the kernel says of itself, which is not everything.
 """
 
 import gzip
@@ -26,7 +26,7 @@ def check_machine(plan: Plan) -> list[str]:
         Names the link or setting, what it needs, and what the kernel said.
     """
     if os.geteuid() == 0:
-        from emu.network.kernel import check_kernel  # Mininet's side; nobody else needs it
+        from emu.network.kernel import check_kernel  # Mininet's side; only root needs it
 
         check_kernel(plan.net, plan.scenario.cluster.tcp)
         return []
@@ -40,7 +40,7 @@ def check_machine(plan: Plan) -> list[str]:
 
 
 def _asked(plan: Plan) -> list[tuple[str, str, bool | None]]:
-    """What the plan needs of the kernel, for what, and whether it is there; None: who knows."""
+    """Kernel features that the plan needs, with purpose and presence; None: not known."""
     slow = [link for link in plan.net.links if link.link.needs_netem]
     control = plan.scenario.cluster.tcp.congestion_control
     asked = [
@@ -58,12 +58,12 @@ def _asked(plan: Plan) -> list[tuple[str, str, bool | None]]:
 
 
 def has_module(name: str, option: str, modules: Path | None = None) -> bool | None:
-    """Whether the kernel has a part, built in or as a module that root could load.
+    """True if the kernel has a feature, built in or as a module that root could load.
 
     Parameters
     ----------
     name, option
-        Of the module, and of the kernel's configuration.
+        Name of the module, and its option in the kernel's configuration.
     modules
         The folder of this kernel's modules.
 

@@ -1,4 +1,4 @@
-"""Recorders of pauses, one a processor, and what they wrote down."""
+"""Pause recorders, one process a processor, and the pauses that they recorded."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ class Pauses:
         return united(span for spans in self.by_processor.values() for span in spans)
 
     def between(self, start_ns: int, end_ns: int) -> "Pauses":
-        """The pauses within a time."""
+        """The pauses between two times."""
         return Pauses(
             by_processor={p: within(s, start_ns, end_ns) for p, s in self.by_processor.items()}
         )

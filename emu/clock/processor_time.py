@@ -1,4 +1,4 @@
-"""What was taken from the run's processors: steal by a hypervisor, throttling by a cgroup."""
+"""Processor time that a run lost: steal by a hypervisor, throttling by a cgroup."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ _ACCOUNTED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorShare:
-    """Between two readings: stolen share of all processor time, throttled nanoseconds."""
+    """Processor time lost between two readings: stolen share of all, throttled nanoseconds."""
 
     steal: float
     throttled_ns: int
@@ -19,7 +19,7 @@ class ProcessorShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorClock:
-    """One reading, in ticks of all processors and nanoseconds of throttling."""
+    """One reading of the kernel's counters: ticks of all processors, nanoseconds of throttling."""
 
     total: int
     steal: int
@@ -37,7 +37,7 @@ class ProcessorClock:
         )
 
     def since(self, earlier: "ProcessorClock") -> ProcessorShare:
-        """What happened since an earlier reading."""
+        """Return the processor time lost since an earlier reading."""
         total = self.total - earlier.total
         return ProcessorShare(
             steal=(self.steal - earlier.steal) / total if total > 0 else 0.0,

@@ -1,4 +1,4 @@
-"""Records when one processor was away. Stands alone: standard library only.
+"""Pause recorder of one processor: a standalone program, with the standard library only.
 
 ``recorder.py PROCESSOR FILE WHAT`` is a process on this processor that wants to run every so often.
 Where it runs late it appends (last run, this run) to FILE, two little-endian 64-bit integers of
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> None:
 
 
 def _scheduled(what: str) -> str:
-    """Take the priority that is wanted, as far as it is granted; the class that it is of."""
+    """Set the wanted priority, as far as it is granted; return the scheduling class."""
     try:
         if what == PAUSES:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))

@@ -33,7 +33,7 @@ def common(one: Sequence[Span], other: Sequence[Span]) -> Spans:
 
 
 def without(one: Sequence[Span], other: Sequence[Span]) -> Spans:
-    """What is in the first set and not in the second."""
+    """The difference of two sets: the times of the first that are not in the second."""
     if not one:
         return ()
     first, last = one[0][0], one[-1][1]

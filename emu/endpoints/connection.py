@@ -1,4 +1,4 @@
-"""Connections: both ends opened, steered through bursts, and closed."""
+"""Connections between endpoint processes: open both ends, steer them through bursts, close."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ ARM_S = 30.0
 class Connection:
     """Both ends of one connection; it carries any number of bursts, one after the other.
 
-    `opened` holds what the two ends read back when they were connected: TCP options, and what
-    an h2 end learned of its peer's settings.
+    `opened` holds the `connected` event of each end: TCP options that it read back, the release
+    of gRPC, and what an h2 end learned of its peer's settings.
     """
 
     def __init__(self, plan: ConnectionPlan, popen: Popen) -> None:
@@ -43,7 +43,7 @@ class Connection:
 
     @property
     def requester(self) -> EndpointProcess:
-        """The end that asks; it connects."""
+        """The end that sends the requests; it connects."""
         return self._end(1)
 
     @property
@@ -77,7 +77,7 @@ class Connection:
         return process
 
     def close(self) -> None:
-        """End both processes; after a burst that failed without asking. Never raises."""
+        """End both processes, by force if the step begun has not ended well. Never raises."""
         # The requester first: it closes the connection, the responder sees it closed.
         for process in reversed(self._ends):
             if self._settled:
@@ -91,7 +91,7 @@ class Connection:
         self._settled = False
 
     def settle(self) -> None:
-        """Note that it went well."""
+        """Note that the step begun has ended well."""
         self._settled = True
 
     def _end(self, position: int) -> EndpointProcess:
@@ -144,7 +144,7 @@ def run_burst(
         For each connection the CLOCK_REALTIME time of its start, far enough ahead that all ends are
         armed by then.
     timeout_s
-        How long the burst may take.
+        Longest time that the burst may take.
 
     Raises
     ------

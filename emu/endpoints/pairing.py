@@ -1,4 +1,4 @@
-"""From a transport and a direction to the two ends of a connection."""
+"""Plan the two ends of a connection from its transport and direction."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndPlan:
-    """One process: where it runs, how it is started, which capabilities of root's it keeps."""
+    """Plan of one endpoint process: its host, its command, the capabilities of root's it keeps."""
 
     name: str
     host: str
@@ -37,7 +37,7 @@ class EndPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionPlan:
-    """Both ends of one connection. The responder listens; who sends depends on the direction."""
+    """Plan of one connection's ends. The responder listens; the direction decides who sends."""
 
     name: str
     requester: EndPlan
@@ -95,7 +95,7 @@ def pair(
 
 
 def check_transport(spec: TransportSpec) -> None:
-    """Refuse what the transport's two ends can't do together, or what is not there.
+    """Refuse settings that the transport's two ends can't do together, or files that are missing.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def check_transport(spec: TransportSpec) -> None:
 
 
 def widest(spec: TransportSpec) -> TransportSpec:
-    """The same two ends with windows that never bind, or as wide as the receiver's own are."""
+    """The same transport with windows that never bind, or else with the receiver's own."""
     own = spec.model_copy(
         update={"flow_control": True, "window": None, "connection_window": None, "credit": None}
     )
@@ -121,7 +121,7 @@ def widest(spec: TransportSpec) -> TransportSpec:
 
 
 def missing(spec: TransportSpec) -> str | None:
-    """What this machine lacks for the transport's two ends; None if they can be started."""
+    """Reason why this machine can't start the transport's two ends; None if it can."""
     for name, sends in ((spec.sender, True), (spec.receiver, False)):
         reason = load(name).missing(spec, sends=sends)
         if reason is not None:
@@ -147,7 +147,7 @@ def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bo
 
 
 def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
-    """What our own sender keeps past its scheduler at most: the send buffer, down to a half frame.
+    """Bound of our own sender's unacknowledged bytes: the send buffer, down to a half frame.
 
     Room for a frame then comes half a frame's time after a whole one was acknowledged, and so
     never at the moment at which the credit that this frame gave arrives: what is decided does not

@@ -1,4 +1,4 @@
-"""One endpoint process: commands in, events out, its death noticed and explained."""
+"""One endpoint process: send it commands, collect its events, explain its death."""
 
 import json
 import os
@@ -69,12 +69,12 @@ class EndpointProcess:
 
     @property
     def stdout(self) -> IO[bytes]:
-        """The pipe its events come from; for a selector."""
+        """The pipe of its events; for a selector."""
         return _pipe(self._process.stdout)
 
     @property
     def stderr(self) -> IO[bytes]:
-        """The pipe its last words come from; for a selector."""
+        """The pipe of its error messages; for a selector."""
         return _pipe(self._process.stderr)
 
     def command(self, cmd: str, **fields: object) -> None:
@@ -105,7 +105,7 @@ class EndpointProcess:
             self.failure = f"{self}: {self._obituary()}"
 
     def collect_errors(self) -> bool:
-        """Keep the last of what it said on stderr; True when it has closed it."""
+        """Keep the end of its stderr output; True when it has closed stderr."""
         data, ended = _drain(self.stderr)
         self._errors = (self._errors + data)[-_KEPT_BYTES:]
         return ended

@@ -1,4 +1,4 @@
-"""What is asked of a burst, and what its two ends logged. Times are CLOCK_REALTIME nanoseconds."""
+"""Records of a burst's requests and of its two ends' logs; times are CLOCK_REALTIME ns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class StreamRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLog:
-    """When a tensor was asked for, handed to its transport, and complete in its receiver.
+    """Times at which a tensor was requested, handed to its transport, and delivered.
 
     `requested_ns` is the requester's clock just before the call; for a push it is the hand-over.
     `handed_ns` is just before the transport is given the message, `taken_ns` when it has it; None
@@ -47,7 +47,7 @@ class PastScheduler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndLog:
-    """One end's account of a burst: how late its waits ended at worst, its processor time."""
+    """One end's account of a burst: largest delay of its timed waits, processor time."""
 
     host: str
     late_ns: int
@@ -68,12 +68,12 @@ class BurstLog:
 
     @property
     def past_scheduler(self) -> PastScheduler | None:
-        """The sender's sample; only the sending end takes one."""
+        """The sender's unacknowledged bytes; only the sending end samples them."""
         return self.requester.past_scheduler or self.responder.past_scheduler
 
     @property
     def late_ns(self) -> int:
-        """The worse end's latest wait."""
+        """Largest delay of a timed wait at either end."""
         return max(self.requester.late_ns, self.responder.late_ns)
 
 

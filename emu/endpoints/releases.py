@@ -12,13 +12,13 @@ from netcosim.errors import EndpointError
 VARIABLE: Final = "NETCOSIM_GRPC_RELEASES"
 STAMP: Final = "netcosim-grpc-release.json"
 REASON: Final = ".not-ready"
-"""Ends the name of the file that says why a release could not be had."""
+"""Suffix of the file that says why a release could not be set up."""
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 def folder() -> Path:
-    """Where the environments are, one folder a release."""
+    """Folder of the environments, with one folder a release."""
     return Path(os.environ.get(VARIABLE) or _CHECKOUT / ".grpc-releases").absolute()
 
 
@@ -28,7 +28,7 @@ def newest() -> str:
 
 
 def not_ready(release: str | None) -> str | None:
-    """Why endpoints of this release can't be started here; None if they can."""
+    """Reason why endpoints of this release can't be started here; None if they can."""
     if release is None or release == newest():
         return None
     environment = folder() / release
@@ -61,7 +61,7 @@ def _python(release: str) -> Path:
 
 
 def _recorded(release: str) -> str:
-    """What the set-up found to be missing."""
+    """Reason that the set-up recorded for a missing release; empty if it recorded none."""
     try:
         return (folder() / f"{release}{REASON}").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):

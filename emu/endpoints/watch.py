@@ -1,4 +1,4 @@
-"""Waits for many endpoints at once."""
+"""Wait for events of many endpoint processes at once."""
 
 import selectors
 import time
@@ -62,7 +62,7 @@ def _drop_closed(selector: selectors.BaseSelector, key: selectors.SelectorKey) -
 
 
 def _explain(processes: Sequence[EndpointProcess]) -> str:
-    """Name the culprit: the one that failed, not the one that lost its peer by that."""
+    """Choose the failure to report: of the end that failed, not of the one that lost its peer."""
     deadline = time.monotonic() + _CULPRIT_S
     while all(_blames_peer(p) for p in processes if p.failure) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -1,1 +1,1 @@
-"""Which discipline and which credit rule a captured connection followed, with the evidence."""
+"""Identification of the discipline and the credit rule of captured connections."""

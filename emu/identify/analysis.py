@@ -1,4 +1,4 @@
-"""A capture's report as one record for machines: what `emu.analyze --json` writes."""
+"""JSON record of a capture's analysis, as `emu.analyze --json` writes it."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -57,7 +57,7 @@ class StreamRecord(Record):
 
 
 class TurnRecord(Record):
-    """One visit."""
+    """One visit: a run of a stream's DATA without another stream's between."""
 
     stream: int
     size_bytes: int
@@ -65,7 +65,7 @@ class TurnRecord(Record):
 
 
 class GrantRecord(Record):
-    """One move of a window."""
+    """One grant: a WINDOW_UPDATE, or a change of the initial window."""
 
     time_ns: int
     stream: int = Field(description="0: the connection; -1: the initial window of all streams")
@@ -98,7 +98,7 @@ class DirectionRecord(Record):
 
 
 class SideRecord(Record):
-    """What one side sent that is no data."""
+    """One side's settings, PINGs and TCP statistics."""
 
     settings: tuple[SettingRecord, ...]
     pings_ns: tuple[int, ...]
@@ -126,7 +126,7 @@ class ConnectionRecord(Record):
 
 
 class Analysis(Record):
-    """A capture file."""
+    """Analysis of a capture file: its connections and its problems."""
 
     format: Literal["netcosim-analysis"] = "netcosim-analysis"
     version: Literal[1] = 1
@@ -139,7 +139,7 @@ class Analysis(Record):
 
 
 def analysis_record(report: CaptureReport, file: str) -> Analysis:
-    """Everything that is said of a capture."""
+    """Build the record of a capture's analysis."""
     return Analysis(
         file=file,
         size_bytes=report.size_bytes,
@@ -279,7 +279,7 @@ def _granted(peer: DirectionReport) -> dict[int, int]:
 
 
 def _turns(data: DirectionReport, zero_ns: int) -> tuple[int, tuple[TurnRecord, ...]]:
-    """How many visits there were, and the first of them."""
+    """Number of visits, and the records of the first."""
     frames = data.frames
     filled = np.flatnonzero(frames.size_bytes)
     stream = frames.stream[filled]

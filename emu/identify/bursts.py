@@ -1,4 +1,4 @@
-"""The bursts of one direction in bytes of the wire, which keep the sender's order.
+"""Bursts of one direction, with positions in DATA bytes on the wire.
 
 A sender's decisions stand on the wire in the order in which they fell; times are stretched by
 buffers and queues. So everything here has a position: how many DATA bytes of the burst were on the
@@ -19,12 +19,12 @@ from h2model.connection import UNLIMITED_BYTES
 DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
 MOST_KEPT = 12
 PIECE_BYTES = 16_384
-"""Larger frames are looked at in pieces."""
+"""Larger frames are analysed in pieces of this size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """One stream of a burst.
+    """One stream of a burst, with positions and times of its request and its data.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Burst:
 
     @property
     def total_bytes(self) -> int:
-        """All its DATA."""
+        """Total DATA of the burst, in bytes."""
         return int(self.size_bytes.sum())
 
     def runs(self) -> list[tuple[int, int]]:
@@ -88,7 +88,7 @@ class Burst:
 
 
 def merge_runs(stream: Ints, size_bytes: Ints) -> list[tuple[int, int]]:
-    """Frames of one stream in a row as one (stream, bytes)."""
+    """Merge successive frames of one stream into one (stream, bytes)."""
     if not stream.size:
         return []
     first = np.flatnonzero(np.diff(stream, prepend=-1) != 0)
@@ -158,7 +158,7 @@ def find_bursts(
 
 
 class _Direction:
-    """DATA frames that carry bytes, and where the sender's knowledge counts."""
+    """DATA frames of a direction that carry bytes, in pieces, and the times of its PINGs."""
 
     def __init__(self, data: DirectionReport, peer: DirectionReport) -> None:
         chunks = data.chunks
@@ -181,7 +181,7 @@ class _Direction:
         self.pinged_ns, self.answered_ns = _pings(data, peer)
 
     def place(self, time_ns: int) -> int:
-        """How many frames had passed at this time.
+        """Number of frames that had passed at this time.
 
         HEADERS often share a packet with the end of the frame before them.
         """
@@ -189,16 +189,16 @@ class _Direction:
 
 
 def _pings(data: DirectionReport, peer: DirectionReport) -> tuple[Ints, Ints]:
-    """When each PING could reach the data's sender, and when its answer passed; in pairs."""
+    """Earliest and actual time at which the answer to each PING passed the capture."""
     asked, answered = peer.pings_ns, data.ping_acks_ns
-    if asked.size != answered.size:  # then nobody can tell which is missing
+    if asked.size != answered.size:  # then it is unknown which is missing
         return asked[:0], answered[:0]
     return asked + data.round_trip_ns, answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Span:
-    """A stream in places among the direction's DATA frames; `last` is its last frame."""
+    """Span of a stream in places among the direction's DATA frames; `last` is its last one."""
 
     stream: int
     asked: int
@@ -248,7 +248,7 @@ def _spans(
 def _asked_ns(
     stream: StreamReport, data: _Direction, to_client: bool, arrivals: Mapping[int, int]
 ) -> int | None:
-    """When data that answers could pass the capture at the earliest."""
+    """Earliest time at which data that answers the request could pass the capture."""
     if stream.stream in arrivals:
         return arrivals[stream.stream]
     if to_client and stream.request_ns is not None:
@@ -271,12 +271,12 @@ def _groups(spans: Sequence[_Span]) -> Iterator[tuple[int, int, list[_Span]]]:
 
 
 def _is_whole(side: DirectionReport) -> bool:
-    """Whether nothing of it is missing; if its windows still make no sense, nobody kept to them."""
+    """True if nothing of it is missing; if its windows still make no sense, they were ignored."""
     return side.tcp.from_start and not side.tcp.holes
 
 
 class _Windows:
-    """The credit that the peer gave over time, and what was left of it at any frame."""
+    """Credit that the peer granted over time, and the rest of it at any frame."""
 
     def __init__(self, peer: DirectionReport, sizes: Ints, *, known: bool, boundless: bool) -> None:
         self.grants = peer.grants

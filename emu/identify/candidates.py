@@ -1,4 +1,4 @@
-"""Which disciplines are replayed over a burst, with the options that the burst suggests."""
+"""Candidate disciplines for the replay of a burst, with the options that it suggests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Candidate:
 
 
 def candidates(burst: Burst, turns: Turns) -> list[Candidate]:
-    """Every discipline of the registry; what is quantitative in it is read off the turns."""
+    """List every discipline of the registry, with its numeric options read off the turns."""
     observed = Observed(
         first=burst.first,
         frame_bytes=burst.frame_bytes,

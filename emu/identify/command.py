@@ -1,4 +1,4 @@
-"""What `emu.run` needs of identification; heavy imports wait until there is something to read."""
+"""Identification as a part of `emu.run`: its options and steps; heavy imports are deferred."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_subject_options(parser: Parser) -> None:
-    """Add the options that name whom to identify."""
+    """Add the options that name the subject of the identification."""
     group = parser.add_argument_group(f"with --scenario {SCENARIO}: whose rules to identify")
     group.add_argument("--release", metavar="X.Y.Z", help="a release of grpcio, not the newest")
     group.add_argument("--endpoint", metavar="PATH", type=Path, help="an endpoint script")
@@ -26,7 +26,7 @@ def add_subject_options(parser: Parser) -> None:
 
 
 def read_subject(parser: Parser, arguments: Sequence[str]) -> Subject | None:
-    """The subject that the options name.
+    """Return the subject that the options name; None if they name none.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From WINDOW_UPDATEs to the receiver's credit rule.
+"""Identification of a receiver's credit rule from its WINDOW_UPDATEs.
 
 A WINDOW_UPDATE shows how much was granted; what the receiver had counted by then lies between what
 it had received a little earlier and what has passed the capture by now, the rest of a frame whose
@@ -25,16 +25,16 @@ from h2model.credit.grpc_progress import PROGRESS_BYTES
 from netcosim.results.streams.identification import CreditVerdict
 
 HANDLING_NS: Final = 10_000_000
-"""How long a receiver may take from a byte's arrival to the credit that it causes."""
+"""Longest time of a receiver from a byte's arrival to the credit that it causes."""
 
 PREFIX_BYTES: Final = 5
-"""Before each message of gRPC: compression flag and four bytes of length."""
+"""Length of gRPC's prefix of each message: compression flag and four bytes of length."""
 
 EXPLAINED: Final = 0.9
-"""The share of updates that a rule must explain."""
+"""Least share of the updates that a rule must explain."""
 
 MOST: Final = 0.5
-"""The share that it must explain without allowing for silences, and twice that of any other."""
+"""Least share to explain without allowing for silences; also twice that of any other rule."""
 
 MOST_STREAMS: Final = 200
 
@@ -65,21 +65,21 @@ class Update:
 
     @property
     def covers(self) -> bool:
-        """Whether exactly the rest of the message may come now, or that and a window more."""
+        """True if credit now reaches to the message's end exactly, or about a window beyond it."""
         return self.after == self.message or self.covers_and_window
 
     @property
     def covers_and_window(self) -> bool:
-        """Whether a window is left when the message is read; a frame may be counted, not read."""
+        """True if a window is left when the message is read; a frame may be counted, not read."""
         return 0 <= self.after - self.message - self.window <= self.frame
 
     def counted(self, size_bytes: int) -> bool:
-        """Whether the receiver can have counted so much when it sent the update."""
+        """True if the receiver can have counted so much when it sent the update."""
         return self.least <= size_bytes <= self.received + self.frame
 
     @property
     def exhausted(self) -> bool:
-        """Whether every granted byte had come."""
+        """True if every granted byte had arrived."""
         return self.received >= self.granted
 
 
@@ -123,7 +123,7 @@ _WORDS: Final = {
 
 
 def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> CreditVerdict:
-    """Say by which rule the receiver of the data gave credit to streams.
+    """Identify the rule by which the receiver of the data grants credit to streams.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _but_for_silences(updates: Sequence[Update], shares: Mapping[str, float]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """What one connection tells."""
+    """Credit evidence of one connection: stream updates, windows, and counts."""
 
     updates: tuple[Update, ...]
     windows: tuple[int, ...]
@@ -229,7 +229,7 @@ class _Read:
         )
 
     def lines(self) -> Iterator[str]:
-        """Evidence in words."""
+        """Describe the evidence in words, line by line."""
         shown = ", ".join(str(window) for window in self.windows[:6])
         more = f" and {len(self.windows) - 6} more" if len(self.windows) > 6 else ""
         yield (
@@ -329,7 +329,7 @@ def _counted_ns(spoke: Ints, now_ns: int, patience_ns: int) -> int:
 
 
 def describe_connection_updates(peer: DirectionReport) -> str:
-    """How the connection's own window was renewed."""
+    """Describe the updates of the connection's own window: their number and sizes."""
     mine = peer.grants.amount[peer.grants.stream == CONNECTION]
     if not mine.size:
         return "none"

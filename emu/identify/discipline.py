@@ -1,4 +1,4 @@
-"""From bursts to the sender's discipline: structure read off the wire, and every rule replayed."""
+"""Identification of a sender's discipline: structure of its bursts, and every rule replayed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,13 +21,13 @@ from netcosim.results.streams.identification import CandidateScore, DisciplineVe
 __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
 
 FITS: Final = 0.01
-"""A rule that puts a larger share of the bytes out of place does not fit."""
+"""Largest share of bytes out of place with which a rule fits."""
 
 FITS_PACED: Final = 0.05
-"""The same of rules whose turns hang on how fast the kernel takes them, which no capture shows."""
+"""The same for rules whose turns depend on the kernel's pace, which no capture shows."""
 
 OUT_OF_TURN: Final = 0.05
-"""Rules that go round fit if no larger share of the turns passes over one that waits for longer."""
+"""Largest share of turns that pass over a stream waiting for longer, for cyclic rules to fit."""
 
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
@@ -41,7 +41,7 @@ MOST_MOVES: Final = 5000
 class Replayed:
     """A burst with its structure and every rule's best replay of its first `upto_bytes`.
 
-    `fits` is empty where no streams met, or the burst is not among those that were replayed.
+    `fits` is empty where no streams overlapped, or the burst is not among those that were replayed.
     """
 
     evidence: Evidence
@@ -51,7 +51,7 @@ class Replayed:
 
 
 def replay_all(evidence: Sequence[Evidence]) -> list[Replayed]:
-    """Read all bursts, and replay the largest of those in which streams met."""
+    """Read the structure of all bursts, and replay the largest with overlapping streams."""
     read = [Replayed(evidence=e, turns=read_turns(e.burst, e.credit)) for e in evidence]
     met = [each for each in read if each.turns.contested and not _is_flood(each.evidence.burst)]
     met.sort(key=lambda each: -each.evidence.burst.total_bytes)
@@ -69,12 +69,12 @@ def replay_all(evidence: Sequence[Evidence]) -> list[Replayed]:
 
 
 def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
-    """Say which discipline served the bursts, or why that can't be told from them."""
+    """Identify the discipline that served the bursts, or say why that is not possible."""
     return judge_replayed(replay_all(evidence))
 
 
 def judge_replayed(replayed: Sequence[Replayed]) -> DisciplineVerdict:
-    """Say it from bursts that were replayed, some of them or all."""
+    """Identify the discipline from bursts of which some or all were replayed."""
     turns = reduce(add, (each.turns for each in replayed), Turns())
     met = [each for each in replayed if each.fits]
     if not met and turns.contested:
@@ -88,7 +88,7 @@ def judge_replayed(replayed: Sequence[Replayed]) -> DisciplineVerdict:
 
 
 def _is_flood(burst: Burst) -> bool:
-    """Whether SETTINGS move so many windows that a replay would take for ever."""
+    """True if SETTINGS move so many windows that a replay would take too long."""
     moves = sum(grant.stream == ALL_STREAMS for grant in burst.grants)
     return moves * len(burst.streams) > MOST_MOVES
 
@@ -115,7 +115,7 @@ class _Ranking:
     alike: tuple[str, ...]
 
     def table(self) -> tuple[CandidateScore, ...]:
-        """A line for each rule."""
+        """Return the score of each rule, the nearest first."""
         kept = (self.best, *self.alike)
         return tuple(
             _score(self.pooled[name], self.scores[name], excluded=name not in kept)
@@ -151,7 +151,7 @@ def _verdict(
     *,
     unbound: bool,
 ) -> DisciplineVerdict:
-    """Say what the ranking comes to; `unbound` windows are known never to have bound."""
+    """Turn a ranking into a verdict; `unbound` windows are known never to have bound."""
     best, alike, table = ranking.best, ranking.alike, ranking.table()
     score = {each.name: each for each in table}
     options = _int_options(ranking.pooled[best][0].candidate)
@@ -193,7 +193,7 @@ def _same_without_windows(best: str, alike: Sequence[str]) -> str | None:
 
 
 def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:
-    """By rule its fits of all bursts; where no priorities are seen, of what it is without them."""
+    """Each rule's fits of all bursts; without priorities in a burst, those of its plain rule."""
     every = dict.fromkeys(name for _, found in fits for name in found)
     names = [
         name
@@ -208,7 +208,7 @@ def _fit_of(name: str, found: Mapping[str, Fit]) -> Fit:
 
 
 def _fits(name: str, fits: Sequence[Fit], turns: Turns) -> bool:
-    """Whether a rule explains what was captured, whatever others do."""
+    """True if a rule explains what was captured, whatever others do."""
     if disciplines.goes_round(name) and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         return False
     misplaced = float(np.mean([fit.apart.misplaced for fit in fits]))
@@ -233,7 +233,7 @@ def _named(name: str, options: Mapping[str, int], score: CandidateScore) -> str:
 
 
 def _is_excluded(best: Sequence[Fit], rival: Sequence[Fit]) -> bool:
-    """Whether a rival is clearly worse on the whole, or in some burst and clearly better in none.
+    """True if a rival is clearly worse on the whole, or in some burst and clearly better in none.
 
     Bursts on which the rules do not differ speak for none, however many they are.
     """
@@ -258,7 +258,7 @@ def _shown(rival: CandidateScore) -> str:
 
 
 def _needless(name: str, scores: Mapping[str, float]) -> bool:
-    """Whether priorities were guessed though the rule without them does as well."""
+    """True if priorities were guessed though the rule without them does as well."""
     if not disciplines.by_priority(name):
         return False
     plain = disciplines.without_priorities(name)

@@ -1,4 +1,4 @@
-"""How far two orders of service are apart."""
+"""Distance between two orders of service, and its parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance:
-    """Between two orders of service of the same bytes.
+    """Distance between two orders of service of the same bytes.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Distance:
 
 
 class Reference:
-    """An order of service that many others are held against."""
+    """Reference order of service, with which others are compared."""
 
     def __init__(self, runs: Sequence[Run], numbers: Sequence[int], upto_bytes: int) -> None:
         """Keep the first `upto_bytes` of an order; `numbers` are all streams there can be."""
@@ -51,7 +51,7 @@ class Reference:
         self._unfinished = unfinished(runs)
 
     def distance(self, runs: Sequence[Run]) -> Distance:
-        """How far another order is from this one."""
+        """Return the distance of another order from this one."""
         theirs = _curves(runs, self._numbers, self._grid, self._upto)
         misplaced = np.abs(self._curves - theirs).sum(axis=0).mean() / 2 / self._upto
         moved = np.abs(self._ends - _ends(runs, self._numbers, self._upto))

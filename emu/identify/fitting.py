@@ -1,4 +1,4 @@
-"""Every discipline replayed over a burst, with the settings that suit it best."""
+"""Fits of every discipline to a burst: its replay with the settings that suit it best."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ AHEAD_BYTES: Final = (0, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152
 _ROUGHLY: Final = (0, 131_072, 1_048_576)
 
 STRAIN: Final = 0.02
-"""What an explanation is charged that needs the sender further ahead than its kernel's buffer was:
+"""Penalty of a replay that needs the sender further ahead than its kernel's buffer was:
 then it must decide on megabytes at once, as grpcio 1.17.0 to 1.59.5 do."""
 
 _BY_REQUEST: Final = (
@@ -29,12 +29,12 @@ _BY_REQUEST: Final = (
     HandOver.FIRST_LONGER,
 )
 _UNTOLD: Final = (HandOver.APPEARANCE, HandOver.NOTHING)
-"""For a push: neither a request nor HEADERS that come before the first DATA."""
+"""Marks of a push, which has neither a request nor HEADERS before the first DATA."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """One burst with what is known beside it.
+    """One burst with its credit, and inputs from the sender's log if there is one.
 
     `credit` is the direction's credit over time. `priorities` by stream and `most_ahead_bytes`,
     the most that its kernel held, are known where the sender's own log is at hand.
@@ -48,7 +48,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A candidate's replay under one setting; `strain` is what it is charged for the setting."""
+    """A candidate's replay under one setting; `strain` is the penalty of the setting."""
 
     candidate: Candidate
     setting: Setting
@@ -58,15 +58,15 @@ class Fit:
 
     @property
     def score(self) -> float:
-        """What it is ranked by."""
+        """Score to rank by: that of the distance, and the strain."""
         return self.apart.score + self.strain
 
 
 def most_ahead_of(evidence: Sequence[Evidence]) -> int:
-    """A bound of the bytes past the scheduler, by the sender's answers.
+    """Bound of the bytes by which the sender is ahead of the wire, from its answers.
 
-    HEADERS that answer a request, and PING's answer, pass behind all that was past the scheduler
-    when they came, so what lay between on a busy wire is no less. Half of the answers are
+    HEADERS that answer a request, and PING's answer, pass behind all bytes that were chosen before
+    they came, so what lay between on a busy wire is no less. Half of the answers are
     believed to have met a full buffer.
     """
     answered = [
@@ -80,7 +80,7 @@ def most_ahead_of(evidence: Sequence[Evidence]) -> int:
 def fit_all(
     evidence: Evidence, turns: Turns, frames: int, most_ahead: int
 ) -> tuple[int, dict[str, Fit]]:
-    """The best replay of every discipline over the burst's first frames; how many bytes."""
+    """Fit every discipline to a burst's first frames; return their bytes and the best fits."""
     burst = evidence.burst
     upto = int(burst.size_bytes[:frames].sum())
     search = _Search(
@@ -104,7 +104,7 @@ def fit_all(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Search:
-    """Looks for the settings of a burst that suit a candidate best."""
+    """Search for the settings of a burst that suit a candidate best."""
 
     evidence: Evidence
     seen: Reference
@@ -113,17 +113,17 @@ class _Search:
 
     @property
     def held(self) -> int:
-        """What the sender's kernel held at most, as far as anybody knows."""
+        """Most bytes that the sender's kernel held: measured, else bounded by its answers."""
         measured = self.evidence.most_ahead_bytes
         return self.most_ahead if measured is None else measured
 
     def roughly(self, candidate: Candidate) -> Fit | None:
-        """Try all hand-overs with a few distances; None if the rule is another one's case."""
+        """Try all hand-overs with a few values of `ahead_bytes`; None if no priorities differ."""
         fits = (self._fit(candidate, setting) for setting in self._settings(self._marks()))
         return _best(fits)
 
     def closely(self, fit: Fit) -> Fit:
-        """Try all distances with the hand-over that was best."""
+        """Try all values of `ahead_bytes` with the hand-over that was best."""
         steps = (*AHEAD_BYTES, self.held)
         settings = self._settings((fit.setting.hand_over,), steps)
         new = (setting for setting in settings if setting != fit.setting)
@@ -138,7 +138,7 @@ class _Search:
     def _settings(
         self, marks: Iterable[HandOver], steps: Sequence[int] = _ROUGHLY
     ) -> Iterator[Setting]:
-        """What the capture leaves open, as far as it can matter for this burst."""
+        """Settings that the capture leaves open, as far as they can matter for this burst."""
         burst = self.evidence.burst
         for mark in marks:
             by_place = mark in (HandOver.HEADERS, HandOver.QUEUE)
@@ -178,7 +178,7 @@ def _best(fits: Iterable[Fit | None]) -> Fit | None:
 
 
 def inferred_priorities(burst: Burst, setting: Setting) -> dict[int, int]:
-    """Who must have been more urgent: a stream that came later and finished earlier."""
+    """Infer priorities: a stream that came later and finished earlier was more urgent."""
 
     def handed(stream: Served) -> tuple[int, int, int]:
         if setting.hand_over is HandOver.HEADERS:

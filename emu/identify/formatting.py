@@ -1,4 +1,4 @@
-"""Evidence in words."""
+"""Evidence of a discipline in words, from the structure of bursts."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from emu.identify.turns import Turns
 
 
 def turn_evidence(turns: Turns) -> tuple[str, ...]:
-    """What was read off the bursts, line by line."""
+    """Describe the structure of bursts, line by line."""
     if not turns.contested:
         return ()
     lines = [

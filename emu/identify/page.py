@@ -1,4 +1,4 @@
-"""An analysis for a person: what the terminal shows."""
+"""Terminal output of an analysis and of an identification."""
 
 from collections.abc import Iterator, Sequence
 

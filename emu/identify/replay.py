@@ -1,7 +1,7 @@
-"""A discipline replayed over a captured burst: what it would have put on the wire.
+"""Replay of a discipline over a captured burst, to find the order in which it would serve it.
 
-The replay knows what the capture tells of the sender's inputs: sizes, when each message can have
-been handed over, credit as it came. What the capture does not tell are three things, and each
+Its inputs are those of the sender that the capture shows: sizes, when each message can have
+been handed over, credit as it came. The capture leaves three things open, and each
 candidate gets the values that suit it best: how far the sender was ahead of the wire, whether
 requests or HEADERS mark the hand-over, and an adaptive target left over from before the burst.
 """
@@ -26,7 +26,7 @@ Run = tuple[int, int]
 
 
 class HandOver(StrEnum):
-    """What marks that a message was handed to the sender."""
+    """Event that marks a message's hand-over to the sender."""
 
     HEADERS = "its HEADERS"
     REQUEST = "its request"
@@ -45,7 +45,7 @@ _ALONE = {HandOver.FIRST_HALF: 2, HandOver.FIRST_LONGER: 3}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the capture does not tell: `ahead_bytes` past the scheduler, and the hand-over."""
+    """Settings the capture leaves open: `ahead_bytes` of the sender over the wire, hand-over."""
 
     ahead_bytes: int
     hand_over: HandOver
@@ -60,16 +60,16 @@ def replay(
     upto_bytes: int,
     priorities: Mapping[int, int] | None = None,
 ) -> list[Run]:
-    """Play one discipline over the first `upto_bytes` of a burst.
+    """Replay one discipline over the first `upto_bytes` of a burst.
 
     Parameters
     ----------
     burst
-        What was captured.
+        The burst as captured.
     discipline, options
         As for `h2model.machine.Machine`.
     setting
-        What the capture does not tell.
+        The settings that the capture leaves open.
     upto_bytes
         Where to stop.
     priorities
@@ -143,10 +143,10 @@ class _Play:
 
 
 def _events(burst: Burst, setting: Setting) -> list[tuple[int, int, int, int, int]]:
-    """(position, order, kind, stream, bytes) of all that reached the sender."""
+    """Events that reached the sender: (position, order, kind, stream, bytes)."""
 
     def seen(at: int) -> int:
-        """Where the sender was when the wire was there; before its first byte it waited."""
+        """Position of the sender when the wire was there; before its first byte it waited."""
         return at + setting.ahead_bytes if at else 0
 
     events: list[tuple[int, int, int, int, int]] = []
@@ -182,7 +182,7 @@ def _hand_overs(burst: Burst, setting: Setting) -> list[tuple[Served, int]]:
 
 
 def _queued(burst: Burst) -> list[tuple[Served, int]]:
-    """When each stream must have joined a queue whose unfinished streams go to the tail.
+    """Hand-over positions for a queue whose unfinished streams go to the tail.
 
     It came after the visit before its first one had been queued, and before the next visit that is
     no first one was: the middle between is taken.
@@ -212,7 +212,7 @@ def _queued(burst: Burst) -> list[tuple[Served, int]]:
 
 
 def _requeued(streams: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """For each visit, when its stream was queued for it; None for a stream's first.
+    """Position at which each visit's stream was queued for it; None for a stream's first visit.
 
     That is as its visit before was chosen. A visit that others had to wait for was several turns
     in a row, of which only the last counts.

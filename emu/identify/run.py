@@ -1,4 +1,4 @@
-"""From the results folder of the identify scenario to one statement, with its evidence."""
+"""Identification of a subject from the results folder of the identify scenario."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ from netcosim.scenario import Scenario
 
 _TENSOR: Final = re.compile(r"/netcosim\.Tensors/b\d+/t(\d+)")
 SLACK_BYTES: Final = 65_536
-"""The bytes past the scheduler are sampled: their largest value may be missed by so much."""
+"""Margin of the sampled unacknowledged bytes, whose largest value may be missed by so much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Seen:
-    """One connection in a cell's capture."""
+    """One connection in a cell's capture, with the evidence of its bursts."""
 
     cell: str
     transport: str
@@ -90,7 +90,7 @@ def _of(seen: Sequence[Seen], transport: str) -> list[Seen]:
 
 
 def _disciplines(seen: Sequence[Seen]) -> tuple[DisciplineVerdict, list[CellEvidence]]:
-    """What all these cells say together, and each by itself."""
+    """Verdict on the discipline from all these cells together, and the evidence of each."""
     replayed = replay_all([e for each in seen for e in each.evidence])
     cells = []
     for each in seen:
@@ -114,7 +114,7 @@ def _statement(
     credit: CreditVerdict,
     settings: Sequence[SettingVerdict],
 ) -> str:
-    """One clear statement: what it is, and what its own settings make of it."""
+    """State in one sentence the subject's rules, and its discipline with its own settings."""
     parts = [
         f"{subject} sends by {_short(discipline.discipline, discipline)}"
         f" and gives credit by {_short(credit.rule, credit)}"
@@ -188,9 +188,9 @@ def look(
     cell, transport
         The cell and its transport, by name.
     priorities
-        What the sender was told, by the tensor's index.
+        The priorities given to the sender, by the tensor's index.
     ahead
-        The most bytes that its kernel was seen to hold; None if nobody looked.
+        The most bytes that its kernel was seen to hold; None if not measured.
     """
     for connection in analyse_capture(path, gap_ns=None).connections:
         if connection.streams:
@@ -215,7 +215,7 @@ def _cell_of(key: str, scenario: Scenario) -> tuple[str, str] | None:
 
 
 def _most_ahead(run: RunRecord, cell: str) -> int | None:
-    """The most that the sender's kernel was seen to hold in this cell."""
+    """Most bytes that the sender's kernel was seen to hold in this cell; None if not measured."""
     held = [
         v.past_scheduler_bytes
         for v in run.validity

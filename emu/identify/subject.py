@@ -1,4 +1,4 @@
-"""Who is to be identified, and the scenario in which it stands."""
+"""Subject of an identification, and its place in the identify scenario."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class Subject:
         discipline: str | None,
         credit: str | None,
     ) -> "Subject | None":
-        """The one that the options name; None if they name none.
+        """Return the subject that the options name; None if they name none.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class Subject:
 
 
 def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
-    """The identify scenario with another subject.
+    """Return the identify scenario with another subject.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
 
 
 def _possible(transport: TransportSpec) -> TransportSpec | None:
-    """What a release refuses: another window than HTTP/2's first one; off, and then nothing."""
+    """Replace a window that the release can't hold; None for a flow control off that it lacks."""
     if transport.receiver != "grpc":
         return transport
     if transport.window is not None and not holds_window(transport.receiver_release or newest()):
@@ -112,7 +112,7 @@ def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:
 
 
 def name_of(scenario: Scenario, newest: str) -> str:
-    """What is identified, in words, from the scenario as resolved; `newest` is grpcio's release."""
+    """Name the subject in words, from the scenario as resolved; `newest` is grpcio's release."""
     sends = next(t for t in scenario.transport if t.name in SENDER_CELLS)
     if sends.sender == "grpc":
         return f"grpcio {sends.sender_release or newest}"

@@ -1,4 +1,4 @@
-"""What can be read off a burst without any model: visits, turns, windows used up, preemptions."""
+"""Structure of a burst, read without any model: visits, turns, used-up windows, preemptions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Turns:
     frame_bytes: int = 0
 
     def __add__(self, other: "Turns") -> "Turns":
-        """Both together."""
+        """Add the counts of both."""
         names = [name for name in self.__slots__ if name != "frame_bytes"]
         sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         return Turns(frame_bytes=max(self.frame_bytes, other.frame_bytes), **sums)
@@ -151,9 +151,9 @@ def _contested(streams: Sequence[Served]) -> set[int]:
 
 
 def headers_tell(burst: Burst) -> bool:
-    """Whether HEADERS show the hand-over: they come before the stream's first turn does.
+    """True if HEADERS show the hand-over: they come before the stream's first turn does.
 
-    Senders that write HEADERS only with a stream's first DATA tell nothing by them.
+    Senders that write HEADERS only with a stream's first DATA show nothing by them.
     """
     waiting = [s for s in burst.streams if s.asked_at < s.first_at]
     early = [s for s in waiting if s.opened_at < s.first_at]
@@ -161,7 +161,7 @@ def headers_tell(burst: Burst) -> bool:
 
 
 def _overtaken(streams: Sequence[Served]) -> int:
-    """Pairs that were first served in another order than that of their HEADERS or requests."""
+    """Pairs first served in another order than asked for, of the first `_MOST_COMPARED` streams."""
     keys = [(s.asked_ns, s.opened_ns, s.stream) for s in streams]
     rank = {key: place for place, key in enumerate(sorted(keys))}
     ranks = np.array([rank[key] for key in keys[:_MOST_COMPARED]])
@@ -172,7 +172,7 @@ _Levels = dict[int, set[int]]
 
 
 def _credit(burst: Burst, credit: CreditHistory | None) -> tuple[dict[int, int], _Levels]:
-    """By stream: the credit before its first DATA; how much had been granted at any time."""
+    """Credit of each stream before its first DATA, and its levels of all credit granted."""
     window: dict[int, int] = {}
     levels: _Levels = {}
     if credit is None or burst.initial_window is None:

@@ -1,1 +1,1 @@
-"""Private namespaces around a run, which nothing outlives."""
+"""Private Linux namespaces around a run; no process in them outlives it."""

@@ -1,4 +1,4 @@
-"""Private namespaces around a run, made so that nothing outlives it.
+"""Re-execute a run inside private Linux namespaces that end with it.
 
 `ensure_isolated` re-executes the program inside its own network, PID, mount, IPC and UTS
 namespaces (`emu.isolation.namespace_init` says how they are tied to the run's processes). No
@@ -59,7 +59,7 @@ def ensure_isolated(command: Sequence[str]) -> None:
     os.environ[_OUTSIDE] = tempfile.gettempdir()
     sys.stdout.flush()
     sys.stderr.flush()
-    # Signals wait until somebody is ready for them: _orderly_interruption.
+    # Signals wait until there is a handler for them: _orderly_interruption.
     signal.pthread_sigmask(signal.SIG_BLOCK, namespace_init.RELAYED)
     os.execv(  # noqa: S606 - no shell wanted
         sys.executable,
@@ -68,7 +68,7 @@ def ensure_isolated(command: Sequence[str]) -> None:
 
 
 def is_isolated() -> bool:
-    """Whether this process is the one that runs inside the run's own namespaces."""
+    """True if this process is the one that runs inside the run's own namespaces."""
     outside = os.environ.get(namespace_init.ISOLATED)
     if outside is None or os.getppid() != 1:
         return False

@@ -1,4 +1,4 @@
-"""Run a command inside private namespaces that nothing outlives.
+"""Run a command inside private Linux namespaces; every process in them dies with it.
 
 A stand-alone script: `emu.isolation.isolate` execs it with a bare interpreter, so that the process
 that sudo started is the one that makes the namespaces. Three processes then stand in a line::
@@ -42,7 +42,7 @@ RELAYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLED = 128 + signal.SIGKILL
 _SCRATCH_SHARE = 0.75
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a private one: named semaphores outlive their processes
-# Where programs keep temporary files, and libraries what they found out: scapy, matplotlib.
+# Variables for the folders of temporary files, and of libraries' caches: scapy, matplotlib.
 _FOLDERS = ("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -51,8 +51,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def main(argv: Sequence[str]) -> NoReturn:
     """Make the namespaces, run the command in them, and exit as it does.
 
-    `RELAYED` signals are blocked when it begins, and when the command does: until somebody is ready
-    for them, they wait.
+    `RELAYED` signals are blocked when it begins, and when the command does: they wait until there
+    is a handler for them.
     """
     root, scratch, *command = argv
     watched = _watch_ancestors(root)
@@ -139,7 +139,7 @@ def _take_signals() -> int:
 
 
 def _noted(number: int, frame: FrameType | None) -> None:
-    """Nothing to do here: the wake-up pipe carries the number."""
+    """Do nothing: the wake-up pipe carries the signal's number."""
 
 
 def _watch_ancestors(root: str) -> list[int]:
@@ -163,10 +163,10 @@ def _watch_ancestors(root: str) -> list[int]:
 
 
 def _sudo_is_missing() -> bool:
-    """Whether sudo started this very command, yet was killed before we could watch it.
+    """True if sudo started this very command, yet was killed before we could watch it.
 
     SUDO_COMMAND alone does not tell. Whatever sudo starts hands it on, such as a tmux server, which
-    outlives its sudo in order: then our parent has the same one. Who adopts an orphan has not.
+    outlives its sudo in order: then our parent has the same one. The adopter of an orphan has not.
     """
     started = os.environ.get("SUDO_COMMAND", "")
     words = started.split()
@@ -274,7 +274,7 @@ def _loopback_up() -> None:
 
 
 def _refuse(command: Sequence[str], reason: str) -> NoReturn:
-    """Let the command itself say why, in its own way of reporting errors."""
+    """Start the command with the reason in `REFUSED`, so that it reports the error itself."""
     _exec(command, {**os.environ, REFUSED: reason})
 
 

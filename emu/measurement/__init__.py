@@ -1,1 +1,1 @@
-"""One cell measured: rounds of bursts, their validity, and their rows."""
+"""Measurement of one cell: rounds of bursts, their validity, and their rows."""

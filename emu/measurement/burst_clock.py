@@ -1,8 +1,8 @@
-"""A burst on the clock of link work: what its bottlenecks lost, and which of that is cut out.
+"""Find link time lost to machine pauses in a burst, and cut it out of the clock of link work.
 
 Cut out is time in which a bottleneck's bucket was full and nothing came (`link_work`), though some
 connection over it had a message handed over and credit for it, and which a recorded pause explains.
-It is decided before any model is asked, from the captures, the applications' logs and the pauses.
+It is decided before any model runs, from the captures, the applications' logs and the pauses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from netcosim.work_clock import WorkClock
 from topo.share import Way
 
 RECOVERY_NS: Final = PERIOD_NS + 1_000_000
-"""How long after a pause the ends may take to fill the link again, beyond a round trip: a late
+"""Time of the ends to fill the link again after a pause, beyond a round trip: a late
 acknowledgement, a process to be woken at either end, one period of the recorder."""
 
 
@@ -33,10 +33,10 @@ class ConnectionClock:
     ----------
     seen : the burst
     way : the direction of a link that is its bottleneck
-    work : what that carried
-    cut : what is cut out of the connection's time
+    work : the frames that it carried
+    cut : spans cut out of the connection's time
     unexplained : lost time that no recorded pause explains; it stays
-    lag_ns : how long bytes lie between their sender's decision and the wire
+    lag_ns : time of bytes between their sender's decision and the wire
     """
 
     seen: CapturedBurst
@@ -48,7 +48,7 @@ class ConnectionClock:
 
     @property
     def lost_ns(self) -> int:
-        """All that the bottleneck lost though it could have worked."""
+        """Time that the bottleneck lost though data could be sent."""
         return total_ns(self.cut) + total_ns(self.unexplained)
 
     def clock(self, zero_ns: int) -> WorkClock:
@@ -82,11 +82,10 @@ class LinkShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """Where a cell's connections run, by their numbers, and the links as configured, by name.
+    """Routes of a cell's connections, by their numbers, and the links as configured, by name.
 
-    `routes` has the directions of links that a connection's data crosses, `bottlenecks` the one of
-    them with most to carry, `lags_ns` how long bytes lie between their sender's decision and the
-    wire.
+    `routes` has the directions of links that a connection's data crosses, `bottlenecks` the busiest
+    of them, `lags_ns` the time of bytes between their sender's decision and the wire.
     """
 
     routes: Mapping[int, tuple[Way, ...]]
@@ -98,16 +97,16 @@ class Paths:
 def connection_clocks(
     together: Sequence[CapturedBurst], paths: Paths, pauses: Pauses, zero_ns: int
 ) -> list[ConnectionClock]:
-    """The bottleneck of each connection of a burst, and what is cut out of its time.
+    """Bottleneck of each connection of a burst, and the spans cut out of its time.
 
     Parameters
     ----------
     together
         One burst of all connections of a cell.
     paths
-        Where they run.
+        Their routes and bottlenecks.
     pauses
-        What was recorded.
+        The recorded pauses.
     zero_ns
         The burst's zero.
     """
@@ -143,7 +142,7 @@ def _route(paths: Paths, seen: CapturedBurst) -> tuple[Way, ...]:
 def _work(
     together: Sequence[CapturedBurst], paths: Paths, way: Way, zero_ns: int, end_ns: int
 ) -> LinkWork:
-    """All that crossed one direction of a link: data, and acknowledgements of other data."""
+    """Frames in one direction of a link: data, and acknowledgements of other data."""
     name, forward = way
     packets: list[Packets] = []
     for each in together:
@@ -157,7 +156,7 @@ def _work(
 
 
 def link_positions(clocks: Sequence[ConnectionClock]) -> dict[tuple[int, int], float]:
-    """By connection and stream: the share of its bottleneck's DATA that was carried by its end.
+    """Share of the bottleneck's DATA carried by each stream's end, by connection and stream.
 
     Counted at the receivers, over all connections with that bottleneck; those that have one to
     themselves are left out.
@@ -190,7 +189,7 @@ def _positions(sharing: Sequence[CapturedBurst]) -> dict[tuple[int, int], float]
 
 
 def _sendable(seen: CapturedBurst) -> Spans:
-    """When a connection had a message handed over and unfinished, and credit for it."""
+    """Spans in which a connection had a message handed over and unfinished, and credit for it."""
     handed = [
         (log.handed_ns, seen.half(log.index).last_data_ns or seen.last_ns)
         for log in seen.log.streams

@@ -1,4 +1,4 @@
-"""One cell: rounds of bursts until enough are valid, and their rows."""
+"""Run one cell: rounds of bursts until enough are valid, and their rows."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ from netcosim.trace import StreamRow
 
 @dataclass(slots=True, kw_only=True)
 class CellOutcome:
-    """Everything that a cell left so far."""
+    """Rows, verdicts, captures and problems of a cell so far."""
 
     cell: Cell
     measured: list[StreamRow] = field(default_factory=list)
@@ -65,8 +65,8 @@ class CellOutcome:
 class CellRunner:
     """Runs cells on one live network.
 
-    `links` are the models of the calibrated paths; `pauses` reads what the machine's processors
-    missed so far.
+    `links` gives the models of the calibrated paths; `pauses` reads the pauses of the machine's
+    processors recorded so far.
     """
 
     live: LiveNetwork
@@ -81,7 +81,7 @@ class CellRunner:
     def run(self, cell: Cell) -> CellOutcome:
         """Run a cell until it has enough valid bursts or its attempts are used up.
 
-        What ended it early is in `CellOutcome.failure`; what was finished before is kept.
+        A failure that ended it early is in `CellOutcome.failure`; finished bursts are kept.
         """
         outcome = CellOutcome(cell=cell)
         wanted = self.plan.scenario.repetitions
@@ -209,9 +209,9 @@ def _round_name(cell: Cell, attempt: int, connection: int) -> str:
 
 
 def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:
-    """Do one step; what goes wrong is kept and raised later.
+    """Do one step; keep its failure, to be raised later.
 
-    What ended a round early is the news, not what it left.
+    A failure that ended the round early takes precedence.
     """
     try:
         step()

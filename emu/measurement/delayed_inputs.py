@@ -6,7 +6,7 @@ judged. A pause that held back the link as well moved nothing on the clock of li
 matter, under any rule, that something came late if the sender took no decision meanwhile: it went
 on with the stream that it was sending.
 
-When a message was handed over a model is told, however late that was: the application logs it just
+The time of a hand-over is an input of the models, however late it was: the application logs it just
 before the transport has it. Only on the way from the log to the transport is it held back unseen.
 Our own endpoints also log when the transport has it.
 """
@@ -39,7 +39,7 @@ PING: Final = "a PING"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayedInput:
-    """An input that came late: what, when on the machine's clock, and how much link work late."""
+    """An input that came late: kind, time on the machine's clock, delay in link work."""
 
     what: str
     time_ns: int
@@ -64,7 +64,7 @@ def delayed_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[De
 
 
 def _decisions(clock: ConnectionClock) -> Spans:
-    """When the sender may have chosen another stream, or had none to send.
+    """Spans in which the sender may have chosen another stream, or had none to send.
 
     A stream that follows another on the wire was chosen up to the lag before: its sender's buffer
     is filled again by parts, so never less than half of that.
@@ -83,9 +83,9 @@ def _decisions(clock: ConnectionClock) -> Spans:
 
 
 def _held_since(away: Spans, due_ns: int, time_ns: int) -> int | None:
-    """From when on a pause can have held back what was due and came then; None if none can.
+    """Time since which a pause can have held back an input; None if none can.
 
-    The latest pause that had begun by then counts, if its end was not over for long.
+    The latest pause that had begun when it came counts, if that had not ended long before.
     """
     place = bisect_right(away, (time_ns, time_ns)) - 1
     if place < 0 or away[place][1] + RECOVERY_NS < due_ns or away[place][1] + RECOVERY_NS < time_ns:
@@ -95,7 +95,7 @@ def _held_since(away: Spans, due_ns: int, time_ns: int) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Input:
-    """An input: from when on it was due, when it came, whether it matters without a decision."""
+    """An input: when it was due, when it came; `always` if it matters without a decision."""
 
     what: str
     due_ns: int
@@ -111,9 +111,9 @@ def _inputs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
 
 
 def _hand_overs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
-    """Due with the log; come when the transport had it, at the latest when it was chosen.
+    """Hand-overs: due when logged, come when the transport had them, at the latest when chosen.
 
-    Where the endpoint does not say: when the pause is over that began by then.
+    Where the endpoint logs no `taken_ns`: after `HANDING_NS`, or when the pause begun by then ends.
     """
     seen = clock.seen
     for log in seen.log.streams:
@@ -129,7 +129,7 @@ def _hand_overs(clock: ConnectionClock, away: Spans) -> Iterator[_Input]:
 
 
 def _grants(seen: CapturedBurst) -> Iterator[_Input]:
-    """Credit that came when there was none left: due when the last of it was used up.
+    """Grants that came when no credit was left: due when the last of it was used up.
 
     Credit that comes while some is left held nobody back.
     """
@@ -146,7 +146,7 @@ def _grants(seen: CapturedBurst) -> Iterator[_Input]:
 def _used_up(
     time_ns: np.ndarray, stream: np.ndarray, stream_left: np.ndarray, connection_left: np.ndarray
 ) -> dict[int, list[tuple[int, bool]]]:
-    """By stream, and 0 for the connection, the times of all changes and whether none was left."""
+    """Times of all credit changes and whether none was left, by stream, 0 for the connection."""
     found: dict[int, list[tuple[int, bool]]] = {CONNECTION: []}
     columns = (time_ns, stream, stream_left, connection_left)
     for now, which, left, all_left in zip(*(c.tolist() for c in columns), strict=True):

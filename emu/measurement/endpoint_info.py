@@ -1,4 +1,4 @@
-"""Who the two ends of a connection were, and what they announced to each other."""
+"""Releases of a connection's two ends, and the HTTP/2 settings that they announced."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -14,20 +14,20 @@ SETTINGS: Final = {
     5: "max_frame_size",
     6: "max_header_list_size",
 }
-"""RFC 9113, section 6.5.2; others by their number."""
+"""Names of HTTP/2 settings (RFC 9113, section 6.5.2); others go by their number."""
 
 
 def peers(
     planned: PlannedConnection, opened: Mapping[str, Any], report: ConnectionReport
 ) -> dict[str, Any]:
-    """The sender and the receiver of the data.
+    """Release and announced settings of the data's sender and receiver.
 
     Parameters
     ----------
     planned
         The connection.
     opened
-        What requester and responder said when they were connected.
+        The `connected` events of requester and responder.
     report
         The connection as captured.
 
@@ -47,7 +47,7 @@ def peers(
 
 
 def announced(direction: DirectionReport) -> dict[str, list[int]]:
-    """The values that one side's settings took in turn; a value told again counts once."""
+    """Values that one side's settings took in turn; a value repeated at once counts once."""
     found: dict[str, list[int]] = {}
     for change in direction.settings:
         values = found.setdefault(SETTINGS.get(change.number, str(change.number)), [])

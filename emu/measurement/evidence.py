@@ -1,4 +1,4 @@
-"""What the captures of a round say: its connections, and the facts a burst is judged by."""
+"""Captured connections of a round, and the facts that each burst is judged by."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _FRAME_BITS: Final = 1514 * 8
 def captured_connections(
     done: Round, net: NetSpec, tcp: TcpSpec
 ) -> tuple[list[CapturedConnection], list[str]]:
-    """The connections of a round as captured where they end, and what is odd in the captures.
+    """Connections of a round as captured where they end, and the problems of the captures.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def captured_connections(
     rate_bps = min(link.link.rate for link in net.links)
     packet_ns = math.ceil(_FRAME_BITS * 1e9 / rate_bps) * max(1, len(done.planned))
     gap_ns = max(DEFAULT_GAP_NS, PACKETS_OF_A_GAP * packet_ns)
-    # What is past the scheduler can take twice its time on an idle link to be on the wire.
+    # Bytes in the socket buffer can take twice their time on an idle link to be on the wire.
     lag_ns = max(_LEAST_LAG_NS, round(16e9 * (tcp.send_buffer or 0) / rate_bps))
     reports = {
         host: analyse_capture(path, gap_ns=gap_ns, lag_ns=lag_ns)
@@ -69,7 +69,7 @@ def facts_of(
     clocks: Sequence[ConnectionClock] = (),
     moved: Sequence[DelayedInput] = (),
 ) -> Facts:
-    """What was seen of one burst of a round, over all its connections."""
+    """Facts of one burst of a round, over all its connections."""
     facts = done.facts[burst]
     past = [each.log.past_scheduler for each in seen]
     known = [p.max_bytes for p in past if p is not None]

@@ -1,4 +1,4 @@
-"""What a capture says of credit and PINGs, as rows of `grants.parquet`."""
+"""Rows of `grants.parquet` from a capture: credit and PINGs."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -24,7 +24,7 @@ from netcosim.results.streams.grants import (
 def grant_rows(
     cell: Cell, seen: CapturedBurst, zero_ns: int, since_ns: int | None
 ) -> list[GrantRow]:
-    """The rows of one burst of one connection.
+    """Rows of `grants.parquet` for one burst of one connection.
 
     They begin after `since_ns` (the machine's clock), the end of the connection's burst before,
     or with the connection where that is None; they end with the burst.
@@ -52,7 +52,7 @@ def grant_rows(
 
 
 def _credit(feedback: DirectionReport) -> Iterator[tuple[int, str, int, int]]:
-    """Time, kind, stream and bytes of what the data's receiver sent of windows and frames."""
+    """Time, kind, stream and bytes of the data receiver's changes to windows and frame size."""
     grants = feedback.grants
     moved = np.where(grants.stream == ALL_STREAMS, grants.amount, 0)
     initial = DEFAULT_WINDOW + np.cumsum(moved, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""One direction of a link at work: how much of its time was lost for good, by its frames.
+"""Replay of a link's token bucket over its captured frames, to find the time that it lost.
 
 A link of a rate with a token bucket earns a frame's time while it waits, up to the bucket's size.
 What it earns beyond that can never be used: that time is lost, whatever comes later. Replaying the
-bucket over the frames as captured tells it, but for one thing: a capture stamps a frame when its
+bucket over the frames as captured shows it, but for one thing: a capture stamps a frame when its
 receiver's processor takes it, so a processor that was away makes frames look late, and then come
 faster than the link can carry them. What they come too fast proves that so much was not lost.
 """
@@ -25,7 +25,7 @@ _LEAST_WINDOWS: Final = 20
 _UPPER: Final = 0.9
 _MOST_RATE: Final = 1.02
 _PAUSE_FRAMES: Final = 8
-"""Frames that come farther apart than so many of the largest take were not back to back."""
+"""Frames farther apart than the time of so many of the largest were not back to back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""One round on the live network: endpoints and captures up, a few bursts, all down again."""
+"""Run one round on the live network: start endpoints and captures, run bursts, stop all."""
 
 import contextlib
 import functools
@@ -19,17 +19,17 @@ from netcosim.scenario import TcpSpec
 
 FIRST_PORT: Final = 50051
 LEAD_NS: Final = 100_000_000
-"""How far ahead a burst's start is set, so that both ends are armed by then."""
+"""Lead time to a burst's start, so that both ends are armed by then."""
 
 IMMEDIATE_BELOW_BPS: Final = 200_000_000
-"""Up to here tcpdump takes each packet as it comes, and so stops without waiting for the rest."""
+"""Up to this rate tcpdump takes each packet as it comes, and stops without waiting for the rest."""
 
 _PATIENCE: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstFacts:
-    """What was seen of machine and network around one burst.
+    """Counters of machine and network over one burst.
 
     `drops` are those of queues and of the kernel's backlogs. Of what TCP sent again `loss_probes`
     and `timeouts` were no answer to a loss; `reorderings` counts segments seen to be overtaken.
@@ -46,9 +46,9 @@ class BurstFacts:
 
 @dataclass(slots=True, kw_only=True)
 class Round:
-    """What a round left: the finished bursts' logs and facts, and the captures.
+    """Outcome of a round: the finished bursts' logs and facts, and the captures.
 
-    `opened` is what both ends of each connection said of themselves. `failure` is what ended the
+    `opened` has the `connected` events of both ends of each connection. `failure` is what ended the
     round early; the bursts finished before it are kept.
     """
 
@@ -130,7 +130,7 @@ def _note_counts(outcome: Round, host: str, capture: Capture) -> None:
 
 @contextlib.contextmanager
 def _opened(connections: list[Connection]) -> Iterator[list[Connection]]:
-    """Connections with both ends running, which end with the block."""
+    """Open connections, and close them at the end of the block."""
     open_connections(connections)
     try:
         yield connections

@@ -1,4 +1,4 @@
-"""From captures and the applications' logs to the rows of the trace and what models may know."""
+"""Rows of `trace.parquet` and `windows.parquet` from captures and the applications' logs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Logs = Mapping[int, BurstLog]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedConnection:
-    """One connection of a round: its plan, its logs by burst, what its capture says."""
+    """One connection of a round: its plan, its logs by burst, its capture report."""
 
     planned: PlannedConnection
     logs: Logs
@@ -56,12 +56,12 @@ class CapturedBurst:
 
     @property
     def log(self) -> BurstLog:
-        """What the applications logged."""
+        """The applications' log of this burst."""
         return self.carried.logs[self.burst]
 
     @property
     def first_ns(self) -> int:
-        """First request's HEADERS at the requester; for a push the first hand-over."""
+        """Time of the first request's HEADERS at the requester; for a push the first hand-over."""
         if self.carried.planned.direction == "push":
             return min(s.handed_ns for s in self.log.streams)
         seen = [s.request_ns for s in self.streams.values() if s.request_ns is not None]
@@ -69,7 +69,7 @@ class CapturedBurst:
 
     @property
     def last_ns(self) -> int:
-        """Last DATA byte at the receiver."""
+        """Time of the last DATA byte at the receiver."""
         return max(_half(self, s).last_data_ns or 0 for s in self.streams.values())
 
     def half(self, index: int) -> HalfStream:
@@ -123,7 +123,7 @@ def measured_rows(
     valid: bool,
     link_positions: Mapping[tuple[int, int], float] = MappingProxyType({}),
 ) -> list[StreamRow]:
-    """The burst's rows, times on its own wall clock.
+    """Rows of `trace.parquet` for one burst, times on its own wall clock.
 
     `link_positions` are those of streams whose connection shares its bottleneck
     (`emu.measurement.burst_clock.link_positions`).
@@ -144,7 +144,7 @@ def measured_rows(
 
 
 def window_rows(cell: Cell, seen: CapturedBurst, zero_ns: int) -> list[WindowRow]:
-    """Credit left over time during the burst, of its streams and of the connection."""
+    """Rows of `windows.parquet`: credit left in the burst, of its streams and the connection."""
     credit = seen.carried.data.credit
     wanted = {stream.stream for stream in seen.streams.values()} | {0}
     inside = (credit.time_ns >= zero_ns) & (credit.time_ns <= seen.last_ns)
@@ -231,5 +231,5 @@ def _half(seen: CapturedBurst, stream: StreamReport) -> HalfStream:
 
 
 def common_zero(seen: Sequence[CapturedBurst]) -> int:
-    """The zero of a burst that runs over several connections: the first request of all."""
+    """Zero of a burst's wall clock: the earliest `first_ns` of all its connections."""
     return min(each.first_ns for each in seen)

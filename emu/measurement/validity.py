@@ -1,4 +1,4 @@
-"""Whether a burst is evidence, and whether it may be judged: decided before any model sees it.
+"""Validity of a burst: valid or not, judged or only shown; decided before any model runs.
 
 Invalid is a burst whose evidence is lost: packets that the capture or a queue dropped, bytes that
 do not match, a link that is not as configured. Only such bursts are repeated. What the machine did
@@ -17,7 +17,7 @@ from netcosim.units import format_rate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a valid burst may show.
+    """Bounds of a valid burst.
 
     link_share : least rate of frames that came back to back, over the configured one
     attempts : tries for each wanted burst
@@ -34,7 +34,7 @@ BOUNDS: Final = Bounds()
 class LinkSeen:
     """A bottleneck in a burst: its configured rate, and that of frames back to back.
 
-    `seen_bps` is None where too few frames came to say.
+    `seen_bps` is None where too few frames came for it.
     """
 
     name: str
@@ -44,9 +44,9 @@ class LinkSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What was seen during one burst.
+    """Facts of one burst, from machine, network, logs and capture.
 
-    `lost_ns` is what its bottleneck lost though it could have worked, `cut_ns` the part of it that
+    `lost_ns` is the time that its bottleneck lost though data could be sent, `cut_ns` the part that
     recorded pauses explain; of several bottlenecks the one that lost most.
     """
 
@@ -108,7 +108,7 @@ def judge(
 
 
 def unreadable(problem: str, *, cell: str, burst: int, attempt: int) -> Validity:
-    """The judgement of a burst whose capture does not show what the applications exchanged."""
+    """Verdict on a burst whose capture does not show what the applications exchanged: invalid."""
     facts = Facts(
         steal=0.0,
         throttled_ns=0,

@@ -1,4 +1,4 @@
-"""Networks for real: built, shaped, read back, measured, torn down."""
+"""Emulated networks: built in Mininet, shaped, read back, measured, torn down."""
 
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured, measure_network

@@ -1,4 +1,4 @@
-"""From a plan to a network that forwards: built, addressed, tuned, shaped, read back."""
+"""Bring-up of a planned network: built, addressed, tuned, shaped, read back."""
 
 import json
 import re
@@ -52,7 +52,7 @@ class Applied:
 
 
 def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Applied:
-    """Build and configure everything; the caller tears down `Applied.built`.
+    """Build and configure the network; the caller tears down `Applied.built`.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _reach(spec: NetSpec, host: HostSpec) -> tuple[int, int]:
 
 
 def _neighbours(spec: NetSpec, host: HostSpec, built: BuiltNet) -> list[list[str]]:
-    """Static ARP, so that no burst begins with a question."""
+    """Commands that set static ARP entries, so that no burst begins with an ARP request."""
     device = built.host_interface(host.name)
     return [
         f"neigh replace {built.addresses[peer.name]} lladdr {built.macs[peer.name]} "
@@ -164,7 +164,7 @@ def _neighbours(spec: NetSpec, host: HostSpec, built: BuiltNet) -> list[list[str
 
 
 def _shape(places: list[Place]) -> dict[str, dict[str, str]]:
-    """Offloads off and tc on, for all interfaces of one namespace; read back and compared."""
+    """Turn offloads off and shaping on for all interfaces of one namespace, and read back both."""
     offloads = {}
     for place in places:
         words = [word for short in _OFFLOADS for word in (short, "off")]
@@ -206,7 +206,7 @@ def _read_offloads(interface: str, bunch: str) -> dict[str, str]:
 
 
 def _ports_ready(spec: NetSpec, places: tuple[Place, ...]) -> None:
-    """Wait until every port of every bridge forwards: what comes earlier is lost."""
+    """Set up switch ports, and wait until Linux bridges forward: what comes earlier is lost."""
     switches = {switch.name: switch.kind for switch in spec.switches}
     ports = [place.interface for place in places if place.node in switches]
     batch = [["link", "set", "dev", port, "group", str(PORT_GROUP)] for port in ports]

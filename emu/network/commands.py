@@ -1,4 +1,4 @@
-"""Runs the system's network tools, inside a given network namespace, and checks what they say."""
+"""Runs the system's network tools in a given network namespace, and reports their errors."""
 
 import ctypes
 import os

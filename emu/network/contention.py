@@ -1,4 +1,4 @@
-"""When the run's processors had no time for a process, while its links are measured."""
+"""Records contention for the run's processors while its links are measured."""
 
 import contextlib
 import tempfile
@@ -13,14 +13,14 @@ from emu.clock.spans import Spans
 from emu.isolation import isolate
 
 Busy = Callable[[], Spans]
-"""When some processor had no time for a process so far."""
+"""Returns the times so far in which some processor had no time for a process."""
 
 _SETTLE_S: Final = 0.002
 
 
 @contextlib.contextmanager
 def watching_contention() -> Iterator[Busy]:
-    """Record for a while when a process of the run has to wait for a processor.
+    """Record, within the context, when a process of the run has to wait for a processor.
 
     Raises
     ------

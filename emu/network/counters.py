@@ -1,4 +1,4 @@
-"""What the kernel counted in one network namespace: queues, interfaces, TCP."""
+"""Kernel counters of one network namespace: queues, interfaces, TCP."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a link should deliver, and how long it takes to see that it does."""
+"""Expected figures of a path: goodput, loss, jitter, and the time that a reading takes."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,7 +18,7 @@ def expected_goodput_bps(rate_bps: int) -> int:
 
 
 def reading_s(path: Sequence[NetLink], goodput_bps: float | None = None) -> float:
-    """Brief, but enough frames for a slow link and enough round trips for a long one.
+    """Seconds of a reading: enough frames for a slow link, enough round trips for a long one.
 
     `goodput_bps` is what a part of the link's traffic gets, if that is less than the link's rate.
     """
@@ -37,5 +37,5 @@ def loss_of(path: Sequence[NetLink]) -> float:
 
 
 def jitter_ns_of(path: Sequence[NetLink]) -> int:
-    """The largest jitter of its links."""
+    """The largest jitter of a path's links, in nanoseconds."""
     return max(link.link.jitter for link in path)

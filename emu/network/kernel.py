@@ -1,4 +1,4 @@
-"""What this kernel can do, found out by trying it in a network namespace of its own."""
+"""Kernel features that networks need, tested in a network namespace of its own."""
 
 import socket
 import struct
@@ -23,12 +23,12 @@ _NLM_F_REQUEST, _NLMSG_ERROR = 1, 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kernel:
-    """Features by name: present or why not. An empty reason means present."""
+    """Tested features by name, each with why it is missing; an empty reason means present."""
 
     missing: dict[str, str]
 
     def has(self, feature: str) -> bool:
-        """Whether the feature was seen working."""
+        """True if the feature was seen working."""
         return self.missing.get(feature, "was not tried") == ""
 
 

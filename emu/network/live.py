@@ -1,4 +1,4 @@
-"""A network that is up: run processes in its hosts, ask what was applied and what it counted."""
+"""Running network: starts processes in its hosts, reads its settings and its counters."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ class LiveNetwork:
         return next(place.interface for place in self._applied.places if place.node == host)
 
     def bucket_bytes(self, link: str) -> int:
-        """How many bytes a link passes at line speed after a pause: its token bucket."""
+        """Size of a link's token bucket: the bytes it passes at line speed after a pause."""
         return next(p.shape.bucket_bytes for p in self._applied.places if p.link.name == link)
 
     def popen(self, host: str, argv: Sequence[str], **kwargs: Any) -> subprocess.Popen[Any]:
@@ -77,14 +77,14 @@ class LiveNetwork:
             self._applied.built.pid(node)
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Count per interface and per host, to compare before and after a burst.
+        """Read the counters of each interface and host, to compare before and after a burst.
 
         An interface has ``sent_bytes``, ``sent_packets``, ``queue_drops`` (its bounded queues),
         ``loss_drops`` (loss that was asked for), ``backlog_bytes``, and ``backlog_drops``: packets
         for which the backlog of the processor that receives for it had no room. A host, by its
-        name, has what its TCP counted: ``tcp_retransmits`` in all, ``tcp_loss_probes`` (tail-loss
+        name, has its TCP's counters: ``tcp_retransmits`` in all, ``tcp_loss_probes`` (tail-loss
         probes), ``tcp_timeouts``, ``tcp_reorders`` (segments seen to have been overtaken),
-        ``tcp_spurious`` (sent again though the first one arrived, as the receiver told).
+        ``tcp_spurious`` (sent again though the first one arrived, by the receiver's report).
         """
         found: dict[str, dict[str, int]] = {}
         for node in self.spec.node_names:
@@ -183,7 +183,7 @@ def open_network(
 
 
 def _in_first_namespace() -> bool:
-    """Whether this is a namespace with real interfaces, such as the host's own."""
+    """True if this is a namespace with real interfaces, such as the host's own."""
     return any(Path("/sys/class/net").glob("*/device"))
 
 

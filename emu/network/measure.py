@@ -1,7 +1,7 @@
-"""Measures a network before a run: what its links deliver, over connections of their own.
+"""Measurement of a network's links before a run, over test connections.
 
 HTB counts frames of 1514 bytes of which TCP with timestamps carries 1448: 0.9564 of the rate is the
-most there is. A link's rate is told by the spacing of frames that came back to back (`spacing`), so
+most there is. A link's rate is estimated from frames that came back to back (`spacing`), so
 that a machine that takes its processors away for a while changes nothing in it.
 """
 
@@ -120,7 +120,7 @@ def _measure(
 
 
 def expected_s(spec: NetSpec) -> float:
-    """How long measuring takes on a machine that is left alone."""
+    """Expected seconds of a measurement on an otherwise idle machine."""
     total_s = _PROBES_S
     for side_by_side in plan_rounds(plan_pairs(spec)):
         longest_s = max(reading_s(pair.path) for pair in side_by_side)
@@ -163,7 +163,7 @@ def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
 def _told(
     told: Told, pair: Pair, readings: tuple[Readings, ...], trips: Sequence[int], steal: float
 ) -> PathMeasured:
-    """What a pair's readings say of the server and worker that they stand for."""
+    """Turn a pair's readings into the figures of the server and worker that they stand for."""
     ahead, back, both = readings
     if told.turned:
         ahead, back = back, ahead

@@ -1,4 +1,4 @@
-"""Open vSwitch of a run's own: its database and daemon live in the run's namespaces and scratch.
+"""Private Open vSwitch of a run: database and daemon in its namespaces and scratch folder.
 
 The host's daemon, if there is one, is in another network namespace and could not see our
 interfaces; and its database is not ours to write to.
@@ -22,7 +22,7 @@ _START_TIMEOUT_S: Final = 10.0
 
 
 def is_wanted(spec: NetSpec) -> bool:
-    """Whether a switch of the plan is an Open vSwitch."""
+    """True if a switch of the plan is an Open vSwitch."""
     return any(switch.kind == "openvswitch" for switch in spec.switches)
 
 

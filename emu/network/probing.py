@@ -19,7 +19,7 @@ Ask = Callable[[Json], Json]
 
 @contextlib.contextmanager
 def serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
-    """Have a probe listen in each of these hosts."""
+    """Run a listening probe in each of these hosts."""
     probes = {s: _start(live, s, "serve", live.address(s), None) for s in servers}
     try:
         for server, probe in probes.items():
@@ -33,7 +33,7 @@ def serving(live: LiveNetwork, servers: Sequence[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def asking(live: LiveNetwork, server: str, worker: str) -> Iterator[Ask]:
-    """Have a probe in the worker that carries out requests against the server's.
+    """Run a probe in the worker that carries out requests against the server's.
 
     `emu.remote.link_probe` documents requests and answers.
     """
@@ -84,7 +84,7 @@ def _start(
 
 def _send_request(probe: subprocess.Popen[str], request: Json) -> None:
     assert probe.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # why it died is told where its answer is awaited
+    with contextlib.suppress(BrokenPipeError):  # why it died is reported by _read_answer
         probe.stdin.write(json.dumps(request) + "\n")
         probe.stdin.flush()
 

@@ -1,4 +1,4 @@
-"""What tc says is there, compared with what was asked for.
+"""Read-back of tc's settings, compared with what was asked for.
 
 ``tc -j`` prints qdiscs as JSON, but classes as text in the releases of Debian 12; text it is.
 """
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadBack:
-    """What stands on one interface: qdiscs by handle as tc's JSON, classes' rate and ceiling."""
+    """Settings read from an interface: qdiscs by handle as tc's JSON, classes' rate and ceiling."""
 
     qdiscs: dict[str, Json]
     classes: dict[str, tuple[int, int]]
@@ -48,7 +48,7 @@ def parse_classes(text: str) -> dict[str, tuple[int, int]]:
 
 
 def mismatch(shape: Shape, interface: str, found: ReadBack) -> str | None:
-    """The first thing that is not as asked for, with the command that asked; None if all is."""
+    """The first setting that is not as asked for, with its tc command if there is one; or None."""
     if shape.netem is not None:
         problem = _netem_mismatch(shape.netem, found.qdiscs.get("1:"))
         if problem:

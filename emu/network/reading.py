@@ -1,6 +1,6 @@
 """Readings of one way of a path, repeated until they agree on a rate.
 
-What a link does and what the machine did are told apart: the rate is that of frames that came back
+The link is distinguished from the machine: the rate is that of frames that came back
 to back, lost time is time in which the link stood still, and unexplained is what of it was lost
 while every processor was free and neither end waited for one.
 """
@@ -27,13 +27,13 @@ LEAST_READINGS: Final = 2
 MOST_READINGS: Final = 4
 START_UP: Final = 0.35
 GRACE_NS: Final = 4_000_000
-"""What the ends may need to fill a link again after a processor is back, beyond a round trip."""
+"""Time for the ends to fill a link again after a processor is back, beyond a round trip."""
 
 _STEADY_UNEXPLAINED: Final = 0.01
-"""A reading that lost more without an explanation is not the last, if there may be more."""
+"""Largest `unexplained` share with which readings may end before `MOST_READINGS`."""
 
 _LEAST_FREE: Final = 0.3
-"""Of a reading's time, in which every processor was free: less tells nothing of the link."""
+"""Least share of a reading's time with every processor free, to judge the link by it."""
 
 _DIGITS: Final = 3
 
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """One direction in one reading.
+    """Samples of one direction in one reading.
 
     `waits` is when its sender or its receiver was ready to run and did not.
     """
@@ -52,14 +52,14 @@ class Reading:
 
     @classmethod
     def of(cls, half: Json) -> Self:
-        """Take it from a probe's answer."""
+        """Build the reading from a probe's answer."""
         waits = tuple((start, end) for start, end in half["waits"] + half["sender"]["waits"])
         return cls(samples=steady(half["samples"]), waits=waits)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WayMeasured:
-    """One way of a path.
+    """Measurement of one way of a path.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def read_way(
     grace_ns: int,
     agreement: float,
 ) -> Readings:
-    """Read until two readings agree on a rate in every direction.
+    """Take readings until two agree on a rate in every direction, `MOST_READINGS` at most.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def read_way(
 
 
 def steady(samples: Samples) -> Samples:
-    """Leave out the start-up."""
+    """Leave out the samples of the start-up."""
     if len(samples) < 2:
         return samples
     begin = samples[0][0] + round((samples[-1][0] - samples[0][0]) * START_UP)
@@ -136,7 +136,7 @@ def steady(samples: Samples) -> Samples:
 
 
 def goodput_bps(samples: Samples) -> int:
-    """Return what arrived over time, pauses included: the slope of the least squares."""
+    """Goodput of the samples, pauses included: the slope of a least-squares line."""
     if len(samples) < 3 or samples[0][0] == samples[-1][0]:
         return 0
     times, sizes = zip(*samples, strict=True)
@@ -181,7 +181,7 @@ def best_loss(losses: Sequence[tuple[float, float | None]]) -> tuple[float, floa
 def _directions(
     taken: Sequence[Sequence[Reading]],
 ) -> list[tuple[list[Reading], list[Samples] | None]]:
-    """Of each direction all readings, and the samples of the other one, if there is one."""
+    """All readings of each direction, with the samples of the other one, if there is one."""
     columns = [list(each) for each in zip(*taken, strict=True)]
     others: list[list[Samples] | None] = [
         [reading.samples for reading in column] for column in columns[::-1]
@@ -213,7 +213,7 @@ def _measure(
 
 
 def _agree(taken: Sequence[Sequence[Reading]], rate_bps: int, agreement: float) -> bool:
-    """Whether in every direction two readings are as close as that."""
+    """True if in every direction two readings differ by `agreement` at most, relatively."""
     for readings, beside in _directions(taken):
         others = [None] * len(readings) if beside is None else [[other] for other in beside]
         each = (

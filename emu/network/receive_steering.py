@@ -72,7 +72,7 @@ def steer_interfaces(ends: Sequence[tuple[int, str]]) -> Steering:
 
 
 def check_steering(ends: Sequence[tuple[int, str]], processor: int) -> None:
-    """Read back where interfaces steer what they receive.
+    """Check that interfaces steer what they receive to one processor.
 
     Raises
     ------

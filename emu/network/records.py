@@ -1,4 +1,4 @@
-"""What a measurement of a network found, as it is stored."""
+"""Records of a network's measurement, as they are stored."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,7 +16,7 @@ class PathMeasured:
 
     Attributes
     ----------
-    queued_bytes : what lies past a server's blocked sender: the median of SIOCOUTQ whenever it
+    queued_bytes : unacknowledged bytes of a blocked server: the median of SIOCOUTQ whenever it
         could not write
     down_agreeing, up_agreeing : the share of windows that agree on the rate; where too few do
         (below 0.1), the machine never filled the link, and the rate is the configured one
@@ -55,7 +55,7 @@ class PathMeasured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShareMeasured:
-    """All workers pull from one server at once: bytes of each in the same window.
+    """Shares of all workers while they pull from one server: bytes of each in the same window.
 
     `expected_bps` is each worker's max-min fair goodput; `jain` is Jain's index of what workers got
     while the links were busy, each divided by what was expected; `total_bps` and the shares of time
@@ -82,7 +82,7 @@ class Measured:
     """A network as measured, and what the processors did meanwhile.
 
     `steal` is the share of their time that the hypervisor gave to others, `idle` the share that
-    nobody wanted; `rounds` is how many rounds of pairs side by side there were.
+    was unused; `rounds` is how many rounds of pairs side by side there were.
     """
 
     paths: tuple[PathMeasured, ...]

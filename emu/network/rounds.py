@@ -1,4 +1,4 @@
-"""Which pairs of hosts measure a network's links, and which of them at the same time.
+"""Plan of a measurement: the pairs of hosts that cover all links, in rounds side by side.
 
 Each server is measured with a worker. Workers that are left are measured with each other, where two
 have links alike: that crosses their own links and no server's, so that many pairs can be measured
@@ -18,9 +18,9 @@ ROUND_BPS: Final = 500_000_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """What a pair's measurement tells of: the way from `server` to `worker` and back, on `links`.
+    """Path that a pair's measurement stands for: `server` to `worker` and back, on `links`.
 
-    `turned` is set if the data that the pair calls up goes down there.
+    `turned` is set if the pair's up direction is down on that path.
     """
 
     server: str
@@ -45,7 +45,7 @@ class Pair:
 
 
 def plan_pairs(spec: NetSpec) -> list[Pair]:
-    """Choose pairs of hosts that together cover every link, and tell of every worker."""
+    """Choose pairs of hosts that together cover every link and every worker."""
     servers, workers = [s.name for s in spec.servers], [w.name for w in spec.workers]
     count = max(len(servers), len(workers))
     wanted = [(servers[i % len(servers)], workers[i % len(workers)]) for i in range(count)]
@@ -94,7 +94,7 @@ def _with_server(spec: NetSpec, server: str, worker: str) -> Pair:
 
 
 def _with_each_other(spec: NetSpec, near: str, far: str) -> Pair:
-    """Two workers: each of their links is told of as that of a worker towards a server."""
+    """Pair two workers: the link of each is recorded as that of a worker towards a server."""
     path = path_between(spec, near, far)
     tells = (
         Told(server=far, worker=near, links=(path[0].name,), turned=True),
@@ -104,6 +104,6 @@ def _with_each_other(spec: NetSpec, near: str, far: str) -> Pair:
 
 
 def _alike(spec: NetSpec, one: str, other: str) -> bool:
-    """Whether two workers have links alike, and none but these two between them."""
+    """True if two workers have equal links, and none but these two between them."""
     path = path_between(spec, one, other)
     return len(path) == 2 and path[0].link == path[1].link

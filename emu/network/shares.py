@@ -1,4 +1,4 @@
-"""How workers share a server: all pull from it at once."""
+"""Measurement of how workers share a server, while all pull from it at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -22,7 +22,7 @@ from topo.spec import NetLink
 MOST_READINGS: Final = 3
 _STEADY_UNEXPLAINED: Final = 0.01
 _BUSY: Final = 0.02
-"""A slice of time in which the links carried all but this much of their rate tells of shares."""
+"""Share of their rate that the links may leave unused in a slice of time that counts."""
 
 _ROUNDS_OF_A_SLICE: Final = 20
 
@@ -96,7 +96,7 @@ def bytes_between(samples: Samples, begin_ns: int, end_ns: int) -> int:
 def typical_shares(
     samples: Mapping[str, Samples], window: tuple[int, int], slice_ns: int, busy_bps: float
 ) -> dict[str, float]:
-    """What each worker gets of a slice of time in which the links were busy: the median of slices.
+    """Median bytes of each worker in the slices of time in which the links were busy.
 
     Slices in which less came than the links carry are left out, for a pause takes from whom it
     hits; if no slice is busy, all of them count.

@@ -1,4 +1,4 @@
-"""The rate of a link from the spacing of frames that it carried back to back.
+"""Estimate of a link's rate from the spacing of back-to-back frames, and of its lost time.
 
 Bytes over time tell what a link delivered, the machine's pauses included. While a link is busy its
 frames come at one distance, whatever happened before: windows of 20 ms in which nothing paused
@@ -6,7 +6,7 @@ agree on one rate, and they are many. A window with a pause is slower, each by a
 a window after a pause is faster, as the token bucket has filled, each by how much of the bucket it
 holds. So the rate is where windows cluster, and neither of the two moves it.
 
-What a pause takes from a link for good is told by the same samples (`lost_spans`).
+The same samples show what a pause takes from a link for good (`lost_spans`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ _WIDTH: Final = 0.005
 """Rates this close belong together: an arrival may be late by 50 us, 1/400 of a window."""
 
 LEAST_SHARE: Final = 0.1
-"""Of all windows, in a cluster; rates that cluster by chance are a fifth of that."""
+"""Least share of all windows in the cluster; rates cluster by chance to a fifth of that."""
 
 _LEAST_WINDOWS: Final = 10
 _BUSY: Final = 0.9
@@ -51,7 +51,7 @@ class Spacing:
 
 
 def window_ns(rate_bps: int) -> int:
-    """Return how long a window is on a link of this rate."""
+    """Length of a window on a link of this rate, in nanoseconds."""
     return max(WINDOW_NS, round(_LEAST_FRAMES * FRAME_BYTES * 8e9 / rate_bps))
 
 
@@ -89,7 +89,7 @@ def measure_spacing(
 
 
 def lost_spans(samples: Samples, goodput_bps: float) -> list[tuple[int, int, int]]:
-    """Find where a link that was never short of data lost time for good.
+    """Find the intervals in which a link that always had data lost time for good.
 
     An arrival may be late and those after it make up for it, as far as the token bucket holds what
     was saved. What the rest of the reading never makes up for is lost.
@@ -110,7 +110,7 @@ def lost_spans(samples: Samples, goodput_bps: float) -> list[tuple[int, int, int
 
 
 def unexplained_ns(lost: Iterable[tuple[int, int, int]], busy: Spans, grace_ns: int) -> int:
-    """How much of the lost time no busy processor explains.
+    """Part of the lost time that no busy processor explains, in nanoseconds.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def unexplained_ns(lost: Iterable[tuple[int, int, int]], busy: Spans, grace_ns: 
 
 
 def overlap_ns(start: int, end: int, busy: Spans, grace_ns: int) -> int:
-    """How much of a time is busy, or follows a busy one by `grace_ns` at most."""
+    """Part of a time that is busy, or follows a busy one by `grace_ns` at most."""
     covered, reached = 0, start
     for begin, stop in busy:
         first, last = max(begin, reached), min(stop + grace_ns, end)
@@ -184,6 +184,6 @@ def _rates(samples: Samples, length_ns: int, beside: Samples | None, busy_bps: f
 
 
 def _columns(samples: Samples) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Times and sizes; a clock that was set back moves nothing to before what came earlier."""
+    """Times and sizes of samples; times never decrease, even if the clock was set back."""
     array = np.array(samples, np.int64).reshape(-1, 2)
     return np.maximum.accumulate(array[:, 0]) if array.size else array[:, 0], array[:, 1]

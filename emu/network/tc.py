@@ -1,4 +1,4 @@
-"""How one direction of a link is shaped: from its properties to tc commands, without running them.
+"""Traffic shaping of one direction of a link: plans the tc commands, without running them.
 
 On the interface through which a direction of a link is entered stands::
 
@@ -72,7 +72,7 @@ class Match:
         return words
 
     def apart(self) -> "list[Match]":
-        """Return the packets of each peer."""
+        """Return one match for the packets of each peer."""
         return [replace(self, peers=(peer,)) for peer in self.peers]
 
 
@@ -85,7 +85,7 @@ class Netem:
     loss: float
 
     def argv(self, interface: str) -> list[str]:
-        """Return tc's arguments that make it."""
+        """Return tc's arguments that make the netem qdisc."""
         words = ["qdisc", "add", "dev", interface, "root", "handle", "1:", "netem"]
         words += ["limit", str(_NETEM_PACKETS)]
         if self.delay_ns or self.jitter_ns:
@@ -131,7 +131,7 @@ class HtbClass:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """Everything that stands on one interface."""
+    """Planned shaping of one interface: netem, HTB classes and filters."""
 
     netem: Netem | None
     classes: tuple[HtbClass, ...]
@@ -139,12 +139,12 @@ class Shape:
 
     @property
     def htb_parent(self) -> str:
-        """Where HTB hangs."""
+        """Parent of the HTB qdisc: the root, or netem where there is one."""
         return "root" if self.netem is None else "1:1"
 
     @property
     def bucket_bytes(self) -> int:
-        """How many bytes leave at line speed after a pause."""
+        """Size of the token bucket: the bytes that leave at line speed after a pause."""
         return self.classes[0].burst_bytes
 
     def commands(self, interface: str) -> list[list[str]]:
@@ -211,7 +211,7 @@ def plan_shape(link: LinkSpec, workers: Sequence[Match]) -> Shape:
 
 
 def _for_each_peer(worker: HtbClass, count: int, first: int) -> list[HtbClass]:
-    """A worker's class dealt out alike to those that it exchanges with."""
+    """Split a worker's class into equal classes for the servers that it exchanges with."""
     return [
         replace(
             worker,
@@ -225,7 +225,7 @@ def _for_each_peer(worker: HtbClass, count: int, first: int) -> list[HtbClass]:
 
 
 def queue_bytes(link: LinkSpec) -> int:
-    """Bytes that wait for the link in one queue: as asked for, or as its model chooses."""
+    """Size of one queue of the link, in bytes: as asked for, or as its model chooses."""
     if link.queue is not None:
         return link.queue
     if link.model == "fair":

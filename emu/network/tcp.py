@@ -1,4 +1,4 @@
-"""TCP of the run's hosts: sysctls chosen by rate, set inside their namespaces, read back."""
+"""TCP settings of a run's hosts: sysctls chosen by rate, set inside their namespaces, read back."""
 
 import ipaddress
 from pathlib import Path
@@ -9,7 +9,7 @@ from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
 
 # A sender keeps about this much of its rate in the kernel: enough for a process that is late
-# by a few ms, little enough that what is past the scheduler stays small.
+# by a few ms, little enough that unacknowledged bytes stay few.
 SEND_BUFFER_S: Final = 0.010
 # TCP hands segments to the queues in bunches, which leave at line speed. As many as the rate
 # brings in 0.1 ms: one up to 240 Mbit/s, eight at 1 Gbit/s, where one at a time would take a core.
@@ -68,7 +68,7 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
 
 
 def window_clamp(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> int:
-    """The most that a host advertises, bytes: twice what a sender keeps, at least 2 MiB.
+    """Largest window that a host advertises, bytes: twice what a sender keeps, at least 2 MiB.
 
     0 where the receive buffer was asked for, which then decides alone.
     """
@@ -79,7 +79,7 @@ def window_clamp(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> int:
 
 
 def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
-    """Memory for a sender at this rate, at least 64 KiB.
+    """Send buffer of a sender at this rate, in bytes of memory, at least 64 KiB.
 
     10 ms of the rate, and as much more as keeps a whole configured round trip in flight.
     """
@@ -89,7 +89,7 @@ def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
 
 
 def bunch_segments(rate_bps: int, loss: float = 0.0) -> int:
-    """How many segments TCP may queue as one; one if packets are to be lost one by one."""
+    """Most segments that TCP may queue as one; one if packets are to be lost one by one."""
     return 1 if loss else max(1, int(rate_bps / 8 * BUNCH_S / _FRAME_BYTES))
 
 
@@ -141,7 +141,7 @@ def route(
 
 
 def quiet_namespace() -> None:
-    """Keep what nobody asked for off the wire: IPv6 discovery, and netfilter under a bridge."""
+    """Turn off what adds or filters packets unasked: IPv6, and netfilter under a bridge."""
     for name in (
         "net/ipv6/conf/all/disable_ipv6",
         "net/ipv6/conf/default/disable_ipv6",

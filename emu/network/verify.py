@@ -1,4 +1,4 @@
-"""Whether a network delivers what was asked for. The bounds are here and nowhere else."""
+"""Verification that a network delivers what was asked for; all bounds are defined here."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,1 +1,1 @@
-"""Predictions of a cell, from what its models may know of it."""
+"""Predictions of a cell's bursts by every model, and the inputs that they are made from."""

@@ -1,10 +1,10 @@
-"""What every model says of a cell's bursts, level by level.
+"""Predict a cell's bursts with every model, at the levels PREDICT, EXPLAIN and ORACLE.
 
-PREDICT knows sizes, the times at which the applications asked and handed over, which they logged
-before the transport, configured windows and the receiver's credit rule, and the link as measured
-before the run: nothing of the capture.
-EXPLAIN also knows the order in which the streams first appeared on the wire. ORACLE also knows
-when the receiver gave which credit, and how fast the link was in the burst itself.
+PREDICT has as inputs sizes, the times at which the applications asked and handed over, which they
+logged before the transport, configured windows and the receiver's credit rule, and the link as
+measured before the run: nothing of the capture.
+EXPLAIN also has the order in which the streams first appeared on the wire. ORACLE also has when the
+receiver gave which credit, and how fast the link was in the burst itself.
 
 Several connections are predicted together, each at its share of the links among those that are
 busy.
@@ -62,12 +62,12 @@ LEVELS: Final[tuple[Level, ...]] = ("PREDICT", "EXPLAIN", "ORACLE")
 _AS_GIVEN: Final = ReceiverModel(
     window_bytes=DEFAULT_WINDOW_BYTES, connection_window_bytes=DEFAULT_WINDOW_BYTES, credit="fixed"
 )
-"""A receiver of whom nothing is known but the credit that it gave; its rule is never asked."""
+"""Receiver at ORACLE: the credit that it gave is an input, and its rule is never used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """Who is asked, knowing what."""
+    """Model, level and calibration of one prediction of a cell."""
 
     cell: Cell
     model: str
@@ -94,7 +94,7 @@ class _Question:
         return GRPC_PREFIX_BYTES if speaks_grpc(self.cell.transport) else 0
 
     def plans(self, burst: BurstInputs, *, first: bool) -> list[StreamPlan]:
-        """The burst's messages; `first` if it is the first of its connection."""
+        """Stream plans of the burst's messages; `first` if it is the first of its connection."""
         messages = burst.messages
         ready = [m.ready_ns for m in messages]
         if self.level != "PREDICT":
@@ -122,14 +122,14 @@ class _Question:
         return self.overhead.handover_first if first else self.overhead.handover_later
 
     def grants(self, burst: BurstInputs) -> tuple[Grant, ...] | None:
-        """Credit as it was given; to studied senders, whose answers are writes, PINGs, too."""
+        """Captured credit at ORACLE; with PINGs for studied senders, whose answers are writes."""
         if self.level != "ORACLE":
             return None
         studied = transports.load(self.cell.transport.sender).STUDIED
         return burst.wire.grants if studied is None else (*burst.wire.grants, *burst.wire.pings)
 
     def rate_bps(self, burst: BurstInputs) -> float | None:
-        """The rate at which the burst's own frames came, idle times excluded."""
+        """Rate of the burst's own frames at ORACLE, idle times excluded."""
         if self.level != "ORACLE":
             return None
         return 8e9 * self._moved_bytes(burst) / burst.wire.busy_ns
@@ -137,7 +137,7 @@ class _Question:
     def speed(
         self, bursts: Sequence[BurstInputs], shares: Shares, links: Sequence[LinkModel]
     ) -> float:
-        """How fast shared links were in the burst itself, those measured before being 1."""
+        """Speed of shared links in the burst at ORACLE, relative to their calibration."""
         if self.level != "ORACLE":
             return 1.0
         slack_ns = max(
@@ -147,7 +147,7 @@ class _Question:
         return own_speed([burst.wire.spans for burst in bursts], moved, shares, slack_ns)
 
     def _moved_bytes(self, burst: BurstInputs) -> int:
-        """Of one connection, with frame headers."""
+        """Bytes of one connection's burst, with frame headers."""
         sizes = [m.size_bytes + self.prefix_bytes for m in burst.messages]
         frames = sum(math.ceil(size / self.sender.frame_bytes) for size in sizes)
         return sum(sizes) + frames * FRAME_HEADER_BYTES
@@ -157,9 +157,9 @@ def predict_cell(known: CellInputs) -> list[StreamRow]:
     """Predict every burst of a cell, with every candidate discipline and at every level.
 
     A connection's state (write target, connection credit) carries over from burst to burst of its
-    round, at each level of its own; invalid bursts take part in it. Levels above PREDICT are asked
-    only of the discipline that the sender is known to follow, of all where that is not known. A
-    round in which not all credit was captured has no ORACLE.
+    round, at each level of its own; invalid bursts take part in it. Levels above PREDICT are
+    computed only for the discipline that the sender is known to follow, for all where that is not
+    known. A round in which not all credit was captured has no ORACLE.
     """
     cell = known.cell
     return [
@@ -205,7 +205,7 @@ def _round_rows(asked: _Question, round_: RoundInputs, shares: Shares) -> Iterat
 
 
 def _alone(asked: _Question, connection: ConnectionInputs) -> list[Schedule]:
-    """The bursts of one connection, one after the other."""
+    """Simulate the bursts of one connection, one after the other."""
     simulated = Connection(asked.sender, asked.receiver, connection.link)
     return [
         simulated.burst(
@@ -218,7 +218,7 @@ def _alone(asked: _Question, connection: ConnectionInputs) -> list[Schedule]:
 
 
 def _together(asked: _Question, round_: RoundInputs, shares: Shares) -> list[list[Schedule]]:
-    """For each connection its bursts, one after the other."""
+    """Simulate bursts over shared links; for each connection its schedules in order."""
     network = Network(
         [Connection(asked.sender, asked.receiver, c.link) for c in round_.connections], shares
     )
@@ -241,7 +241,7 @@ def _burst_rows(
     schedule: Schedule,
     sharing: Sequence[Schedule],
 ) -> Iterator[StreamRow]:
-    """The rows of one burst; `sharing` has all schedules over its bottleneck if there are more."""
+    """Predicted rows of one burst; `sharing` has all schedules over its bottleneck if several."""
     services = _services(burst, schedule)
     ends_ns = [schedule.end_ns[message.stream] for message in burst.messages]
     positions = _link_positions(ends_ns, sharing) if sharing else [None] * len(ends_ns)
@@ -269,7 +269,7 @@ def _burst_rows(
 
 
 def _link_positions(ends_ns: Sequence[int], sharing: Sequence[Schedule]) -> Sequence[float | None]:
-    """The share of all bytes of these schedules that was carried by each of the ends."""
+    """Share of all bytes of these schedules that was carried by each end time."""
     found = np.zeros(len(ends_ns))
     total = 0
     for schedule in sharing:

@@ -1,4 +1,4 @@
-"""What is known of a cell besides its rows, for its summary."""
+"""Facts of a cell for its summary: transport, windows, link capacity, validity."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from netcosim.results.streams.grants import INITIAL_WINDOW, GrantRow
 
 
 def parameters_used(cells: Iterable[Cell]) -> dict[str, str]:
-    """The digests of the parameter files behind the predictions of these cells, by release."""
+    """Digests of the parameter files behind the predictions of these cells, by release."""
     return {
         release: digest
         for cell in cells
@@ -27,7 +27,7 @@ def cell_facts(
     validity: Sequence[Validity],
     grants: Sequence[GrantRow],
 ) -> CellFacts:
-    """The facts of a cell.
+    """Collect the facts of a cell for its summary.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def cell_facts(
     validity
         The judgements of the cell's bursts.
     grants
-        What its receivers said of credit.
+        The rows of its receivers' credit.
     """
     transport = cell.transport
     ours = transports.load(transport.receiver).OURS
@@ -82,7 +82,7 @@ def _bdp_bytes(link: Mapping[str, Any]) -> float:
 
 
 def _seen_window_bytes(grants: Sequence[GrantRow]) -> int | None:
-    """The window that streams began with in the last burst of the cell that says; None: none did.
+    """Last initial window of streams announced before a burst of the cell; None if none was.
 
     Receivers announce it once, or move it (by SETTINGS) as they learn the path.
     """

@@ -1,6 +1,6 @@
-"""Predictions of when each message is in the application, from those of the wire.
+"""Predict when each message is delivered to the application, from the predicted wire ends.
 
-A receiver's overhead is known before the run's cells (`emu.calibration.overhead`), so this is
+A receiver's overhead is calibrated before the run's cells (`emu.calibration.overhead`), so this is
 PREDICT where the predicted wire ends are.
 """
 
@@ -26,7 +26,7 @@ def with_delivered(
     *,
     in_turn: bool = False,
 ) -> list[StreamRow]:
-    """Predicted rows with their delivered ends; as they are if the receiver is not calibrated.
+    """Add delivered ends to predicted rows; return them unchanged without a calibration.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def with_delivered(
     first
         The bursts that were the first of their connections.
     in_turn
-        Whether the receiver reads its messages one after the other, in the order of their streams.
+        True if the receiver reads its messages one after the other, in the order of their streams.
     """
     if overhead is None:
         return list(rows)
@@ -53,7 +53,7 @@ def with_delivered(
 
 
 def takes_turns(cell: Cell) -> bool:
-    """Whether the cell's receivers read their messages one after the other."""
+    """True if the cell's receivers read their messages one after the other."""
     return cell.workload.direction == "push" and reads_in_turn(cell.transport)
 
 

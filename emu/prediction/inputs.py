@@ -1,4 +1,4 @@
-"""What models may know of a cell, from the rows that a run leaves of it.
+"""Inputs of a cell's predictions, from the rows that a run leaves of it.
 
 A run and a later recomputation come here with the same rows, so both predict the same.
 """
@@ -21,7 +21,7 @@ from netcosim.work_clock import on_work_clock
 from topo.share import Way
 
 DEFAULT_WINDOW_BYTES: Final = 65_535
-"""RFC 9113, section 6.9.2."""
+"""Initial window of streams and connections (RFC 9113, section 6.9.2)."""
 
 _LONG_BEFORE_NS: Final = -(10**9)
 _LEAST_BUCKET_BYTES: Final = 4 * 1514
@@ -44,14 +44,14 @@ class HandOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """What the capture says of a burst: nothing here is known at PREDICT.
+    """Captured facts of a burst: inputs at EXPLAIN and ORACLE, none at PREDICT.
 
     `appearance` has the streams in the order of their first DATA byte. `grants` are the
     WINDOW_UPDATEs as (time at the receiver, stream or 0 for the connection, bytes); what
     SETTINGS moved stands there as updates of each stream. They count from windows of
     `DEFAULT_WINDOW_BYTES`, which every stream and every connection has at its start. `pings` are
-    the receiver's, as grants of no bytes to a target of their own. `busy_ns` is
-    how long the link was needed, `spans` when DATA arrived, in order of their begin.
+    the receiver's, as grants of no bytes to a target of their own. `busy_ns` is the time that the
+    link was needed, `spans` when DATA arrived, in order of their begin.
     """
 
     appearance: tuple[int, ...]
@@ -74,7 +74,7 @@ class BurstInputs:
 class ConnectionInputs:
     """One connection of a round, its path as calibrated before the run, its bursts in order.
 
-    `bottleneck` is the direction of a link, of those it crosses, that has most to carry.
+    `bottleneck` is the busiest of the link directions that it crosses.
     """
 
     index: int
@@ -121,7 +121,7 @@ def cell_inputs(
     overhead: Overhead | None = None,
     acceptance: Acceptance | None = None,
 ) -> CellInputs:
-    """Collect what models may know of a cell, on the clock of link work.
+    """Collect the inputs of a cell's predictions, on the clock of link work.
 
     Parameters
     ----------
@@ -136,11 +136,11 @@ def cell_inputs(
     measured, grants
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
     lost
-        What its links lost; what pauses explain is cut out of all times.
+        The rows of time that its links lost; the part that pauses explain is cut out of all times.
     overhead
-        What the cell's ends add.
+        The calibrated overhead of the cell's ends.
     acceptance
-        How long its receivers leave pushed calls unread; None if nobody measured it.
+        The time that its receivers leave pushed calls unread; None if it was not measured.
     """
     clocks = work_clocks(lost)
     rows: dict[tuple[int, int], list[StreamRow]] = {}
@@ -234,7 +234,7 @@ def _messages(planned: PlannedConnection, rows: Sequence[StreamRow]) -> tuple[Ha
 def _grants(
     streams: Collection[int], events: Sequence[GrantRow], window: int
 ) -> tuple[tuple[Grant, ...], int]:
-    """A burst's WINDOW_UPDATEs, given the initial window before it; the initial window after it.
+    """Credit of a burst, given the initial window before it, and the initial window after it.
 
     A stream that begins after a SETTINGS begins with its window, one that is there already moves
     by the difference (RFC 9113, section 6.9.2): in both cases it has the same in all.
@@ -264,7 +264,7 @@ def _pings(events: Sequence[GrantRow]) -> tuple[Grant, ...]:
 
 
 def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
-    """How long the link needed at its rate for what a burst of one connection moved.
+    """Time that the link needed for one connection's burst, its longer pauses excluded.
 
     From the first to the last DATA byte, less the pauses between. A pause is as long as it
     exceeds what the token bucket makes good afterwards, at line speed; the bucket was also full

@@ -1,4 +1,4 @@
-"""How fast shared links were in a burst, against what was measured of them before the run."""
+"""Speed of shared links in a burst, relative to their measurement before the run."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ Span = tuple[int, int]
 def own_speed(
     spans: Sequence[Sequence[Span]], moved_bytes: float, shares: Shares, slack_ns: float
 ) -> float:
-    """What the links carried, over what they should have while the same connections were busy.
+    """Ratio of bytes that the links carried to those due while the same connections were busy.
 
     Parameters
     ----------
     spans
         Of each connection the times, in order of their begin, in which its DATA arrived.
     moved_bytes
-        What all of them moved, with frame headers.
+        Bytes that all of them moved, with frame headers.
     shares
-        The rates of those that are busy.
+        Gives the rates of those that are busy.
     slack_ns
         A pause counts as far as it is longer: the links' buckets make that much good.
     """
@@ -42,7 +42,7 @@ def own_speed(
 
 
 def _merged(spans: Sequence[Span], slack_ns: float) -> list[tuple[float, float]]:
-    """Spans with their pauses shortened; each ends later by the slack."""
+    """Merge spans whose pauses are within the slack; each ends later by the slack."""
     found: list[tuple[float, float]] = []
     for begin, end in spans:
         if found and begin <= found[-1][1]:

@@ -1,6 +1,6 @@
-"""What every model claims of many cells, the processors side by side.
+"""Parallel map of cells to the predictions of every model.
 
-It is done when nothing is measured any more: a processor that predicts is missing to a burst.
+It runs when nothing is measured any more: a processor that predicts is missing to a burst.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,18 +13,18 @@ from netcosim.parallel_map import side_by_side
 from netcosim.trace import StreamRow
 
 _WORTH_BYTES: Final = 100_000_000
-"""For fewer, more processes take longer to begin than they save: one predicts so much in 2 s."""
+"""Below it processes take longer to begin than they save: one predicts so many bytes in 2 s."""
 
 
 def cell_predictions(known: CellInputs) -> list[StreamRow]:
-    """Wire ends and delivered ends of a cell, by every model and at every level."""
+    """Predict the wire ends and delivered ends of a cell, with every model at every level."""
     first = frozenset(round_.connections[0].bursts[0].burst for round_ in known.rounds)
     rows = predict_cell(known)
     return with_delivered(rows, known.overhead, first, in_turn=takes_turns(known.cell))
 
 
 def predict_cells(cells: Sequence[CellInputs]) -> Iterator[list[StreamRow]]:
-    """Yield the claims of each cell, in their order; the same whoever computes them."""
+    """Yield the predictions of each cell, in order; the same with one process or several."""
     if _sent_bytes(cells) < _WORTH_BYTES:
         return map(cell_predictions, cells)
     return side_by_side(cell_predictions, cells)

@@ -1,4 +1,4 @@
-"""Inputs of predictions from what a run keeps: a session and a later rerun come here alike."""
+"""Build the inputs of predictions from a run's rows and calibration, in a session or a rerun."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _LINES: Final = ("first", "later", "handover_first", "handover_later")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """What was measured before the cells, as `run.json` keeps it.
+    """Calibration measured before the cells, as `run.json` keeps it.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRows:
-    """A cell and all rows that it left."""
+    """A cell, its bursts' verdicts, and all its measured rows."""
 
     cell: Cell
     validity: Sequence[Validity]
@@ -50,12 +50,12 @@ class CellRows:
 
 
 def calibrated_of(record: RunRecord) -> Calibrated:
-    """What a finished run had measured before its cells.
+    """Calibration that a finished run measured before its cells.
 
     Raises
     ------
     StorageError
-        A measured path in the record is none.
+        The record has something else in place of a measured path.
     """
     try:
         links = [PathMeasured(**path) for path in record.links]
@@ -117,7 +117,7 @@ def acceptance_of(record: dict[str, Any]) -> Acceptance:
 
 
 def _overhead(calibrated: Calibrated, receiver: str) -> Overhead | None:
-    """What the run had found of a receiver; runs of older releases did not look."""
+    """Calibrated overhead of a receiver; None if the run has none, as those of older releases."""
     if receiver not in calibrated.overheads:
         return None
     try:
@@ -127,7 +127,7 @@ def _overhead(calibrated: Calibrated, receiver: str) -> Overhead | None:
 
 
 def _acceptance(calibrated: Calibrated, receiver: str) -> Acceptance | None:
-    """How long the run had found that a receiver leaves calls unread; older runs did not look."""
+    """Measured acceptance of a receiver; None if the run has none, as those of older releases."""
     if receiver not in calibrated.acceptances:
         return None
     try:

@@ -1,1 +1,1 @@
-"""Scripts that run inside Mininet hosts; each process is one end of one connection."""
+"""Scripts that run inside Mininet hosts: connection endpoints, their confinement, link probe."""

@@ -1,4 +1,4 @@
-"""Become an endpoint with no more rights than it needs.
+"""Execute an endpoint's program with no more rights than it needs.
 
 A stand-alone script that a bare interpreter runs as root in the endpoint's host; it replaces itself
 by the endpoint::
@@ -6,7 +6,7 @@ by the endpoint::
     confine.py TEMPORARY CAPABILITIES PROGRAM ARGUMENT...
 
 All file systems become read-only, but for TEMPORARY and ``/dev/shm``: empty ones in memory that
-nobody else sees. The user becomes nobody, whom no program can give more rights again. Of the
+nobody else sees. The user becomes nobody, and no program can give it more rights again. Of the
 capabilities those stay whose numbers are in CAPABILITIES (``12,21``, or ``-``), and where something
 that the endpoint is started from can't be reached by nobody, the one to read and search everything.
 """
@@ -93,7 +93,7 @@ def _drop_bounding(kept: set[int]) -> None:
 
 
 def _become_nobody() -> None:
-    """What is permitted stays so for `_keep`, and nothing of it is in effect."""
+    """Switch to the user nobody; capabilities stay permitted for `_keep`, none is in effect."""
     _checked(_libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "keeping capabilities")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)

@@ -1,4 +1,4 @@
-"""What both gRPC servers share: the burst they answer, the service's paths, the listening port."""
+"""Shared parts of both gRPC servers: the burst under way, the request paths, the port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emu.remote.steering import BurstLog, EndpointFailureError, give_up, parse_p
 
 
 class Answers:
-    """The burst under way; its calls may come and end in any thread."""
+    """State of the burst under way at a server; its calls may come and end in any thread."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.mode: str = config["mode"]
@@ -26,7 +26,7 @@ class Answers:
         self._given: tuple[BurstLog, int] | None = None
 
     def begin(self, command: dict[str, Any]) -> BurstLog:
-        """Prepare the burst that the emulator announces; its log."""
+        """Prepare the burst that the emulator announces; return its log."""
         log = arm(command, self._log)
         self._open = set(log.by_index)
         if self.mode != "push":
@@ -36,7 +36,7 @@ class Answers:
         return log
 
     def asked(self, burst: int, index: int) -> BurstLog:
-        """Find the burst of a call that has come."""
+        """Return the log of the burst that a call belongs to."""
         if self._log is None:
             give_up("a request came before any burst was announced")
         try:
@@ -46,7 +46,7 @@ class Answers:
         return self._log
 
     def take(self, log: BurstLog, index: int, request: bytes, arrived_ns: int) -> bytes:
-        """Note a tensor that was pushed here; its empty answer."""
+        """Note a tensor that was pushed here; return the empty answer."""
         expected: int = log.by_index[index]["size_bytes"]
         if len(request) != expected:
             give_up(f"tensor {index} has {len(request)} bytes instead of {expected}")
@@ -99,7 +99,7 @@ class Service(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
 
 
 def bind(server: Any, config: dict[str, Any]) -> None:
-    """Take the responder's address, before the server is started."""
+    """Bind the server to the responder's address, before it is started."""
     address = f"{config['address']}:{config['port']}"
     try:
         bound = server.add_insecure_port(address)

@@ -1,4 +1,4 @@
-"""What gRPC requester and responders share: channel arguments, arming, the kernel's view."""
+"""Shared parts of gRPC requester and responders: channel arguments, arming, socket samples."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def channel_options(settings: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def version() -> str:
-    """Release of grpcio, by its metadata: old ones don't tell, nor does Python 3.7 look it up."""
+    """Release of grpcio, by its metadata: old ones don't say, and Python 3.7 can't look it up."""
     site = os.path.dirname(os.path.dirname(os.path.abspath(grpc.__file__)))  # noqa: PTH100, PTH120
     found = [re.fullmatch(r"grpcio-([^-]+)\.dist-info", name) for name in os.listdir(site)]  # noqa: PTH208
     return next((match.group(1) for match in found if match), "unknown")
 
 
 def check_release(wanted: str | None) -> None:
-    """Refuse to stand for another release than the one asked for."""
+    """Refuse to run with another release of grpcio than the one asked for."""
     if wanted is not None and wanted != version():
         raise EndpointFailureError(f"this Python has grpcio {version()} instead of {wanted}")
 
@@ -76,7 +76,7 @@ def announce_connected(port: int) -> None:
 
 
 def seen_connected(port: int) -> bool:
-    """Emit `connected` once the connection's socket is there; gRPC itself doesn't tell."""
+    """Emit `connected` once the connection's socket is there; gRPC itself doesn't report it."""
     sock = own_connection(port)
     if sock is None:
         return False
@@ -102,7 +102,7 @@ _touched_bytes = 0
 
 
 def _touch_memory(size_bytes: int) -> None:
-    """Have the process own so much memory: the allocator keeps what is freed here."""
+    """Touch so much memory once: the allocator keeps what is freed here."""
     global _touched_bytes  # noqa: PLW0603 - of the process
     size_bytes = min(size_bytes, MOST_TOUCHED_BYTES)
     if size_bytes <= _touched_bytes:
@@ -113,7 +113,7 @@ def _touch_memory(size_bytes: int) -> None:
 
 
 class Sampler:
-    """Asks the socket every two milliseconds how much is past gRPC's scheduler."""
+    """Thread that samples the socket's unacknowledged bytes every two milliseconds."""
 
     def __init__(self, port: int, log: BurstLog) -> None:
         self._log = log

@@ -1,4 +1,4 @@
-"""The gRPC responder with one thread, for releases without asyncio: it keeps the order, too."""
+"""The gRPC responder with one thread, for releases without asyncio; answers in order, too."""
 
 from __future__ import annotations
 

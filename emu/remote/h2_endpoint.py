@@ -37,7 +37,7 @@ CONNECT_TIMEOUT_S = 15
 
 
 class Steering:
-    """Commands from the emulator, line by line; when it is gone, so are we."""
+    """Reader of the emulator's commands, line by line; ends the process when it is gone."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -52,7 +52,7 @@ class Steering:
 
 
 class Endpoint:
-    """The loop: timers, the scheduler, then wait for the peer, the emulator or time."""
+    """Event loop of one end: timers, the scheduler, then wait for peer, emulator or timer."""
 
     def __init__(self, config: dict[str, Any], sock: socket.socket, steering: Steering) -> None:
         settings = config["settings"]
@@ -86,7 +86,7 @@ class Endpoint:
         return None
 
     def _wait(self, wait_s: float | None) -> bool:
-        """Wait for whatever comes first and take it in; False when told to stop."""
+        """Wait for peer, emulator or timer and handle what came; False when told to stop."""
         waits = [w for w in (wait_s, self._timers.wait_s(time.time_ns())) if w is not None]
         sock = self._wire.sock
         reads: list[int | socket.socket] = [STDIN] if self._peer_gone else [STDIN, sock]

@@ -1,4 +1,4 @@
-"""Header blocks of both dialects: plain HTTP/2, and gRPC's framing on top of it."""
+"""Header blocks of plain HTTP/2 messages, and of gRPC's framing on top of them."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The receiving side: counts messages in, and gives credit by the named rule."""
+"""Receiving side of an HTTP/2 end: count incoming messages, give credit by the named rule."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +17,7 @@ DEFAULT_CREDIT = "half"
 
 @dataclass(slots=True, kw_only=True)
 class Incoming:
-    """A message on its way in; `message_bytes` is 0 until its header told the length."""
+    """An incoming message; `message_bytes` is 0 until its header gave the length."""
 
     expected_bytes: int
     message_bytes: int
@@ -27,7 +27,7 @@ class Incoming:
 
 
 class Receiver:
-    """All messages of one connection that come in."""
+    """Receiver of all incoming messages of one connection."""
 
     def __init__(self, wire: Wire, settings: Mapping[str, Any]) -> None:
         self._wire = wire

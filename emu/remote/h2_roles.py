@@ -1,4 +1,4 @@
-"""Who asks and who answers: what each end does in a burst, by mode."""
+"""Requester and responder of an HTTP/2 connection: their parts in a burst, by mode."""
 
 import heapq
 import time
@@ -18,7 +18,7 @@ Action = Callable[[], None]
 
 
 class Timers:
-    """Things to do at a time; equal times in the order in which they were set."""
+    """Timed actions; those of equal times run in the order in which they were set."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Action]] = []
@@ -43,7 +43,7 @@ class Timers:
 
 
 class Role(Protocol):
-    """One end's part in a burst."""
+    """Interface of one end's part in a burst."""
 
     def begin(self, log: BurstLog) -> None:
         """Prepare a burst that starts at `log.start_ns`."""
@@ -53,7 +53,7 @@ class Role(Protocol):
 
     @property
     def unfinished(self) -> int:
-        """How many streams of the burst this end still has to do with."""
+        """Number of streams of the burst that this end has not finished."""
 
 
 class Requester:
@@ -234,7 +234,7 @@ class Responder:
 
 
 def _nothing() -> None:
-    """A pushed tensor counts when it is confirmed, not when it is sent."""
+    """Do nothing: a pushed tensor counts when it is confirmed, not when it is sent."""
 
 
 def _reset(event: events.StreamReset, index: int | None) -> EndpointFailureError:

@@ -1,4 +1,4 @@
-"""The sending side: the discipline decides, one DATA frame at a time, when the kernel has room."""
+"""Sending side of an HTTP/2 end: the discipline picks each DATA frame, if the kernel has room."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ from emu.remote.steering import EndpointFailureError, unacknowledged_bytes
 from h2model.machine import BLOCKED, Machine
 
 POLL_S = 0.00025
-"""How long to wait before the socket is asked for room again."""
+"""Time to wait before the socket is asked for room again."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Outgoing:
-    """A message handed over; `head` is what of gRPC's prefix is still to send."""
+    """A message handed over; `head` is the part of gRPC's prefix still to send."""
 
     left_bytes: int
     head: bytes
@@ -25,7 +25,7 @@ class Outgoing:
 
 
 class Sender:
-    """All messages that go out on one connection, in the order of the discipline."""
+    """Sender of all outgoing messages of one connection, in the order of the discipline."""
 
     def __init__(self, wire: Wire, settings: Mapping[str, Any]) -> None:
         self._wire = wire
@@ -100,7 +100,7 @@ class Sender:
             self._machine.resize_windows(initial_window, time.time_ns())
 
     def forget(self) -> None:
-        """After a burst: drop credit that came too late to matter."""
+        """Drop credit that came too late to matter, after a burst."""
         if self._machine is not None:
             self._machine.forget_credit()
 

@@ -1,4 +1,4 @@
-"""A TCP socket and the HTTP/2 state on it; knows how much it has handed to the kernel."""
+"""A TCP socket and the HTTP/2 state on it, with a bound on its unacknowledged bytes."""
 
 import socket
 from collections.abc import Mapping
@@ -59,9 +59,9 @@ def _force_buffer(sock: socket.socket, option: int, size_bytes: int) -> None:
 
 
 class Wire:
-    """One end of the connection: bytes in, events out; frames in, bytes out.
+    """Socket and HTTP/2 state of one end: bytes in, events out; frames in, bytes out.
 
-    `limit_bytes` bounds what is past the scheduler: bytes in the socket not yet acknowledged.
+    `limit_bytes` bounds the bytes in the socket that are not yet acknowledged.
     """
 
     def __init__(
@@ -111,11 +111,11 @@ class Wire:
 
     @property
     def stuck(self) -> bool:
-        """Whether bytes wait for the kernel to take them."""
+        """True if bytes wait for the kernel to take them."""
         return bool(self._pending)
 
     def has_room(self, frame_bytes: int) -> bool:
-        """Whether the scheduler may decide: a whole frame more stays within the bound."""
+        """True if one more whole frame stays within the bound, or nothing is unacknowledged."""
         if self._pending:
             return False
         if self._lowat_bytes is not None and unsent_bytes(self.sock) >= self._lowat_bytes:

@@ -1,4 +1,4 @@
-"""Measures a path between two hosts with plain TCP. Stands alone: standard library only.
+"""Measure a path between two hosts with plain TCP; a stand-alone script, standard library only.
 
 ``link_probe.py serve ADDRESS PORT`` prints ``{"listening": PORT}`` and answers until killed.
 ``link_probe.py ask ADDRESS PORT`` reads one request a line from standard input and prints one
@@ -9,13 +9,14 @@ answer a line, both JSON. Requests, seen from the asking side:
 ``{"do": "down" | "up" | "both", "seconds": S, "options": {...}}``
     bulk data for S seconds: per direction ``samples`` (the kernel's time of arrival in ns of
     CLOCK_REALTIME, bytes so far, both at the receiver) and the ``sender``'s ``queued_bytes``
-    (SIOCOUTQ: not yet acknowledged) whenever it could not write, and its congestion control.
+    (SIOCOUTQ: not yet acknowledged) whenever it could not write, without the first third, and
+    its congestion control.
     ``waits``, here and of the sender, are when the thread was ready to run and did not for more
     than `LONG_WAIT_NS`: begin and end on the same clock.
 
 Options: ``send_buffer`` (SO_SNDBUF) and ``notsent_lowat`` (TCP_NOTSENT_LOWAT) of the sender.
 
-What fails, on either side and in whichever thread, ends its request with ``{"failure": LINE}``.
+A failure, on either side and in whichever thread, ends its request with ``{"failure": LINE}``.
 """
 
 import contextlib
@@ -46,7 +47,7 @@ PRIORITY = -15
 LONG_WAIT_NS = 500_000
 SCHEDSTAT_BYTES = 100
 PATIENCE_S = 20.0
-"""How long nothing may arrive, and how long the other side's report may take."""
+"""Longest time without data, and longest wait for the other side's report."""
 
 Json = dict[str, Any]
 
@@ -56,7 +57,7 @@ class ProbeError(Exception):
 
 
 class Reports:
-    """What senders report when they are done, by the token of their request.
+    """Reports of senders that are done, by the token of their request.
 
     The receiver may ask before the sender's thread has come to put its report here.
     """
@@ -66,7 +67,7 @@ class Reports:
         self._changed = threading.Condition()
 
     def put(self, token: str, report: Json) -> None:
-        """Store a report and wake up who waits for it."""
+        """Store a report and wake up the threads that wait for one."""
         with self._changed:
             self._by_token[token] = report
             self._changed.notify_all()
@@ -133,9 +134,9 @@ def ask(peer: tuple[str, int], request: Json) -> Json:
 
 
 class Waits:
-    """When the calling thread was kept waiting for a processor, as the scheduler counts it.
+    """Spans in which the calling thread waited for a processor, as the scheduler counts them.
 
-    A kernel that does not tell shows no wait.
+    On a kernel without that count there are none.
     """
 
     def __init__(self) -> None:
@@ -146,7 +147,7 @@ class Waits:
         self._waited_ns = self._read()
 
     def note(self) -> None:
-        """Look whether the thread has waited since the last time: it did so until now."""
+        """Record a long wait since the last call, as one that has ended just now."""
         waited_ns = self._read()
         if waited_ns - self._waited_ns > LONG_WAIT_NS:
             now = time.time_ns()
@@ -154,7 +155,7 @@ class Waits:
         self._waited_ns = waited_ns
 
     def close(self) -> list[list[int]]:
-        """End, and return what was found."""
+        """Stop, and return the spans."""
         if self._file >= 0:
             os.close(self._file)
         return self._spans
@@ -213,13 +214,13 @@ def _send_up(sock: socket.socket, request: Json) -> tuple[Json, Json]:
     try:
         sender = send(sock, request)
     except OSError:  # reset; where nothing was sent after that, ENOTCONN
-        _read_report(sock)  # where the serving side told why it left, that is the failure
+        _read_report(sock)  # where the serving side reported why it left, that is the failure
         raise
     return sender, _read_report(sock)
 
 
 def _answer(sock: socket.socket) -> None:
-    """Serve one connection; its failure goes to whoever waits for what it was to bring."""
+    """Serve one connection; report its failure to the side that waits for its result."""
     request: Json = {}
     with sock:
         try:
@@ -303,7 +304,7 @@ def receive(sock: socket.socket) -> Json:
 
 
 def _stamp_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """When the kernel received the segment, CLOCK_REALTIME; now where it did not say."""
+    """Kernel's time of receiving the segment, CLOCK_REALTIME; now if there is no timestamp."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPING:
             seconds, rest_ns = TIMESPEC.unpack_from(data)
@@ -336,7 +337,7 @@ def _connect(peer: tuple[str, int]) -> socket.socket:
 
 
 def _be_patient(sock: socket.socket) -> None:
-    """Have calls fail after `PATIENCE_S`, by the kernel: Python would poll before each of them."""
+    """Set the kernel's timeouts to `PATIENCE_S`: Python's would poll before each call."""
     sock.settimeout(None)
     limit = struct.pack("@ll", int(PATIENCE_S), int(PATIENCE_S % 1 * 1e6))
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)

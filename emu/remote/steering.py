@@ -1,4 +1,4 @@
-"""What the endpoint scripts share: steering lines, a burst's log, a look at TCP sockets.
+"""Shared parts of the endpoint scripts: steering lines, a burst's log, TCP socket queries.
 
 Standard library only, and nothing newer than Python 3.7: old gRPC releases need old interpreters.
 """
@@ -24,7 +24,7 @@ _OUTPUT = threading.Lock()
 
 
 class EndpointFailureError(Exception):
-    """What ends this endpoint, in one line for the emulator."""
+    """A failure that ends this endpoint, in one line for the emulator."""
 
 
 def emit(event: str, **fields: Any) -> None:
@@ -58,7 +58,7 @@ def parse_path(path: str) -> tuple[int, int]:
 
 
 class BurstLog:
-    """What one end saw of one burst; times are CLOCK_REALTIME nanoseconds."""
+    """Log of one burst at one end; times are CLOCK_REALTIME nanoseconds."""
 
     def __init__(self, command: dict[str, Any]) -> None:
         self.number: int = command["burst"]
@@ -78,7 +78,7 @@ class BurstLog:
         return sorted(self.streams, key=lambda item: int(item["ready_ns"]))
 
     def ready_at(self, index: int) -> int:
-        """When the application has this tensor ready."""
+        """Time at which the application has this tensor ready."""
         ready: int = self.by_index[index]["ready_ns"]
         return self.start_ns + ready
 
@@ -147,7 +147,7 @@ def _queue(sock: socket.socket, request: int) -> int:
 
 
 def read_back(sock: socket.socket) -> dict[str, Any]:
-    """Tell what the kernel says about a TCP socket's options."""
+    """Read back a TCP socket's options from the kernel."""
     name = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     return {
         "congestion_control": name.split(b"\0")[0].decode(),

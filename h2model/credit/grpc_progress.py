@@ -1,4 +1,4 @@
-"""A gRPC receiver: as much ahead as the window, and at most 1 MiB of the message still needed.
+"""Credit rule of gRPC: the window, and at most 1 MiB of the message still needed, ahead.
 
 Source: grpcio 1.59.5 and 1.85.1; C-core, src/core/ext/transport/chttp2/transport/flow_control.cc:
 the stream's announced window aims at the initial window plus min(bytes the reader still needs,

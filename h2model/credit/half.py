@@ -1,11 +1,11 @@
-"""A sliding window, replenished each time half of it was consumed.
+"""Credit rule of a sliding window, replenished each time half of it was consumed.
 
 The usual rule of HTTP/2 libraries; python h2's WindowManager does the same.
 """
 
 
 def grant(received_bytes: int, granted_bytes: int, window_bytes: int, message_bytes: int) -> int:
-    """When the bytes consumed since the last grant reach half the window: grant these bytes.
+    """Grant the bytes consumed since the last grant when they reach half the window.
 
     Nothing once the message is complete.
     """

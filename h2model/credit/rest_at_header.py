@@ -1,4 +1,4 @@
-"""The whole message may come as soon as its length is known.
+"""Credit rule that grants the whole message as soon as its length is known.
 
 The receiver learns a message's length from its header and at once grants what the window
 does not cover. grpcio 1.17.0 and 1.39.0 behave so for whole messages.
@@ -6,5 +6,5 @@ does not cover. grpcio 1.17.0 and 1.39.0 behave so for whole messages.
 
 
 def grant(received_bytes: int, granted_bytes: int, window_bytes: int, message_bytes: int) -> int:
-    """With the first bytes: all of the message that no credit covers yet; then nothing."""
+    """Grant all of the message that no credit covers yet with its first bytes; then nothing."""
     return max(0, message_bytes - granted_bytes) if received_bytes > 0 else 0

@@ -1,4 +1,4 @@
-"""The disciplines, one file each; the registry is the folder.
+"""Disciplines (stream schedulers of a sender), one file each; the registry is the folder.
 
 A discipline is a module with `ABOUT` (a few words), `OPTIONS` (names, defaults, order of its
 integer parameters) and the functions `start`, `enqueued`, `credited`, `select`, `sent`,
@@ -8,7 +8,7 @@ integer parameters) and the functions `start`, `enqueued`, `credited`, `select`,
 - `CONSERVING = True`: it always chooses something while a stream has bytes and credit;
 - `PREEMPTS = True`: a stream may go before what is left of another;
 - `GOES_ROUND = True`: no stream's turn passes over one that has waited for longer;
-- `PACED = True`: its turns hang on how fast the kernel takes them, which no capture shows;
+- `PACED = True`: its turns depend on how fast the kernel takes them, which no capture shows;
 - `WITHOUT_WINDOWS`: the name of the rule that it is where no window binds;
 - `WITHOUT_PRIORITIES`: it looks at priorities; the name of the rule that it is where all are alike;
 - `visits(options)`: in how many visits it serves a message if credit returns at once, the first of
@@ -28,7 +28,7 @@ from h2model.state import State
 
 
 class Discipline(Protocol):
-    """What a discipline's module offers."""
+    """Interface of a discipline's module."""
 
     ABOUT: str
     OPTIONS: dict[str, int]
@@ -67,47 +67,47 @@ def load(name: str) -> Discipline:
 
 
 def conserves(name: str) -> bool:
-    """Whether the discipline never rests while a stream has bytes and credit."""
+    """True if the discipline never rests while a stream has bytes and credit (work-conserving)."""
     return bool(getattr(load(name), "CONSERVING", False))
 
 
 def preempts(name: str) -> bool:
-    """Whether it may put a stream before what is left of another."""
+    """True if it may put a stream before what is left of another."""
     return bool(getattr(load(name), "PREEMPTS", False))
 
 
 def by_priority(name: str) -> bool:
-    """Whether it looks at priorities."""
+    """True if it looks at priorities."""
     return hasattr(load(name), "WITHOUT_PRIORITIES")
 
 
 def goes_round(name: str) -> bool:
-    """Whether no stream's turn passes over one that has waited for longer."""
+    """True if no stream's turn passes over one that has waited for longer."""
     return bool(getattr(load(name), "GOES_ROUND", False))
 
 
 def paced(name: str) -> bool:
-    """Whether its turns hang on how fast the kernel takes them."""
+    """True if its turns depend on how fast the kernel takes them."""
     return bool(getattr(load(name), "PACED", False))
 
 
 def gathers(name: str) -> bool:
-    """Whether it gathers writes, which are prepared before."""
+    """True if it gathers writes, which are prepared before."""
     return hasattr(load(name), "prepare")
 
 
 def without_windows(name: str) -> str:
-    """The rule that it is where no window binds."""
+    """Name of the rule that it equals where no window binds."""
     return str(getattr(load(name), "WITHOUT_WINDOWS", name))
 
 
 def without_priorities(name: str) -> str:
-    """The rule that it is where all streams have the same priority."""
+    """Name of the rule that it equals where all streams have the same priority."""
     return str(getattr(load(name), "WITHOUT_PRIORITIES", name))
 
 
 def visits(name: str, options: Sequence[int]) -> int:
-    """In how many visits it serves a message if credit returns at once; 0 where it can't say."""
+    """Number of visits in which it serves a message if credit returns at once; 0 if unknown."""
     rule = getattr(load(name), "visits", None)
     return 0 if rule is None else int(rule(options))
 

@@ -158,7 +158,7 @@ def visits(options: Sequence[int]) -> int:
 
 
 def suggested(observed: Observed) -> list[dict[str, int]]:
-    """Decisions as single as frames, or gathered into writes as grpcio 1.17.0 to 1.59.5 do."""
+    """Options for single decisions, and for writes gathered as in grpcio 1.17.0 to 1.59.5."""
     single = [{"requeue_at_completion": flag} for flag in (0, 1)]
     writes = [{"write": 1 << 20}, {"write": 1 << 17, "write_max": 1 << 24}]
     return [*single, *({**each, "frame": observed.frame_bytes} for each in writes)]

@@ -54,7 +54,7 @@ _MOST_TARGETS = 4
 
 
 def start(s: State) -> None:
-    """The connection's first target."""
+    """Set the connection's first target."""
     begin(s, s.option[TARGET_INITIAL])
 
 
@@ -83,18 +83,18 @@ def prepare(s: State, now: int) -> None:
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
-    """When the kernel has all of the cycle, its duration moves the target."""
+    """Move the target by the cycle's duration when the kernel has all of it."""
     pace = (s.option[FAST_NS], s.option[SLOW_NS])
     taken(s, size, now, pace, (s.option[TARGET_MIN], s.option[TARGET_MAX]))
 
 
 def cancelled(s: State, i: int, now: int) -> None:
-    """What the cycle had gathered of this stream and not emitted is dropped."""
+    """Drop what the cycle has gathered of this stream and not emitted."""
     drop(s, i)
 
 
 def suggested(observed: Observed) -> list[dict[str, int]]:
-    """What the target can have been at the burst's beginning: it outlives the bursts before.
+    """Possible targets at the burst's beginning: the target outlives the bursts before.
 
     With `finish_first` it serves as fifo does, and is called so.
     """

@@ -33,7 +33,7 @@ class SenderRule(Record):
 
 
 class ReceiverRule(Record):
-    """How a receiver gives credit under a setting; `credit` None: windows that never bind.
+    """Credit rule of a receiver under a setting; `credit` None: windows that never bind.
 
     `window` None: as the scenario configures it. `progress` is how much of a message still to come
     is allowed beyond the window; `frame` the largest frame that it announces; `probes` whether it
@@ -55,7 +55,7 @@ class ReceiverRule(Record):
 
 
 class Parameters(Record):
-    """One studied release.
+    """Parameter file of one studied release.
 
     `serves_from` and `grants_from` are the first releases from which on, as far as was looked, the
     wire shows this one's discipline and its limit on credit. They decide which studied release is
@@ -93,7 +93,7 @@ def followed() -> tuple[str, ...]:
 
 
 def is_studied(implementation: str, release: str | None) -> bool:
-    """Whether a release has a file of its own; None is the newest that has."""
+    """True if a release has a file of its own; None is the newest that has."""
     return parameters(implementation, release) is not None
 
 
@@ -127,7 +127,7 @@ def nearest(
     implementation, release
         As for `parameters`.
     end, setting
-        What a rule is looked for.
+        The end and the setting that a rule is looked for.
 
     Raises
     ------

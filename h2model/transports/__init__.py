@@ -1,11 +1,11 @@
 """Kinds of endpoints, one file each: the settings of a transport that each end has.
 
-Both worlds refuse the same settings here. The registry is the folder; a file offers the fields of a
-transport that it has as sender and as receiver, and a function::
+Emulator and simulator refuse the same settings here. The registry is the folder; a file offers the
+fields of a transport that it has as sender and as receiver, and a function::
 
     SENDER_HAS, RECEIVER_HAS: frozenset of fields of a transport
     INSTEAD: mapping from a field that it lacks to what to do instead
-    STUDIED: the implementation whose releases `h2model.parameters` has; None: it does as told
+    STUDIED: the implementation whose releases `h2model.parameters` has; None: it does as configured
     OURS: whether it is of our own: its discipline decides right before the socket, it keeps to a
         bound on what is behind that decision, to its windows, and without gRPC's framing
     def check(spec, *, sends: bool, newest: str) -> None   # ScenarioError for a value it can't take
@@ -23,7 +23,7 @@ _OF_FLOW_CONTROL: Final = ("connection_window", "credit")
 
 
 class Kind(Protocol):
-    """What each file of this package offers."""
+    """Interface of a file of this package: a kind of endpoint."""
 
     SENDER_HAS: frozenset[str]
     RECEIVER_HAS: frozenset[str]

@@ -1,4 +1,4 @@
-"""grpcio: what takes effect in which release."""
+"""grpcio endpoints: the settings that take effect in each release."""
 
 from types import MappingProxyType
 from typing import Final
@@ -16,7 +16,7 @@ INSTEAD: Final = MappingProxyType({"discipline": _DECIDES, "options": _DECIDES})
 
 LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 RFC_WINDOW_BYTES = 65535
-"""What HTTP/2 begins with (RFC 9113, section 6.9.2)."""
+"""Initial window of HTTP/2 (RFC 9113, section 6.9.2)."""
 
 # First release, and first release no more: read off the wire at both edges and at a few releases
 # between (docs/how-to/grpc-releases.md); one between two that behave alike is taken to do so, too.
@@ -77,7 +77,7 @@ def _check_window(spec: TransportSpec, window_bytes: int, release: str) -> None:
 
 
 def holds_window(release: str) -> bool:
-    """Whether a receiver of this release keeps to a window that it is given."""
+    """True if a receiver of this release keeps to a window that it is given."""
     return not _within(_WINDOW_TAKEN_BACK, release)
 
 
@@ -86,7 +86,7 @@ def _release(spec: TransportSpec, *, sends: bool) -> str | None:
 
 
 def off_by_variable(spec: TransportSpec, newest: str) -> bool:
-    """Whether flow control is off, and both ends are of releases that obey the variable.
+    """True if flow control is off, and both ends are of releases that obey the variable.
 
     At one end alone it breaks the connection: a receiver then gives no credit, and a sender sends
     frames larger than its peer allows.

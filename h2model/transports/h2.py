@@ -1,4 +1,4 @@
-"""Our own endpoints: the discipline, the credit rule and the frames are given."""
+"""Our own h2 endpoints: discipline, credit rule and frame size are configured."""
 
 from types import MappingProxyType
 from typing import Final

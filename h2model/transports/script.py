@@ -1,4 +1,4 @@
-"""Somebody's own endpoint: it is told what the scenario says, and does what it does."""
+"""Endpoint scripts of users: the scenario's settings are passed on, not enforced."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

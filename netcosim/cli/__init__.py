@@ -1,4 +1,4 @@
-"""The shared command line: options, one-line errors with exit codes, the table at the end."""
+"""Shared command line: options, one-line errors with exit codes, summary tables."""
 
 from netcosim.cli.ending import finishing, interruption, run_main
 from netcosim.cli.levels import print_levels

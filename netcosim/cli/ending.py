@@ -1,4 +1,4 @@
-"""How commands end: SIGTERM and SIGHUP as Ctrl-C does, quietly where nobody reads any more."""
+"""Signal handling of commands: SIGTERM and SIGHUP as Ctrl-C, a quiet end on closed output."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from netcosim.results.failure import CrashSite, guarded
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CTRL_C: Final = {signal.SIGINT: "Ctrl-C"}
-# Who ends a program may send several at once: a terminal that closes, a service manager.
+# A terminal that closes or a service manager may send several signals at once.
 _SAME_INTERRUPTION_S: Final = 0.5
 
 
@@ -75,7 +75,7 @@ def finishing(before: BaseException | None = None) -> Iterator[Late]:
 
 
 def interruption(problem: KeyboardInterrupt) -> str:
-    """What interrupted, for a person: ``Ctrl-C``, ``SIGTERM`` or ``SIGHUP``."""
+    """Cause of an interruption, for a person: ``Ctrl-C``, ``SIGTERM`` or ``SIGHUP``."""
     return str(problem) or _CTRL_C[signal.SIGINT]
 
 
@@ -115,7 +115,7 @@ def _named(number: int) -> KeyboardInterrupt:
 
 
 def _leave_dead_streams() -> None:
-    """Let output go nowhere if its terminal is gone, so that what is left to do is done."""
+    """Redirect output to /dev/null if its terminal is gone, so that the work left is done."""
     for stream in (1, 2):
         poll = select.poll()
         poll.register(stream, 0)

@@ -1,4 +1,4 @@
-"""A table of what each level of knowledge buys: PREDICT, EXPLAIN, ORACLE."""
+"""Table of the models' errors by prediction level: PREDICT, EXPLAIN, ORACLE."""
 
 from rich import box
 from rich.console import Console
@@ -21,7 +21,7 @@ _LEVELS = ("PREDICT", "EXPLAIN", "ORACLE")
 
 
 def print_levels(summary: Summary, console: Console) -> None:
-    """Print the errors of each model that was asked at more than one level."""
+    """Print the errors of each model that was scored at more than the PREDICT level."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, heading in enumerate(_HEADINGS):
         table.add_column(heading, justify="left" if place < 2 else "right", no_wrap=place > 0)

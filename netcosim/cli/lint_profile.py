@@ -31,7 +31,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 
 
 def _lint(path: Path) -> bool:
-    """Print what is to be said of a file; whether it is wrong."""
+    """Print the findings about a file; True if one is an error."""
     try:
         profile = import_profile(path)
     except ScenarioError as problem:

@@ -1,4 +1,4 @@
-"""The options that every command takes, with the same names and meanings."""
+"""Command-line options that every command takes, with the same names and meanings."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ exit codes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What was asked for; None where the scenario decides."""
+    """Parsed values of the shared options; None where the scenario decides."""
 
     scenario: str | None
     out: Path | None
@@ -30,7 +30,7 @@ class Options:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line like all others."""
+    """Argument parser whose errors are one line, like those of scenarios."""
 
     def error(self, message: str) -> Never:
         """Raise instead of printing the usage.
@@ -98,7 +98,7 @@ def builtin_scenarios(folder: Traversable) -> dict[str, Traversable]:
 
 
 def choose_scenario(options: Options, builtin: Mapping[str, Traversable], default: str) -> Scenario:
-    """Read the scenario asked for, and change in it what the options say.
+    """Read the scenario that the options name, and apply their seed and repetitions.
 
     What has a slash or ends in ``.toml`` is a file, anything else a built-in name.
 

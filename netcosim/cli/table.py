@@ -1,4 +1,4 @@
-"""The one table at the end of a run."""
+"""Summary tables that are printed at the end of a run."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ _TITLE = (
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Print how far each model was off in each cell, and what follows.
+    """Print the errors of each model in each cell, and the verdicts.
 
     A run that can't be trusted, or is incomplete, says so first and says why.
     """
@@ -54,7 +54,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def print_training(summary: TrainingSummary, console: Console) -> None:
-    """Print throughput by number of workers, what is short, how far formulas are off, and why.
+    """Print throughput and bottleneck by number of workers, formulas' deviations, and findings.
 
     A run that can't be trusted, or is incomplete, says so first and says why.
     """
@@ -95,7 +95,7 @@ def _scaling(series: Series) -> Table:
 
 
 def _print_formulas(series: Series, console: Console) -> None:
-    """How far each formula is off, where there is one that has an answer."""
+    """Print the deviation of each formula, where there is one that has an answer."""
     found = [(point, deviations(point)) for point in series.points]
     names = sorted({name for _, off in found for name in off})
     if not names:

@@ -1,4 +1,4 @@
-"""Policies that both worlds obey, one file each; the registry is the folder."""
+"""Release orders, placements and synchronisations, one file each; the folders are the registry."""
 
 import importlib
 import pkgutil
@@ -35,10 +35,10 @@ class Place(Protocol):
 
 
 class StalenessBound(Protocol):
-    """A synchronisation."""
+    """A synchronisation policy."""
 
     def __call__(self, gap: int) -> int | None:
-        """How many steps a worker may be ahead of the slowest; None: any."""
+        """Return the steps that a worker may be ahead of the slowest; None: any number."""
 
 
 def order_names() -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def load_order(name: str) -> Arrange:
 
 
 def order_is_drawn(name: str) -> bool:
-    """Whether the order of this name is another whenever it is asked: its file says ``DRAWN``.
+    """True if the order of this name is drawn anew for each call: its file says ``DRAWN``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Pictures and the page, made from a results folder alone."""
+"""HTML report with its pictures, made from a results folder alone."""
 
 from netcosim.report.write import write_report
 

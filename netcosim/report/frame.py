@@ -1,4 +1,4 @@
-"""What all pages have: how templates are filled, what a reader must know first, the machine."""
+"""Parts that all report pages share: template environment, warning banners, machine facts."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ Banner = tuple[str, str, Sequence[str]]
 
 
 def environment() -> Environment:
-    """Templates whose every value is text, and an error if it is missing."""
+    """Template environment that escapes every value and raises an error if one is missing."""
     made = Environment(
         loader=PackageLoader("netcosim.report"),
         autoescape=True,
@@ -32,7 +32,7 @@ def environment() -> Environment:
 
 
 def banners(summary: Summary | TrainingSummary | None) -> list[Banner]:
-    """(class, headline, reasons) of what a reader must know first."""
+    """(class, headline, reasons) of the warnings that a page begins with."""
     if summary is None:
         return [("incomplete", "This run is incomplete: it ended before its summary", ())]
     found: list[Banner] = []
@@ -45,7 +45,7 @@ def banners(summary: Summary | TrainingSummary | None) -> list[Banner]:
 
 
 def machine(run: RunRecord | None) -> list[tuple[str, str]]:
-    """What is known of where and how the run happened, by name."""
+    """Facts of the run and its machine, as (name, text)."""
     if run is None:
         return []
     facts = [

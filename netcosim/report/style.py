@@ -1,4 +1,4 @@
-"""How pictures look, and how they become files."""
+"""Matplotlib style of the report's pictures, and their rendering as PNG."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def model_colours(models: Sequence[str]) -> dict[str, str]:
 
 def new_figure(width_in: float, height_in: float) -> "Figure":
     """An empty figure that never touches a display."""
-    # matplotlib takes most of a second to import: only who draws pays for it.
+    # matplotlib takes most of a second to import: it is imported only to draw.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -34,7 +34,7 @@ def new_figure(width_in: float, height_in: float) -> "Figure":
 
 
 def tidy(axes: "Axes", title: str) -> None:
-    """Small text, thin frame, a quiet grid."""
+    """Style axes: a title, small text, a thin frame, a quiet grid."""
     axes.set_title(title, fontsize=9, loc="left", color="#222222")
     axes.locator_params(nbins=6)
     axes.tick_params(labelsize=8, colors="#444444", length=3)
@@ -48,7 +48,7 @@ def tidy(axes: "Axes", title: str) -> None:
 
 
 def note(axes: "Axes", text: str) -> None:
-    """A sentence instead of a picture."""
+    """Show a sentence instead of a picture."""
     axes.text(
         0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=QUIET, fontsize=9
     )

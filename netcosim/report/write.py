@@ -1,4 +1,4 @@
-"""From a results folder to its pictures and its page."""
+"""Report of a results folder, written into it: pictures and HTML page."""
 
 import os
 import shutil

@@ -1,9 +1,9 @@
-"""Many finished runs in a few files: ``runs.parquet``, and one table for each kind of rows.
+"""Collections of finished runs: ``runs.parquet``, and one table for each kind of rows.
 
 ``runs.parquet`` has a line for each run, with its scenario and its record as texts. The tables are
 those of results folders with two columns more, `run` and `revision`: rows count if ``runs.parquet``
-names that revision of that run. It is written last, so that whoever is killed leaves the runs that
-were there before, and rows that nobody counts.
+names that revision of that run. It is written last, so that a write that is killed leaves the
+runs that were there before, and rows that do not count.
 """
 
 import tempfile
@@ -64,7 +64,7 @@ class Collection:
         return tuple(sorted(self._runs()))
 
     def text(self, name: str, file: str) -> str | None:
-        """The scenario's or the record's text of a run, or nothing where the run is not there."""
+        """Text of a run's scenario or record; None where the run is not there."""
         kept = self._runs().get(name)
         return None if kept is None else kept.texts[file]
 
@@ -75,7 +75,7 @@ class Collection:
 
     @contextmanager
     def open(self, name: str) -> Iterator[ResultsFolder]:
-        """A run as a results folder, which goes with the block.
+        """Open a run as a temporary results folder, which is removed when the block ends.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What the columns of the Parquet files mean, for whoever opens one without this project."""
+"""Descriptions of the Parquet files' columns, for reading them without this project."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""How a command ends when something goes wrong: one line, an exit code, never a traceback."""
+"""Error handling of commands: one line and an exit code, never a traceback."""
 
 import os
 import sys
@@ -15,14 +15,14 @@ from netcosim.results.storage.ownership import calling_user
 
 INTERRUPTED: Final = 130
 NOBODY_READS: Final = 141
-"""What a shell reports of a command whose output was closed (128 + SIGPIPE)."""
+"""Exit code that a shell reports of a command whose output was closed (128 + SIGPIPE)."""
 
 TRACEBACK: Final = "traceback.txt"
 
 
 @dataclass(slots=True)
 class CrashSite:
-    """Where a traceback goes; a command sets `folder` once it has a results folder.
+    """Place for a traceback; a command sets `folder` once it has a results folder.
 
     Before that it is a file in `spare`, by default the folder for temporary files.
     """

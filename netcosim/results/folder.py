@@ -1,4 +1,4 @@
-"""The results folder: what is in it, how it comes to be, how it is read back.
+"""The results folder of a run: its files, and their writing and reading.
 
 Every file appears at once and complete. A run that was killed leaves at most files whose names
 begin with a dot and end with ``.part``, inside the folder.
@@ -58,7 +58,7 @@ PERFETTO: Final = "perfetto.json"
 REPORT: Final = "report.html"
 
 NOT_ENDED: Final = "has not ended: it is under way, or was killed"
-"""Why a summary that was written on the way is incomplete; it stays where nobody can go on."""
+"""Reason of a summary that was written on the way; it stays if the run can't go on."""
 
 Row = TypeVar("Row")
 Kept = TypeVar("Kept")
@@ -86,7 +86,7 @@ def cell_file(cell: str) -> str:
 
 
 def capture_name(cell: str, connection: int) -> str:
-    """Where a connection's capture is, below the results folder."""
+    """Path of a connection's capture, below the results folder."""
     return f"captures/{cell_file(cell)}.c{connection}.pcap.gz"
 
 
@@ -141,7 +141,7 @@ class ResultsFolder(Directory):
         return results
 
     def check_space(self, needed_bytes: int) -> None:
-        """Refuse before the run what would fail in its middle.
+        """Refuse a run that would fill the disk, before it begins.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class ResultsFolder(Directory):
             )
 
     def write_trace(self, rows: Iterable[StreamRow]) -> None:
-        """Write `trace.parquet`: what was measured."""
+        """Write `trace.parquet`: the measured streams."""
         self.write(TRACE, trace_file(rows))
 
     def write_predictions(self, rows: Iterable[StreamRow]) -> str:
@@ -177,7 +177,7 @@ class ResultsFolder(Directory):
         self.write(LOST, lost_file(rows))
 
     def write_operations(self, parts: Iterable[OperationColumns]) -> None:
-        """Write `operations.parquet`: what the workers of a simulation did."""
+        """Write `operations.parquet`: the operations of a simulation's workers."""
         whole = operations.TABLE.joined(parts)
         self.write(OPERATIONS, parquet_bytes(operations.TABLE.table(whole)))
 
@@ -235,11 +235,11 @@ class ResultsFolder(Directory):
         return parse_scenario(text, str(self.path / SCENARIO))
 
     def read_trace(self) -> Trace:
-        """What was measured; empty if the run did not get that far."""
+        """Measured streams; empty if the run did not get that far."""
         return self._rows(TRACE, trace_rows)
 
     def read_predictions(self) -> Trace:
-        """What was predicted; empty if the run did not get that far."""
+        """Predicted streams; empty if the run did not get that far."""
         return self._rows(PREDICTIONS, trace_rows)
 
     def read_windows(self) -> tuple[WindowRow, ...]:
@@ -255,7 +255,7 @@ class ResultsFolder(Directory):
         return self._rows(LOST, lost.TABLE.rows)
 
     def read_operations(self) -> OperationColumns:
-        """What the workers of a simulation did; empty if the run did not get that far."""
+        """Operations of a simulation's workers; empty if the run did not get that far."""
         return self._whole(OPERATIONS, operations.TABLE.read, operations.TABLE.empty)
 
     def read_steps(self) -> StepColumns:
@@ -294,7 +294,7 @@ class ResultsFolder(Directory):
         return self._record(SUMMARY, TrainingSummary)
 
     def world(self) -> Literal["emu", "sim"]:
-        """Whose folder this is: by its summary, and before there is one by its schemas."""
+        """Origin of the results, emu or sim: by the summary, before there is one by the schemas."""
         if self.has(SUMMARY):
             simulated = format_of(self.read(SUMMARY)) == TRAINING_FORMAT
         elif self.has("schemas"):
@@ -315,7 +315,7 @@ class ResultsFolder(Directory):
 
 
 def _schemas(world: str) -> dict[str, str]:
-    """The files in `schemas` of a folder of this world, and their content."""
+    """The files in `schemas` of an emulation's or simulation's folder, and their content."""
     common = {
         "run.schema.json": schema_json(RunRecord),
         "trace.columns.json": trace_columns(),

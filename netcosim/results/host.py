@@ -1,4 +1,4 @@
-"""What machine and which versions a run happened on."""
+"""Description of a run's machine, and of the versions of its software."""
 
 import functools
 import hashlib
@@ -11,7 +11,7 @@ from typing import Any
 
 EMULATION = ("netcosim", "grpcio", "h2", "mininet", "numpy", "scapy")
 SIMULATION = ("netcosim", "numpy", "numba", "llvmlite")
-"""The libraries that shape what either world finds."""
+"""The libraries that shape the results of emulation and of simulation."""
 
 
 def describe_host() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Summaries and run records as JSON text, the same text for the same content, and back."""
+"""Writing and reading of summaries and run records as JSON, equal text for equal content."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""`run.json`: where, when and how the run happened, and what was measured of its network."""
+"""`run.json`: the run's machine, time and command, and the measurements of its network."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -13,7 +13,7 @@ class _Record(BaseModel):
 
 
 class Validity(_Record):
-    """What was seen of the machine and the network during one burst, and the judgement.
+    """State of the machine and the network during one burst, and the judgement of the burst.
 
     Runs of older releases repeated bursts for what the machine did; they have no `lost_ns`.
     """

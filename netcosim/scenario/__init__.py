@@ -1,4 +1,4 @@
-"""Scenarios: the model, its file format, the cells it comes to."""
+"""Scenarios: the model, its file format, and the profiles that its workloads name."""
 
 from netcosim.scenario.model import (
     ClusterSpec,

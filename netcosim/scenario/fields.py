@@ -37,7 +37,7 @@ def _quantity(parse: Callable[[str], int], example: str) -> Callable[[Any], Any]
 
 
 class BaseUnits(int):
-    """A number that the program vouches for: already bits/s, bytes or nanoseconds."""
+    """A number from the program itself, already in base units: bits/s, bytes or nanoseconds."""
 
 
 RateBps = Annotated[
@@ -85,11 +85,11 @@ def _path(value: str) -> str:
 Release = Annotated[str, AfterValidator(_release)]
 FilePath = Annotated[str, AfterValidator(_path)]
 TensorName = Annotated[str, AfterValidator(_text)]
-"""Of any tensor, also one from a profile."""
+"""Name of any tensor, also one from a profile."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
 
 
 class Record(BaseModel):
-    """Frozen, complete when built, no key that it does not know."""
+    """Base of records: frozen, complete when built, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)

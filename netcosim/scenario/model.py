@@ -1,7 +1,7 @@
-"""A scenario: one description of a job, for both worlds.
+"""Model of a scenario: one description of a job, for emulator and simulator.
 
 Plain specs and names only. Which disciplines, topologies or transports exist is known above;
-each world checks the names against its own registry.
+emulator and simulator check the names against their own registries.
 """
 
 from typing import Annotated, Literal, Self
@@ -26,11 +26,11 @@ from netcosim.scenario.training import MOST_SERVERS, MOST_WORKERS, StragglerSpec
 
 MIN_RATE_BPS = 1_000_000
 GIVEN = "given"
-"""The order and the placement that the scenario spells out."""
+"""Name of the order and of the placement that the scenario spells out."""
 
 Direction = Literal["pull", "pull-back", "push"]
 Exchange = Literal["pull", "pull-back", "push", "both"]
-"""What a worker and a server do; ``both`` is a pull and a pull-back at once, each on its own
+"""Exchange of a worker with a server; ``both`` is a pull and a pull-back at once, each on its own
 connection."""
 
 
@@ -51,12 +51,12 @@ class LinkSpec(Record):
 
     @property
     def needs_netem(self) -> bool:
-        """Whether the kernel must have netem to emulate this link."""
+        """True if the kernel needs netem to emulate this link."""
         return bool(self.delay or self.jitter or self.loss)
 
 
 class TcpSpec(Record):
-    """What is set for TCP inside the run's namespaces; None lets the emulation choose by rate."""
+    """TCP settings inside the run's namespaces; None lets the emulation choose by rate."""
 
     congestion_control: Name = "cubic"
     send_buffer: Annotated[SizeBytes, Field(ge=4096)] | None = None
@@ -126,12 +126,12 @@ class WorkloadSpec(Record):
 
     @property
     def profile_is_file(self) -> bool:
-        """Whether `profile` is a path, not a built-in profile's name."""
+        """True if `profile` is a path, not a built-in profile's name."""
         return self.profile is not None and any(c in self.profile for c in "./")
 
 
 class TransportSpec(Record):
-    """Who sends, who receives, and the settings of both.
+    """Sender and receiver of a transport, and the settings of both.
 
     `window` is the receiver's stream window; None keeps the implementation's default.
     `discipline`, `options`, `credit` and `frame_size` are for our own h2 endpoints;
@@ -164,7 +164,7 @@ class TransportSpec(Record):
 
 
 class PolicySpec(Record):
-    """What both worlds obey: the order of release and the placement of tensors on servers.
+    """Policies of a job: the order of release and the placement of tensors on servers.
 
     `priorities` belongs to the order ``given``, `servers` to the placement ``given``: a number for
     each tensor that is named.

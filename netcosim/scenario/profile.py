@@ -1,4 +1,4 @@
-"""From a workload to the profile that it names."""
+"""Loading of the profile that a workload names."""
 
 from pathlib import Path
 

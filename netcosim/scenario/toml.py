@@ -110,7 +110,7 @@ def one_line(
     *,
     within: str = "",
 ) -> str:
-    """What is wrong with a record, in one line: the field, its value and what is allowed.
+    """One-line message on an invalid record: the field, its value and what is allowed.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ _TABLES: dict[str, type[Record]] = {
 def _keys(
     where: Sequence[int | str], model: type[Record], tables: Mapping[str, type[Record]]
 ) -> Iterable[str]:
-    """What the table that this key stands in may hold."""
+    """Keys allowed in the table that this key stands in."""
     found = [tables[part] for part in where[:-1] if isinstance(part, str) and part in tables]
     return (found[-1] if found else model).model_fields
 

@@ -1,4 +1,4 @@
-"""What a scenario says of training: how many steps by whom, and who is slower than the others.
+"""Training settings of a scenario: steps, workers, synchronisation, stragglers.
 
 Only the simulator trains; the emulator runs bursts.
 """
@@ -62,7 +62,7 @@ StragglerValue = Annotated[bool | str | Number | tuple[Number, ...], BeforeValid
 
 
 class TrainingSpec(Record):
-    """How workers train, for the simulator.
+    """Training settings, for the simulator.
 
     Attributes
     ----------
@@ -99,9 +99,9 @@ class TrainingSpec(Record):
 class StragglerSpec(Record):
     """Some workers that are slower than the others, or come and go.
 
-    Who is said in one of three ways: `workers` are their numbers, from 0, or "all"; `count` is the
-    first so many; `share` is this part of them, evenly spread from the first on. `options` are
-    those of the kind.
+    They are given in one of three ways: `workers` are their numbers, from 0, or "all"; `count` is
+    the first so many; `share` is this part of them, evenly spread from the first on. `options`
+    are those of the kind.
     """
 
     kind: Name

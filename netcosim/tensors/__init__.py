@@ -48,7 +48,7 @@ def tensor_set(name: str) -> TensorSet:
 
 
 def scale_factor(sizes: Sequence[int], total_bytes: int | None) -> Fraction:
-    """What every size is multiplied with so that they come to `total_bytes`; None keeps them."""
+    """Factor that scales sizes so that they come to `total_bytes`; None keeps them."""
     return Fraction(1) if total_bytes is None else Fraction(total_bytes, sum(sizes))
 
 

@@ -1,4 +1,4 @@
-"""JSON and plain data made into records; whatever is wrong with them is one line."""
+"""Validation of JSON and plain data into records, with errors of one line."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ def parse_json(text: str, source: str) -> Any:
     Raises
     ------
     ScenarioError
-        It is none.
+        It is no strict JSON.
     """
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
@@ -96,7 +96,7 @@ def shown(value: object) -> str:
 
 
 class _NotStrictError(Exception):
-    """What Python reads as JSON, and others don't."""
+    """Text that Python reads as JSON, and others don't."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _rank(error: ErrorDetails) -> int:
-    """What to tell first: another version explains the rest, a misspelt key what is missing."""
+    """Rank of an error: another version explains the rest, a misspelt key what is missing."""
     if error["loc"] in (("format",), ("version",)):
         return 0
     return 1 if error["type"] == "extra_forbidden" else 2

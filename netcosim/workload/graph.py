@@ -1,4 +1,4 @@
-"""Orders and cycles of a graph that is given as what each node waits for."""
+"""Topological order and cycles of a graph, given as the nodes that each node waits for."""
 
 import heapq
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ After = Mapping[str, Sequence[str]]
 
 
 def dependents(after: After) -> dict[str, list[str]]:
-    """For every node those that wait for it, in the graph's order."""
+    """Successors of every node: those that wait for it, in the graph's order."""
     found: dict[str, list[str]] = {name: [] for name in after}
     for name, earlier in after.items():
         for other in earlier:
@@ -17,7 +17,7 @@ def dependents(after: After) -> dict[str, list[str]]:
 
 
 def sorted_nodes(after: After) -> list[str]:
-    """Nodes after all that they wait for; where that leaves a choice, in the graph's order.
+    """Topological order of the nodes; where that leaves a choice, in the graph's order.
 
     What is in a cycle or behind one is left out; nodes that don't exist are waited for by nobody.
     """
@@ -38,7 +38,7 @@ def sorted_nodes(after: After) -> list[str]:
 
 
 def find_cycle(after: After) -> list[str]:
-    """Nodes of which each waits for the one before it, and the first for the last; or none.
+    """Find a cycle: each node waits for the one before it, the first for the last; or none.
 
     It begins with the node that the graph names first.
     """

@@ -12,13 +12,13 @@ from netcosim.workload.model import Profile
 
 
 class Importer(Protocol):
-    """What a module in `netcosim.workload.importers` has."""
+    """Interface of a module in `netcosim.workload.importers`."""
 
     SUMMARY: str
-    """One line for people: what the format is."""
+    """The format, in one line for people."""
 
     def matches(self, text: str) -> bool:
-        """Whether a text looks like this format, be it damaged; never fails."""
+        """True if a text looks like this format, be it damaged; never fails."""
 
     def read(self, text: str, source: str, batch: int | None) -> Profile:
         """The profile; `batch` is given where the file does not tell it."""

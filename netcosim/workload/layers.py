@@ -1,6 +1,6 @@
-"""A step from layers: pulls, forward passes, a loss, backward passes, pushes, updates.
+"""Construction of a step from layers: pulls, passes, loss, pushes, updates.
 
-What importers of layer profiles share. Every gradient of a layer is ready when the layer's
+Shared by the importers of layer profiles. Every gradient of a layer is ready when the layer's
 backward pass ends; a layer's forward pass waits for those of its inputs and for its own parameters.
 """
 

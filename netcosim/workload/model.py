@@ -1,4 +1,4 @@
-"""A training job as one worker sees it: the step's DAG, and what was recorded of a few steps.
+"""Model of a profile: the DAG of one worker's training step, and recorded durations.
 
 A step is a DAG of two kinds of operations. A `Compute` occupies one place of a resource of its
 node; a `Transfer` moves a tensor, or a slice of it, from a role to a role over a named connection.
@@ -28,7 +28,7 @@ class _Record(BaseModel):
 
 
 class Resource(_Record):
-    """What computes at a node; `capacity` operations of a worker run on it at a time.
+    """A processor of a node; `capacity` operations of a worker run on it at a time.
 
     A server's resource is there once for every worker (Li et al., section 3.2.3).
     """
@@ -91,7 +91,7 @@ class Step(_Record):
         return tuple(op for op in self.operations if isinstance(op, Transfer))
 
     def phase(self, operation: Compute | Transfer) -> Phase:
-        """The paper's resource of an operation."""
+        """Resource of an operation in the terms of Li et al."""
         if isinstance(operation, Transfer):
             return "downlink" if operation.source == "server" else "uplink"
         node = {r.name: r.node for r in self.resources}[operation.resource]
@@ -99,7 +99,7 @@ class Step(_Record):
 
 
 class Parsing(_Record):
-    """What a receiver computes for a message: alpha * size + beta (Li et al., section 3.2.1).
+    """Parsing cost of a message at its receiver: alpha * size + beta (Li et al., section 3.2.1).
 
     The receiver does it on `resource`, in the operation that depends on the message.
     """
@@ -111,7 +111,7 @@ class Parsing(_Record):
 
 
 class Jitter(_Record):
-    """How durations vary from step to step around the recorded median.
+    """Variation of durations from step to step around the recorded median.
 
     lognormal
         `spread` is the standard deviation of the logarithm; the median is 1.
@@ -133,7 +133,7 @@ class Jitter(_Record):
 
 
 class Profile(_Record):
-    """What was recorded of one worker with one server.
+    """Recording of one worker with one server.
 
     Attributes
     ----------

@@ -75,7 +75,7 @@ def _list(lines: list[str]) -> str:
 
 
 def _places(data: Any) -> Where:
-    """How a place of a profile file is called: operations by their names, steps by number."""
+    """Naming of places in a profile file, for errors: operations by name, steps by number."""
     operations = _at(_at(data, "step"), "operations")
 
     def where(place: tuple[int | str, ...]) -> str:
@@ -110,7 +110,7 @@ def _called(operation: Any, index: int) -> str:
 
 
 def _at(data: Any, key: int | str) -> Any:
-    """The value under a key of what may be anything."""
+    """Value under a key or an index of any data; None where there is none."""
     if isinstance(data, dict):
         return data.get(key)
     if isinstance(data, list) and isinstance(key, int) and key < len(data):

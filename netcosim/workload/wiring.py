@@ -1,4 +1,4 @@
-"""Which layer reads which, for networks whose layers branch, from torchvision's module names.
+"""Dependencies among layers of networks that branch, from torchvision's module names.
 
 Facts of the architectures: GoogLeNet (Szegedy et al., "Going deeper with convolutions", 2015,
 figure 2 and table 1), Inception-v3 (Szegedy et al., "Rethinking the Inception architecture for
@@ -21,7 +21,7 @@ Wiring = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Architecture:
-    """How the names of a network tell its branches.
+    """Patterns by which the names of a network tell its branches.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ _CHAIN: Final = _Architecture(layer=re.compile(r"(?P<block>)(?!)"))
 
 
 def wire(model: str, names: Sequence[str]) -> Wiring:
-    """For every layer those whose outputs it reads.
+    """Dependencies of every layer: those whose outputs it reads.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _block(architecture: _Architecture, name: str) -> str | None:
 
 
 def _chain(names: list[str], ends: tuple[str, ...], found: Wiring) -> tuple[str, ...]:
-    """Layers one after another, behind `ends`; what the last of them ends in."""
+    """Add layers one after another, behind `ends`; return the ends of the last."""
     for name in names:
         found[name] = ends
         ends = (name,)
@@ -98,7 +98,7 @@ def _chain(names: list[str], ends: tuple[str, ...], found: Wiring) -> tuple[str,
 def _branches(
     architecture: _Architecture, names: list[str], entry: tuple[str, ...], found: Wiring
 ) -> tuple[str, ...]:
-    """The layers of one block behind `entry`; the ends of its branches."""
+    """Add the layers of one block behind `entry`; return the ends of its branches."""
     ends: dict[str, tuple[str, ...]] = {}
     forked: set[str] = set()
     joins = []

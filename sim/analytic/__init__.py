@@ -1,6 +1,7 @@
-"""Throughput from formulas: what `sim` is compared with; one file each, the registry is the folder.
+"""Analytic throughput models, the baselines that the simulator is compared with.
 
-What each one assumes, and what bounds what: docs/background/baselines.md.
+One file each in `baselines`; the folder is the registry. Their assumptions, and which one bounds
+which: docs/background/baselines.md.
 """
 
 import importlib
@@ -23,7 +24,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Predict:
-    """``predict(one, workers) -> steps per second`` of the baseline of this name.
+    """Load a baseline by name: ``predict(one, workers) -> steps per second``.
 
     Raises
     ------
@@ -36,7 +37,7 @@ def load(name: str) -> Predict:
 
 
 def predict(name: str, one: OneWorker, workers: int) -> float:
-    """Steps per second of all workers together; times ``one.batch``, examples per second.
+    """Predict steps per second, all workers together; times ``one.batch``, examples per second.
 
     Raises
     ------

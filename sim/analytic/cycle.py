@@ -1,4 +1,4 @@
-"""A step as the cycle of a customer through a closed network."""
+"""Throughput of a closed queueing network: workers are customers, a step is a cycle."""
 
 from sim.analytic.mva import Station, solve
 from sim.analytic.one_worker import NS, Phases, check_workers

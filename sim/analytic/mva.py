@@ -14,7 +14,7 @@ from netcosim.errors import ScenarioError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Station:
-    """Where a customer is served once in each cycle.
+    """Queueing or delay station of the network.
 
     Attributes
     ----------

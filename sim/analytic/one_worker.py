@@ -1,4 +1,4 @@
-"""What a formula may know of a job: one worker's step, as totals."""
+"""Inputs of the analytic models: one worker's step, as totals."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NS = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phases:
-    """The phases of one worker's step as a packet capture tells them apart; means, in ns.
+    """Mean phases of one worker's step, as seen in a packet capture, in ns.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Phases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneWorker:
-    """One worker's mean step.
+    """One worker's mean step as totals: bytes, computing, rates.
 
     Attributes
     ----------
@@ -89,24 +89,24 @@ class OneWorker:
 
     @property
     def down_ns(self) -> tuple[float, ...]:
-        """(servers,) what a step's downlinks need of each server's port."""
+        """(servers,) time of a step's downlink bytes at the rate of each server's port."""
         pairs = zip(self.down_bytes, self.rate_bps, strict=True)
         return tuple(b * BITS * NS / r for b, r in pairs)
 
     @property
     def up_ns(self) -> tuple[float, ...]:
-        """(servers,) what a step's uplinks need of each server's port."""
+        """(servers,) time of a step's uplink bytes at the rate of each server's port."""
         pairs = zip(self.up_bytes, self.rate_bps, strict=True)
         return tuple(b * BITS * NS / r for b, r in pairs)
 
     @property
     def serial_ns(self) -> float:
-        """A step in which nothing overlaps, alone on the network."""
+        """Duration of a step in which nothing overlaps, alone on the network."""
         return sum((*self.down_ns, self.worker_ns, *self.up_ns, *self.server_ns))
 
     @property
     def parallel_ns(self) -> float:
-        """A step in which everything overlaps, alone on the network."""
+        """Duration of a step in which everything overlaps, alone on the network."""
         busiest_ns = self.busiest_ns
         if busiest_ns is None:
             busiest_ns = max((self.worker_ns, *self.server_ns))

@@ -1,1 +1,1 @@
-"""What is behind ``python -m sim.run``: its options, checks, plan and exit codes."""
+"""Command line of ``python -m sim.run``: options, checks, plan and exit codes."""

@@ -1,4 +1,4 @@
-"""What a scenario names, checked before anything is simulated; what is to be known of it."""
+"""Checks of a scenario before it is simulated, and notes on the limits of its results."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from sim.stragglers import Conditions, check_stragglers, conditions
 
 
 def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
-    """The scenario's cells; all that it names is checked before anything is simulated.
+    """Check all that a scenario names, before anything is simulated; return its cells.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def check_conditions(scenario: Scenario, workers: int) -> None:
 
 
 def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
-    """What stragglers come to with all of the network's workers, whatever chance draws."""
+    """Combined conditions of all of the network's workers, with arbitrary random draws."""
     seed = np.random.SeedSequence(0)
     return conditions(specs, len(network.worker_bps), 1, network, seed, horizon_ns=1.0)
 
@@ -58,7 +58,7 @@ def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
 def _naming(
     problem: ScenarioError, specs: Sequence[StragglerSpec], network: Network
 ) -> ScenarioError:
-    """The problem with the entry that brings it in, for those that only all together tell."""
+    """Error that names the first straggler entry with which the problem arises."""
     for i, spec in enumerate(specs):
         try:
             _combined(specs[: i + 1], network)
@@ -71,12 +71,12 @@ def _naming(
 
 
 def conditions_before(scenario: Scenario) -> Conditions:
-    """What is known of the largest run's conditions before anything is drawn."""
+    """Conditions of the largest run, as far as they do not depend on random draws."""
     return _combined(scenario.straggler, network_of(scenario, max(worker_counts(scenario))))
 
 
 def notes(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
-    """What a person should know before the figures are believed, a line each."""
+    """Notes for the user on stalls that the simulation leaves out, one line each."""
     network = network_of(scenario, max(worker_counts(scenario)))
     under = conditions_before(scenario)
     found = [

@@ -1,4 +1,4 @@
-"""What ``sim.run`` does: options and exit codes; the rest is `sim.session`."""
+"""Entry point of ``sim.run``: options, report and exit codes; `sim.session` does the runs."""
 
 import argparse
 import os
@@ -111,7 +111,7 @@ def _run(
 
 
 def _verdict(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:
-    """0 for a complete simulation; else raise what says why not."""
+    """Exit code of a simulation; raise the failure or interruption that ended it early."""
     if isinstance(failure, KeyboardInterrupt):
         raise InterruptedRunError(f"interrupted; what was finished is in {path}")
     if failure is not None:

@@ -1,4 +1,4 @@
-"""What would be simulated, for a person."""
+"""Text that describes a simulation without running it, for ``--plan``."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from sim.stragglers import use_texts
 
 
 def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
-    """What would be simulated, line by line."""
+    """Describe a simulation without running it, line by line."""
     training, counts = scenario.training, worker_counts(scenario)
     lines = [
         f"scenario    {scenario.name}: {one_line(scenario.description)}".rstrip(": "),

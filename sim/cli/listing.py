@@ -1,4 +1,4 @@
-"""All that a scenario or an option can name, for a person."""
+"""Printed list of the names that a scenario or an option accepts."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from topo.catalogue import topologies
 
 
 def print_names(console: Console, scenarios: Sequence[str]) -> None:
-    """Everything that a scenario or an option can name."""
+    """Print the names that a scenario or an option accepts."""
     console.print("[bold]scenarios[/bold]   ", ", ".join(scenarios), highlight=False)
     for name in profile_names():
         profile = load_profile(name)

@@ -1,4 +1,4 @@
-"""The options of ``sim.run``: those of every command, and what they change in a scenario."""
+"""Options of ``sim.run``, and their application to a scenario."""
 
 import argparse
 import functools
@@ -18,7 +18,7 @@ DESCRIPTION: Final = (
 
 
 def sim_parser(prog: str) -> Parser:
-    """The shared options, and the simulator's own; each overrules the scenario."""
+    """Parser of the shared options and the simulator's own; each overrides the scenario."""
     parser = make_parser(prog, DESCRIPTION)
     add = parser.add_argument_group("of the simulation").add_argument
     add("--workload", metavar="NAME_OR_FILE", help="a built-in profile, or a profile's file")
@@ -58,9 +58,9 @@ def shared_options(found: argparse.Namespace) -> Options:
 
 
 def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
-    """The scenario with what the command line says, validated like a file.
+    """Apply the command line's options to a scenario, validated like a file.
 
-    Its description then ends with the options that made it another one.
+    Its description then ends with the options that changed it.
 
     Raises
     ------
@@ -92,11 +92,11 @@ _PLACES: Final = {
     "share": ("training", "share"),
     "trace_steps": ("training", "trace_steps"),
 }
-"""Where in a scenario an option's value goes."""
+"""Place of each option's value in a scenario."""
 
 
 def _asked(found: argparse.Namespace, option: str, scenario: Scenario) -> object:
-    """The value that an option gives its place in the scenario; None: it stays as it is."""
+    """Value that an option sets in the scenario; None: unchanged."""
     given = getattr(found, option)
     if option == "warmup":
         return _warmup(found, scenario.training.warmup)
@@ -108,13 +108,13 @@ def _asked(found: argparse.Namespace, option: str, scenario: Scenario) -> object
 
 
 def _workload(profile: str) -> list[dict[str, str]]:
-    """One that trains on a profile, and is named like it."""
+    """Workload that trains on a profile and is named after it."""
     name = re.sub(r"[^A-Za-z0-9_.+-]", "-", profile.rsplit("/", 1)[-1])
     return [{"name": name.lstrip("_.+-")[:60] or "workload", "profile": profile}]
 
 
 def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Scenario:
-    """What is said of the scenario no longer holds where an option changed it."""
+    """Append the options that changed the scenario to its description."""
     changes = [
         f"--{option.replace('_', '-')} {getattr(found, option)}"
         for option, place in _PLACES.items()
@@ -129,14 +129,14 @@ def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Sc
 
 
 def _warmup(found: argparse.Namespace, before: int) -> int | None:
-    """As asked; else as in the scenario, but at most half of the steps asked for."""
+    """Warm-up steps as asked; else the scenario's, but at most half of the steps asked for."""
     if found.warmup is not None or found.steps is None:
         return int(found.warmup) if found.warmup is not None else None
     return int(min(before, found.steps // 2))
 
 
 def counts(option: str, text: str) -> list[int]:
-    """Numbers of workers, such as ``1-4,8``.
+    """Parse numbers of workers, such as ``1-4,8``.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def counts(option: str, text: str) -> list[int]:
 
 
 def traced(found: argparse.Namespace, workers: Sequence[int]) -> list[int]:
-    """For which numbers of workers every operation is kept: by default a small one."""
+    """Numbers of workers to trace: as asked, else the largest one up to `_EASILY_SEEN`."""
     if found.trace is None:
         small = [w for w in workers if w <= _EASILY_SEEN]
         return [max(small)] if small else []

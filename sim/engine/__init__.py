@@ -1,1 +1,1 @@
-"""The engine that can do everything, and what can be asked of it."""
+"""The generic engine, and the interface that it shares with the fast path."""

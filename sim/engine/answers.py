@@ -1,4 +1,4 @@
-"""What can be asked of a simulation, however it is run."""
+"""Results and state of a simulation, the same for the generic engine and the fast path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,24 +27,24 @@ class Steps:
 
 
 class Answers:
-    """An engine's state, from outside; `_run` is it, `_steps` are the tables of steps so far."""
+    """Interface of both engines; `_run` is the state, `_steps` are the tables of steps so far."""
 
     _run: Any
     _steps: list[tuple[Ints, Floats]]
 
     def begin(self, workers: Sequence[int]) -> None:
-        """Let these begin their next step, as far as they are idle and `staleness` allows it."""
+        """Let idle workers begin their next step, as far as `staleness` allows it."""
         self._run.start_requested[list(workers)] = 1
         self._run.scalar[layout.START_REQUESTS] = len(workers)
 
     @property
     def now_ns(self) -> float:
-        """The time of the last event, or up to which a generic engine was to go."""
+        """Time of the last event, or the time up to which a generic engine was run."""
         return float(self._run.clock[0])
 
     @property
     def events(self) -> int:
-        """How many events there were."""
+        """Number of events so far."""
         return int(self._run.scalar[layout.EVENTS])
 
     @property
@@ -65,7 +65,7 @@ class Answers:
 
 
 def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:
-    """Rows and times of a table that was kept in parts, and is one part from then on.
+    """Join the parts of a table in place; return its rows and times.
 
     Parts are given up one by one, as both together may not fit into memory.
     """

@@ -1,4 +1,4 @@
-"""The engine's arrays, made from plans and settings."""
+"""Build the engines' arrays from plans and settings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -20,7 +20,7 @@ NOBODY_WAITS = 2**62
 
 
 def make_step(plan: StepPlan, workers: int) -> Step:
-    """The plan's arrays for so many workers."""
+    """Build a plan's arrays for so many workers."""
     channels = len(plan.channels)
     transfer = plan.place < channels
     slot = np.full(plan.operations, NONE, dtype=np.int64)
@@ -72,7 +72,7 @@ def make_step(plan: StepPlan, workers: int) -> Step:
 def _sources(
     workers: int, servers: int, capacity: Ints, at_worker: Ints, channels: int
 ) -> dict[str, Ints]:
-    """All sources of events in the order in which they go at one time."""
+    """Sources of events, in the order in which simultaneous events are processed."""
     here = int(capacity[at_worker == 1].sum())
     places = np.arange(capacity.sum(), dtype=np.int64)
     everyone = np.arange(workers, dtype=np.int64)
@@ -98,7 +98,7 @@ def _starts(counts: Ints) -> Ints:
 
 
 def _on_links(link_of: Sequence[int], links: int) -> tuple[Ints, Ints, Ints]:
-    """Channels of each link, each channel's number on its link, and the way back."""
+    """Number of channels on each link, each channel's index on its link, and the inverse."""
     count = np.bincount(np.array(link_of, dtype=np.int64), minlength=links).astype(np.int64)
     leaf_of = np.zeros(len(link_of), dtype=np.int64)
     channel_at = np.zeros((links, max(1, int(count.max(initial=1)))), dtype=np.int64)
@@ -117,7 +117,7 @@ def make_net(
     control: Control,
     speeds: Sequence[SpeedTrace | None],
 ) -> Net:
-    """Links, chance and what is kept.
+    """Build the arrays of links, random draws and what the run keeps.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _speed_arrays(speeds: Sequence[SpeedTrace | None]) -> tuple[Ints, Floats, Fl
 
 
 def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> Run:
-    """The state before anything has happened; every worker is absent."""
+    """Build the initial state of a run; every worker is absent."""
     workers, channels, servers, ops, transfers, processors, _, places = (int(n) for n in step.sizes)
     flows, links = workers * channels, 2 * servers
     delayed = bool(net.flag[layout.DELAYED])
@@ -256,18 +256,18 @@ def _scalars() -> Ints:
 
 
 def zeros(kind: type) -> Callable[..., NDArray[Any]]:
-    """What makes arrays of this kind, by their shape."""
+    """Function that makes arrays of zeros of this type from their shape."""
     return lambda *shape: np.zeros(shape, dtype=kind)
 
 
 def gathered_streams(sending: Sending, streams: int) -> int:
-    """How many entries a write can have of a connection with so many streams; 1 without writes."""
+    """Most entries of one write of a connection with so many streams; 1 without writes."""
     gathers = disciplines.gathers(sending.discipline)
     return 2 * streams + 8 if gathers else 1
 
 
 def make_streams(slots: int, option: Ints, gathered: int = 1) -> State:
-    """The disciplines' tables; `shared` and entries of writes are a connection's own elsewhere."""
+    """Build the disciplines' tables; `shared` and writes are kept per connection elsewhere."""
 
     def filled(value: int) -> Ints:
         return np.full(slots, value, dtype=np.int64)
@@ -280,7 +280,7 @@ def make_streams(slots: int, option: Ints, gathered: int = 1) -> State:
 
 
 def make_shared(flows: int, connection_window: int) -> Ints:
-    """(flows, SHARED_SIZE) what each connection's discipline has alone."""
+    """(flows, SHARED_SIZE) state that each connection's discipline has of its own."""
     shared = np.zeros((flows, SHARED_SIZE), dtype=np.int64)
     shared[:, [HEAD, TAIL, CURRENT]] = NONE
     shared[:, CONNECTION_CREDIT] = connection_window

@@ -1,4 +1,4 @@
-"""How a simulation is run: who waits for whom, when it stops, what is kept of it."""
+"""Control of a run: synchronisation, stop conditions, and what is kept."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """What both engines take beside a job.
+    """Settings of a run beside its job, for both engines.
 
     Attributes
     ----------
@@ -28,4 +28,4 @@ class Control:
 
 
 DEFAULT: Final = Control()
-"""Nobody waits, and nothing but steps is kept."""
+"""No worker waits for another, and only steps are kept."""

@@ -1,4 +1,4 @@
-"""A simulation that can be stopped, looked at, changed and gone on with."""
+"""The generic engine: a simulation that can be stopped, inspected, changed and continued."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _ROWS = 1 << 16
 
 
 class Stop(IntEnum):
-    """Why `Engine.run` returned."""
+    """Reason for which `Engine.run` returned."""
 
     TIME = layout.TIME
     IDLE = layout.IDLE
@@ -60,20 +60,20 @@ class Chunks:
 
 
 class Engine(Answers):
-    """The generic engine.
+    """Generic discrete-event engine, for jobs of any shape.
 
     Parameters
     ----------
     plan, network, sending, draws
         The job; see `sim.plan`. All arrays are used as they are, not copied.
     control
-        Who waits for whom, when to stop, what to keep.
+        Synchronisation, stop conditions, what to keep.
     speeds
         Each worker's speed over time; None: always 1.
     absent
         Workers that do not take part from the start.
     compiled
-        False: the same text as plain Python, some thousand times slower.
+        False: the same source as plain Python, some thousand times slower.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Engine(Answers):
         self.begin(taking_part)
 
     def run(self, until_ns: float = math.inf) -> Stop:
-        """Go on up to and including this time, a boundary, or until nothing happens any more."""
+        """Simulate until this time (inclusive), a stop condition, or the last event."""
         while True:
             why = self._advance(self._step, self._net, self._run, float(until_ns))
             self._drain()
@@ -117,17 +117,17 @@ class Engine(Answers):
                 return Stop(why)
 
     def leave(self, worker: int) -> None:
-        """The worker goes now, and what it was at is lost; nobody waits for it any more."""
+        """Remove a worker now; its unfinished step is lost, and nobody waits for it any more."""
         self._change(changes.depart, worker, layout.ABSENT)
         self._begin_all()
 
     def join(self, worker: int) -> None:
-        """A worker that was absent begins its next step now, as far as `staleness` allows it."""
+        """Let an absent worker begin its next step now, as far as `staleness` allows it."""
         self._interpreted(changes.arrive)(self._run, worker)
         self._begin_all()
 
     def abandon(self, worker: int) -> None:
-        """The worker drops the step that it is in the midst of; `begin` lets it begin another."""
+        """Drop the step that a worker is in the midst of; `begin` lets it begin another."""
         self._change(changes.depart, worker, layout.PRESENT)
 
     def end_early(self, worker: int, operation: int) -> bool:
@@ -143,7 +143,7 @@ class Engine(Answers):
         return None if left < 0 else left
 
     def set_remaining(self, worker: int, operation: int, work_ns: float) -> bool:
-        """Let a computation have this work left; one that has not begun will have it in all.
+        """Set the remaining work of a computation; one that has not begun will have it in all.
 
         False if the worker is not in the midst of a step.
         """
@@ -183,7 +183,7 @@ class Engine(Answers):
         return interpret(function, *self._bound)
 
     def _drain(self) -> None:
-        """Take what happened out of the kernel's tables."""
+        """Move the rows of steps, operations and chunks out of the kernel's tables."""
         run = self._run
         for kept, count, row, time, kind in (
             (self._steps, layout.STEPS, run.step_row, run.step_time, np.int32),

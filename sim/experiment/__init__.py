@@ -1,1 +1,1 @@
-"""From a scenario to throughput by number of workers: cells, runs, estimates, traces."""
+"""Throughput of a scenario by number of workers: cells, runs, estimates, traces."""

@@ -1,4 +1,4 @@
-"""A burst of tensors as a step: the same transfers, and nothing computed but waits.
+"""Profile of a burst of tensors: its transfers as a step, with waits as the only computations.
 
 So a scenario that the emulator runs can be simulated too; each worker repeats its burst.
 """
@@ -12,7 +12,7 @@ from netcosim.units import format_duration
 from netcosim.workload import Compute, Operation, Profile, Resource, Step, Transfer
 
 APPLICATION: Final = "application"
-"""The resource on which waits for tensors that are ready later go by."""
+"""Resource of the waits for tensors that become ready later."""
 
 Role = Literal["server", "worker"]
 
@@ -25,7 +25,7 @@ _DIRECTIONS: Final[dict[str, tuple[tuple[Role, Role, str], ...]]] = {
 
 
 def burst_profile(cell: Cell) -> Profile:
-    """The profile of a workload that is a burst; tensors are in their order of release.
+    """Build the profile of a burst workload; tensors are in their order of release.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def burst_profile(cell: Cell) -> Profile:
 
 
 def _waits(cell: Cell) -> tuple[dict[int, Compute], list[int]]:
-    """For every time at which tensors become ready a wait, behind the one before it."""
+    """Chained waits by the time at which tensors become ready, and their durations in ns."""
     times = sorted({m.ready_ns for server in cell.messages for m in server} - {0})
     waits: dict[int, Compute] = {}
     before: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""One cell of a scenario, ready to be simulated with any number of workers."""
+"""Cells of a scenario (workload and transport), ready to simulate with any number of workers."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ from sim.settings import network_of, sending_of
 from topo.spec import GOODPUT_SHARE
 
 RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
-"""What the streams of random numbers of a run are for; none moves when another is drawn from."""
+"""Purposes of a run's random streams; drawing from one does not move another."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,20 +56,20 @@ class TrainingCell:
 
     @property
     def staleness(self) -> int | None:
-        """How many steps a worker may be ahead of the slowest; None: any."""
+        """Number of steps that a worker may be ahead of the slowest; None: any."""
         training = self.scenario.training
         return load_synchronisation(training.synchronisation)(training.gap)
 
     def network(self, workers: int) -> Network:
-        """The network as so many workers see it; rates are those of messages."""
+        """Network of so many workers; rates are goodput."""
         return network_of(self.scenario, workers, payload_share=GOODPUT_SHARE)
 
     def stream(self, run: int, purpose: int) -> np.random.SeedSequence:
-        """A run's random numbers for one purpose: the same for all cells and worker counts."""
+        """Random seed of a run for one purpose: the same for all cells and worker counts."""
         return np.random.SeedSequence(self.scenario.seed, spawn_key=(run, purpose))
 
     def plans(self, run: int) -> Prepared:
-        """The plans of a run; made at the first call."""
+        """Plans of a run, made at the first call and kept."""
         if run not in self.prepared:
             self.prepared[run] = self._prepare(run)
         return self.prepared[run]
@@ -91,7 +91,7 @@ class TrainingCell:
         return Prepared(plan=plan, collapsed=smaller, shape=shape, why_generic=why)
 
     def assignment(self) -> Assignment:
-        """What the scenario's policies decide about the profile's tensors."""
+        """Placement, order and priorities of the profile's tensors, by the scenario's policies."""
         policy, servers = self.scenario.policy, self.scenario.cluster.servers
         sizes = tensors_of(self.profile)
         names = list(sizes)

@@ -1,4 +1,4 @@
-"""A number of workers as a point of the results: estimates over runs, formulas beside them."""
+"""Points of the results, one per number of workers: estimates over runs, and baselines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ _NAMES = {DOWN: "down", UP: "up"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """One worker without stragglers: what any number of workers is compared with.
+    """Reference that any number of workers is compared with: one worker without stragglers.
 
     Attributes
     ----------
-    steps_per_s : of it
-    told : the same worker, as formulas are told of it
+    steps_per_s : of that worker
+    told : that worker as input of the analytic models
     """
 
     steps_per_s: Estimate
@@ -42,12 +42,12 @@ class Reference:
 
 
 def without_stragglers(cell: TrainingCell) -> TrainingCell:
-    """The same cell, plans and draws, with the network as it is, and no stragglers."""
+    """Copy of a cell without its stragglers; plans, draws and network stay."""
     return replace(cell, scenario=cell.scenario.model_copy(update={"straggler": ()}))
 
 
 def make_reference(cell: TrainingCell, runs: Sequence[RunFigures]) -> Reference:
-    """From the runs of one worker of a cell without stragglers."""
+    """Build the reference from the runs of one worker of a cell without stragglers."""
     found = estimate([run.steps_per_s for run in runs])
     told = analytic.one_worker(
         cell.plans(0).plan, cell.network(1), cell.batch, 1e9 / found.mean, phases=phases(cell)
@@ -58,7 +58,7 @@ def make_reference(cell: TrainingCell, runs: Sequence[RunFigures]) -> Reference:
 def make_point(
     cell: TrainingCell, workers: int, runs: Sequence[RunFigures], reference: Reference
 ) -> Point:
-    """What the runs of so many workers come to."""
+    """Build the point of a number of workers from its runs."""
     rates = [run.steps_per_s for run in runs]
     durations = [(run.steps.end_ns - run.steps.start_ns)[run.counted] for run in runs]
     time = time_shares(np.sum([run.spent_ns.sum(axis=0) for run in runs], axis=0))
@@ -84,7 +84,7 @@ def make_point(
 
 
 def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> float | None:
-    """Where workers go in rounds, mean over the runs that have a whole one."""
+    """Straggler time, mean over the runs with a whole round; None without rounds."""
     if cell.staleness != 0:
         return None
     found = [
@@ -139,7 +139,7 @@ def _links(cell: TrainingCell, workers: int, rate: float) -> tuple[LinkUse, ...]
 
 
 def utilisation(moved: float, opposite: float, both_busy: float) -> float:
-    """The share of time in which a port is busy in one direction.
+    """Share of time in which a port is busy in one direction.
 
     Parameters
     ----------
@@ -151,12 +151,12 @@ def utilisation(moved: float, opposite: float, both_busy: float) -> float:
     """
     if both_busy == 1:
         return moved
-    # Below a half, who takes turns does better than who overlaps, and would be above 1.
+    # With `both_busy` below a half taking turns beats overlapping, and the share would exceed 1.
     return min(1.0, moved + min(moved, opposite) * (1 / both_busy - 1))
 
 
 def make_series(cell: TrainingCell, points: Sequence[Point], reference: Reference) -> Series:
-    """A cell with the points simulated so far, by number of workers."""
+    """Build the series of a cell's points simulated so far, by number of workers."""
     scenario, training = cell.scenario, cell.scenario.training
     ordered = sorted(points, key=lambda p: p.workers)
     limits = _limits(cell.plans(0).plan, cell.network(1))
@@ -188,7 +188,7 @@ def make_series(cell: TrainingCell, points: Sequence[Point], reference: Referenc
 
 
 def straggler_text(spec: StragglerSpec) -> str:
-    """A straggler in a few words."""
+    """Short description of a straggler entry."""
     if isinstance(spec.workers, tuple):
         who = "worker " + ", ".join(map(str, spec.workers))
     elif spec.count is not None:

@@ -1,10 +1,10 @@
-"""Whether anybody is left of those who come and go."""
+"""Check for runs that all workers leave for good."""
 
 from sim.stragglers import Conditions
 
 
 def all_gone_ns(under: Conditions) -> int | None:
-    """When the last worker has left and nobody comes any more; None: somebody stays."""
+    """Time at which the last worker leaves for good, ns; None: some worker stays."""
     here = set(range(len(under.worker_bps))) - set(under.absent)
     time_ns = 0
     for change in under.presence:

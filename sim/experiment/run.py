@@ -1,4 +1,4 @@
-"""One run of a cell with so many workers."""
+"""Simulation of one run of a cell: random draws, conditions, engine, results."""
 
 from dataclasses import dataclass, replace
 
@@ -18,16 +18,16 @@ from sim.stragglers import Conditions, changes_course, conditions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFigures:
-    """What one run showed.
+    """Results of one run.
 
     Attributes
     ----------
-    steps_per_s : steps ended per second in the time that counts
+    steps_per_s : steps ended per second in the measurement interval
     left_out : steps of each worker, beyond the warm-up, that were found not to be steady
     steady : whether the rest is
     spent_ns : (workers, modes) after warm-up
     steps : all that ended
-    counted : (steps,) which of them ended in the time that counts
+    counted : (steps,) true for those that ended in the measurement interval
     """
 
     engine: str
@@ -40,7 +40,7 @@ class RunFigures:
 
 
 def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDArray[np.int32]:
-    """Which recorded steps the workers repeat: a worker's do not depend on who else there is."""
+    """Draw the recorded step of each worker and step; more workers leave a worker's draws as is."""
     steps = cell.scenario.training.steps
     streams = cell.stream(run, DRAWS).spawn(workers)
     chosen = np.empty((workers, steps), dtype=np.int32)
@@ -66,7 +66,7 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
 
 
 def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float) -> Conditions:
-    """What the scenario's stragglers come to in this run."""
+    """Conditions of all workers in this run, under the scenario's stragglers."""
     return conditions(
         cell.scenario.straggler,
         workers,
@@ -80,7 +80,7 @@ def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float)
 def make_engine(
     cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
 ) -> Engine | FastEngine:
-    """The fast path if it can do the job, else the generic engine."""
+    """Make the fast path if it can do the job, else the generic engine."""
     prepared, warmup = cell.plans(run), cell.scenario.training.warmup
     job = _job(cell, under, drawn)
     if prepared.shape is not None and not under.why_generic:
@@ -102,7 +102,7 @@ def make_engine(
 def make_tracing_engine(
     cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
 ) -> Engine:
-    """One that keeps every operation, as recorded, and every chunk; it does all steps drawn."""
+    """Make an engine that keeps all recorded operations and all chunks; it does all steps drawn."""
     return Engine(
         cell.plans(run).plan,
         *_job(cell, under, drawn),
@@ -122,7 +122,7 @@ def _job(
 
 
 def play(engine: Engine | FastEngine, under: Conditions) -> None:
-    """Run to the end, with those who join and leave on the way."""
+    """Run an engine to the end, with workers that join and leave on the way."""
     for change in under.presence:
         if engine.run(float(change.time_ns)) == Stop.LAST:
             return
@@ -132,7 +132,7 @@ def play(engine: Engine | FastEngine, under: Conditions) -> None:
 
 
 def figures(engine: Engine | FastEngine, warmup: int, *, settles: bool = True) -> RunFigures:
-    """What a run that has reached some worker's last step showed."""
+    """Compute the results of a run in which some worker has reached its last step."""
     steps = engine.steps()
     workers = len(engine.spent_ns)
     counted = count_settled(steps, workers, warmup) if settles else count_all(steps, warmup)

@@ -1,4 +1,4 @@
-"""The figures of a training summary, from what a simulation counted."""
+"""Statistics of a training summary, from the steps and times of a simulation."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Estimate, Point, Saturation, StepTimes, TimeShares
 
 LITTLE: Final = 0.05
-"""A worker that adds less than this share of what one alone does adds little."""
+"""Saturation threshold: gain of one more worker, as a share of the throughput of one alone."""
 
 # In the order of the modes that an engine counts: bit 0 receiving, bit 1 computing, bit 2 sending.
 _MODES: Final = (
@@ -33,7 +33,7 @@ _NORMAL_95: Final = 1.959964
 
 
 def t_95(freedom: int) -> float:
-    """How many standard errors a 95 % interval reaches to either side.
+    """Half-width of a two-sided 95 % interval in standard errors (Student's t).
 
     Beyond the table the Cornish-Fisher expansion around the normal quantile, which is right to
     four digits there (Abramowitz and Stegun, 26.7.5).
@@ -72,7 +72,7 @@ def step_times(duration_ns: ArrayLike) -> StepTimes:
 
 
 def time_shares(spent_ns: ArrayLike) -> TimeShares:
-    """Shares of all time that workers spent.
+    """Shares of the workers' time by mode.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def worker_utilisation(time: TimeShares) -> float:
 
 
 def straggler_ns(step: NDArray[np.integer[Any]], end_ns: ArrayLike, workers: int) -> float | None:
-    """How long the first worker of a round waits for the last, mean over the rounds.
+    """Straggler time: wait of a round's first worker for its last, mean over the rounds.
 
     For training in rounds: all workers end the step of one number before any begins the next. It is
     the numerator of what Hashemi, Jyothi and Campbell (*TicTac*, MLSys 2019, section 6.3) call
@@ -128,7 +128,7 @@ def straggler_ns(step: NDArray[np.integer[Any]], end_ns: ArrayLike, workers: int
 
 
 def saturation(points: Sequence[Point], alone: float) -> Saturation | None:
-    """From where on one more worker adds less than `LITTLE` of what one alone does.
+    """Saturation point: from it on one more worker adds less than `LITTLE` of one alone.
 
     `alone` is that one's steps a second. None if the last added worker still adds more, or fewer
     than two numbers were simulated.
@@ -144,6 +144,6 @@ def saturation(points: Sequence[Point], alone: float) -> Saturation | None:
         found = here
     if found is None:
         return None
-    # Where it begins nothing may be full yet that is so further on.
+    # At the saturation point the later bottleneck may not be full yet.
     short = next((b for b in map(bottleneck, (found, ordered[-1])) if b.name != "none"), None)
     return Saturation(workers=found.workers, reason=(short or bottleneck(found)).text)

@@ -1,8 +1,9 @@
-"""Steady-state detection: which part of a run counts, and the rate of steps in it.
+"""Steady-state detection: the measurement interval of a run, and the rate of steps in it.
 
-Workers that begin together contend for the same link at the same time, until chance has spread
-them out; with little chance in their steps that takes hundreds of steps (Li et al., ICPE 2020,
-section 4.2, Figs. 15 and 16). What comes before that is another figure than what comes after.
+Workers that begin together contend for the same link at the same time, until random
+variation has spread them out; with little variation in their steps that takes hundreds of steps
+(Li et al., ICPE 2020, section 4.2, Figs. 15 and 16). The rate before that differs from the rate
+after it.
 """
 
 from dataclasses import dataclass
@@ -17,19 +18,19 @@ from sim.plan import Floats
 BATCH: Final = 5
 DRIFT: Final = 0.01
 ROUNDING: Final = 1e-9
-"""Batches that differ by less, relatively, do not differ."""
+"""Relative difference below which batches count as equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The time that counts.
+    """Measurement interval of a run: the rate of steps, and the steps that ended in it.
 
     Attributes
     ----------
-    steps_per_s : steps a second in that time, of all workers
+    steps_per_s : steps a second in the interval, of all workers
     left_out : steps of each worker, beyond the warm-up, that were found not to be steady
     steady : whether the rest is
-    steps : (steps,) which steps ended in that time
+    steps : (steps,) true for those that ended in the interval
     """
 
     steps_per_s: float
@@ -39,12 +40,12 @@ class Counted:
 
 
 def count_settled(steps: Steps, workers: int, warmup: int) -> Counted:
-    """For a run whose conditions stay as they are.
+    """Measure a run whose conditions stay as they are, from its steady state on.
 
-    Time counts from when the first worker has ended its warm-up, or later, where the run is found
-    not to have settled by then. It counts up to the time by which every worker has ended the last
-    of its steps that are known. A step that lies in that time in part counts in part: its worker
-    was at it since it ended the step before.
+    The interval begins when the first worker has ended its warm-up, or later, where the run is
+    found not to be steady by then. It ends with the earliest of the workers' last known ends of a
+    step. A step that lies in the interval in part counts in part: its worker was at it since it
+    ended the step before.
     """
     begins = _warm(steps, warmup)
     ended = np.sort(steps.end_ns[steps.end_ns > begins])
@@ -67,7 +68,7 @@ def count_settled(steps: Steps, workers: int, warmup: int) -> Counted:
 
 
 def count_all(steps: Steps, warmup: int) -> Counted:
-    """For a run whose conditions change: there is nothing that it could settle to.
+    """Measure a run whose conditions change, so that it has no steady state.
 
     All steps that end count, from when the first worker has ended its warm-up to when the first
     has ended its last step.
@@ -84,7 +85,7 @@ def count_all(steps: Steps, warmup: int) -> Counted:
 
 
 def steady_from(values: Floats) -> tuple[int, bool]:
-    """How many of the first values to leave out, and whether the rest can be called steady.
+    """Number of first values to leave out (MSER-5), and whether the rest is steady.
 
     The marginal standard error rule over batches of five (MSER-5; White, Simulation 69(6), 1997):
     of all places in the first half, the one from which on the standard error of the mean is
@@ -116,7 +117,7 @@ def _warm(steps: Steps, warmup: int) -> float:
 
 
 def _since(steps: Steps) -> tuple[Floats, Floats]:
-    """When each step's worker ended the step before, and each worker's last end."""
+    """End of the step before on each step's worker, and each worker's last end."""
     order = np.lexsort((steps.step, steps.worker))
     worker, end_ns = steps.worker[order], steps.end_ns[order]
     first = np.flatnonzero(np.diff(worker, prepend=-1))

@@ -1,4 +1,4 @@
-"""The first steps of a run, operation by operation."""
+"""Trace of a run's first steps, operation by operation."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ def trace(cell: TrainingCell, workers: int, run: int, steps: int) -> TracedRun:
 def _first_steps(
     cell: TrainingCell, workers: int, run: int, steps: int
 ) -> tuple[Operations, Chunks]:
-    """What the first steps come to, under the conditions of the whole run and what it drew."""
+    """Simulate the first steps under the conditions and random draws of the whole run."""
     plan = cell.plans(run).plan
     drawn = draw_steps(cell, workers, run, plan.steps)[:, :steps].copy()
     horizon_ns = 2.0 * steps * float(plan.duration_ns.sum(axis=1).max())
@@ -61,7 +61,7 @@ def _first_steps(
 
 
 def places(plan: StepPlan) -> list[str]:
-    """Where each operation takes place, as tables and pictures name it."""
+    """Place of each operation, as tables and pictures name it."""
     links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
     processors = [
         AT_WORKER if p.node == WORKER else server_place(p.server) for p in plan.processors
@@ -72,7 +72,7 @@ def places(plan: StepPlan) -> list[str]:
 def _transfers(
     cell: TrainingCell, plan: StepPlan, ended: Operations, chunks: Chunks
 ) -> tuple[StreamRow, ...]:
-    """A row a transfer; a burst is a step number, and a worker's connections count up."""
+    """Trace rows, one per transfer; the burst is the step, and connections count up by worker."""
     tensor_of = {op.name: op.tensor for op in cell.profile.step.transfers}
     services: dict[tuple[int, int, int], list[Service]] = {}
     for i in range(len(chunks.worker)):

@@ -1,4 +1,4 @@
-"""The fast path's state, made for a job."""
+"""Build the fast path's state for a job."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ _LOG = 1 << 10
 
 
 def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
-    """The state before anything has happened; nobody may do more steps than the limit."""
+    """Build the initial state of a run; no worker may do more steps than the limit."""
     workers, servers, forward, processors = (int(n) for n in shape.sizes)
     downs = len(shape.down_size)
     links = 2 * servers
@@ -78,7 +78,7 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
 
 
 def _discipline(shape: Shape, net: Net, sending: Sending, workers: int) -> dict[str, Any]:
-    """What the discipline keeps, where it is asked."""
+    """Arrays of the discipline's state; of minimal size where it is not asked."""
     asked = bool((shape.replay == BY_TURNS).all())
     streams = max(len(shape.down_size), len(shape.up_size)) if asked else 1
     connections = (len(net.ns_per_byte), workers) if asked else (1, 1)
@@ -91,7 +91,7 @@ def _discipline(shape: Shape, net: Net, sending: Sending, workers: int) -> dict[
 
 
 def with_longer_log(race: Race) -> Race:
-    """The same state with room for twice as many entries in every log."""
+    """The state with room for twice as many entries in every log."""
     entries = race.log_t.shape[1]
     longer: dict[str, Any] = {}
     for name in ("log_t", "log_v", "log_n"):

@@ -1,4 +1,4 @@
-"""Links with a virtual clock and a log of it, from which past ends can be read.
+"""Links with a virtual clock, and a log of it from which past completion times are read.
 
 The arithmetic is that of `sim.kernels.links`; `docs/background/simulator.md` fixes it.
 """
@@ -11,18 +11,18 @@ from sim.kernels.tree import put
 
 
 def link_leaf(shape: Shape, link: int) -> int:
-    """A link's place among the sources of events: downlinks, hand-overs, uplinks, ends of steps."""
+    """A link's index among the sources of events: downlinks, hand-overs, uplinks, ends of steps."""
     servers = shape.sizes[K]
     return link if link < servers else link + shape.sizes[W] * servers
 
 
 def width(race: Race) -> int:
-    """Leaves of each link's tournament."""
+    """Number of leaves of each link's tournament tree."""
     return len(race.flow_key) // len(race.active)
 
 
 def refresh(shape: Shape, race: Race, link: int) -> None:
-    """Work out when the first of the link's busy periods ends."""
+    """Reschedule the end of the link's busy period that ends first."""
     size = width(race)
     soonest = race.flow_key[link * size + race.flow_tree[2 * link * size + 1]]
     if race.active[link] > 0:
@@ -32,14 +32,14 @@ def refresh(shape: Shape, race: Race, link: int) -> None:
 
 
 def join(race: Race, link: int, worker: int) -> None:
-    """A worker's connection begins to use the link."""
+    """Add a worker's connection to the link."""
     _settle(race, link, 1)
     race.base_v[link, worker] = race.clock_v[link]
     race.joined[link, worker] = race.logged[link] - 1
 
 
 def aim(shape: Shape, net: Net, race: Race, link: int, worker: int, size_bytes: int) -> None:
-    """Its busy period ends when so many bytes have left since it joined."""
+    """Set the end of a worker's busy period: when so many bytes have left since it joined."""
     target = race.base_v[link, worker] + size_bytes * net.ns_per_byte[link]
     size = width(race)
     put(race.flow_key, race.flow_tree, link * size, size, worker, target)
@@ -47,7 +47,7 @@ def aim(shape: Shape, net: Net, race: Race, link: int, worker: int, size_bytes: 
 
 
 def leave(shape: Shape, race: Race, link: int, worker: int) -> None:
-    """It has nothing more for the link."""
+    """Remove a worker's connection from the link."""
     _settle(race, link, -1)
     size = width(race)
     put(race.flow_key, race.flow_tree, link * size, size, worker, math.inf)
@@ -55,7 +55,7 @@ def leave(shape: Shape, race: Race, link: int, worker: int) -> None:
 
 
 def _settle(race: Race, link: int, change: int) -> None:
-    """Bring the link's clock up to now, change who is active, and log it."""
+    """Advance the link's clock to now, change the number of active connections, and log it."""
     now = race.clock[0]
     if race.active[link] > 0:
         race.clock_v[link] += (now - race.clock_t[link]) / race.active[link]
@@ -72,7 +72,7 @@ def _settle(race: Race, link: int, change: int) -> None:
 
 
 def has_room(race: Race, link: int) -> bool:
-    """Whether the log can take what one event may add, once forgotten entries are given up."""
+    """True if the log has room for one event, once entries no longer needed are given up."""
     entries = race.log_t.shape[1]
     if race.logged[link] - race.oldest[link] < entries - 2:
         return True
@@ -101,6 +101,6 @@ def entry_at(race: Race, link: int, entry: int, target: float) -> int:
 
 
 def time_at(race: Race, link: int, entry: int, target: float) -> float:
-    """When the clock reached the target, read from the entry that `entry_at` found."""
+    """Time at which the clock reached the target, read from the entry that `entry_at` found."""
     i = entry & (race.log_t.shape[1] - 1)
     return race.log_t[link, i] + (target - race.log_v[link, i]) * race.log_n[link, i]

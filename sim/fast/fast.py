@@ -1,4 +1,4 @@
-"""The fast path as an engine: the same questions and answers as `sim.engine.engine.Engine`."""
+"""The fast path as an engine, with `run` and results as in `sim.engine.engine.Engine`."""
 
 import functools
 import math
@@ -24,12 +24,12 @@ from sim.plan import Draws, Network, Sending, StepPlan
 
 SHARE: Final = "equal"
 NOT_ASKED: Final = "fifo"
-"""Bound where no discipline is asked, so that the text is whole."""
+"""Discipline bound where none is asked, so that the source is complete."""
 
 
 @functools.cache
 def compile_fast(discipline: str | None = None) -> Callable[..., int]:
-    """`sim.fast.loop.advance`, compiled; with a discipline it asks that for every chunk."""
+    """Compile `sim.fast.loop.advance`; with a discipline it asks that for every chunk."""
     name = "fast" if discipline is None else f"fast_{discipline}"
     asked = discipline is not None
     bound = binding(discipline or NOT_ASKED, SHARE, turns=asked)
@@ -37,13 +37,13 @@ def compile_fast(discipline: str | None = None) -> Callable[..., int]:
 
 
 def interpret_fast(discipline: str | None = None) -> Callable[..., int]:
-    """The same as plain Python."""
+    """`sim.fast.loop.advance` as plain Python; see `compile_fast`."""
     asked = discipline is not None
     return interpret(loop.advance, discipline or NOT_ASKED, SHARE, turns=asked)
 
 
 class FastEngine(Answers):
-    """The fast path; for parameters see `sim.engine.engine.Engine`.
+    """Fast path for jobs of the usual shape; for parameters see `sim.engine.engine.Engine`.
 
     `shape` is what `fast_shape` made of the same plan, network and sending, where that is known.
 
@@ -82,7 +82,7 @@ class FastEngine(Answers):
         self.begin(range(workers))
 
     def run(self, until_ns: float = math.inf) -> Stop:
-        """Go on up to and including this time, a boundary, or until nothing happens any more."""
+        """Simulate until this time (inclusive), a stop condition, or the last event."""
         while True:
             why = self._advance(self._shape, self._net, self._run, float(until_ns))
             used = int(self._run.scalar[generic.STEPS])

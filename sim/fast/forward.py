@@ -1,18 +1,18 @@
-"""The forward pass: nobody else learns of it, so it is worked out when all has been pulled."""
+"""Forward pass of a worker: it affects no other, so its end is computed after the last pull."""
 
 from sim.fast.layout import F, K, Race, Shape
 from sim.kernels.layout import NONE
 
 
 def last_forward(shape: Shape, race: Race, worker: int, factor: float) -> float:
-    """When the worker's last forward operation ends; all of its pulls have ended."""
+    """End of the worker's last forward operation; all of its pulls have ended."""
     if shape.chain[0]:
         return along_chain(shape, race, worker, factor)
     return pull_by_pull(shape, race, worker, factor)
 
 
 def along_chain(shape: Shape, race: Race, worker: int, factor: float) -> float:
-    """Each operation waits for the one before it, and for pulls."""
+    """End of a forward pass in which each operation waits for the one before it, and for pulls."""
     recorded = race.rec[worker]
     time = race.started[worker]
     for i in range(shape.sizes[F]):
@@ -23,7 +23,7 @@ def along_chain(shape: Shape, race: Race, worker: int, factor: float) -> float:
 
 
 def pull_by_pull(shape: Shape, race: Race, worker: int, factor: float) -> float:
-    """After each pull, all that can run before the next one.
+    """End of any forward pass: after each pull, run all that can run before the next one.
 
     The generic engine may begin some of that behind the next pull, and in another order; but one
     processor that rests only when nothing can run has done all of it at the same time.
@@ -50,7 +50,7 @@ def pull_by_pull(shape: Shape, race: Race, worker: int, factor: float) -> float:
 
 
 def next_to_end(shape: Shape, race: Race, worker: int) -> int:
-    """The server whose next pull is the first to end; NONE if all have."""
+    """Server whose next pull is the first to end; NONE if all have ended."""
     found = NONE
     for server in range(shape.sizes[K]):
         if race.taken[server] < shape.down_start[server + 1] and (
@@ -61,12 +61,12 @@ def next_to_end(shape: Shape, race: Race, worker: int) -> int:
 
 
 def end_of_next(race: Race, worker: int, server: int) -> float:
-    """When the server's next pull ends."""
+    """End of the server's next pull."""
     return race.arrival[worker, race.order[worker, race.taken[server]]]
 
 
 def run_all(shape: Shape, race: Race, worker: int, tail: int, time: float, factor: float) -> float:
-    """Run what is queued and all that becomes ready meanwhile: when that is done."""
+    """Run what is queued and all that becomes ready meanwhile; return the end."""
     recorded = race.rec[worker]
     head = 0
     while head < tail:
@@ -79,7 +79,7 @@ def run_all(shape: Shape, race: Race, worker: int, tail: int, time: float, facto
 
 
 def decrement_dependencies(race: Race, op: int, tail: int) -> int:
-    """An operation waits for one thing less: the queue's new tail."""
+    """Count one dependency of an operation as met, queue it if none is left; the new tail."""
     race.unmet[op] -= 1
     if race.unmet[op] == 0:
         race.ring[tail] = op

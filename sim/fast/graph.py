@@ -1,4 +1,4 @@
-"""A plan's operations sorted by their part in a step, where the step is of the fast path's shape.
+"""Sort a plan's operations by their role in a step, for steps of the fast path's shape.
 
 The shape: all that waits for nothing are pulls and computations; a worker computes on one
 processor; there is a computation, the *turn*, that waits for all pulls, and that every other
@@ -18,12 +18,12 @@ from sim.prepare.collapse import order_of
 
 
 class NotOfThisShapeError(Exception):
-    """Why a job needs the generic engine."""
+    """A job that needs the generic engine; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The operations of a plan by their part; all are numbers of operations.
+    """Operations of a plan by their role, as indices of operations.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Parts:
 
 
 def parts_of(plan: StepPlan) -> Parts:
-    """Sort a plan's operations.
+    """Sort a plan's operations by their role.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def parts_of(plan: StepPlan) -> Parts:
 
 
 def _by_kind(plan: StepPlan) -> tuple[list[list[int]], list[list[int]], list[int], list[int]]:
-    """Pulls and pushes by server, computations at the worker, updates; in an order of the plan."""
+    """Pulls and pushes by server, computations at the worker, updates; in topological order."""
     pulls: list[list[int]] = [[] for _ in range(plan.servers)]
     pushes: list[list[int]] = [[] for _ in range(plan.servers)]
     computes, updates = [], []
@@ -118,7 +118,7 @@ def _check_computes(
 def _up_to_turn(
     plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
 ) -> list[int]:
-    """The turn, behind all that is before it: the first computation that can be it."""
+    """Forward computations, the turn last: it is the first computation that can be the turn."""
     ancestors = [0] * plan.operations  # a bit for each operation
     for op in computes:
         for b in before[op]:
@@ -142,7 +142,7 @@ def _up_to_turn(
 def _behind(
     plan: StepPlan, forward: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
 ) -> list[int]:
-    """Computations behind the turn as they run: first in, first out."""
+    """Computations behind the turn in the order in which they run: first in, first out."""
     ended = set(forward[:-1])
     unended = set(computes) - ended
     left = {op: sum(b in unended for b in before[op]) for op in unended}
@@ -159,7 +159,7 @@ def _behind(
 def _released(
     plan: StepPlan, op: int, turns: dict[int, int], before: Sequence[list[int]]
 ) -> tuple[int, int]:
-    """How many computations behind the turn a push waits for, and its place among those then."""
+    """Number of computations behind the turn that a push waits for, and its rank when released."""
     last = max(before[op], key=lambda b: turns.get(b, NONE), default=NONE)
     if last not in turns:
         raise NotOfThisShapeError(f"{plan.names[op]}, a push, does not wait for the turn")
@@ -185,7 +185,7 @@ def _updates(plan: StepPlan, pushes: Sequence[list[int]], updates: Sequence[int]
 
 
 def predecessors(plan: StepPlan) -> list[list[int]]:
-    """What each operation waits for."""
+    """Predecessors of each operation: those that it waits for."""
     before: list[list[int]] = [[] for _ in range(plan.operations)]
     for op in range(plan.operations):
         for dependent in after(plan, op):
@@ -194,5 +194,5 @@ def predecessors(plan: StepPlan) -> list[list[int]]:
 
 
 def after(plan: StepPlan, op: int) -> list[int]:
-    """What waits for an operation, in the order of hand-over."""
+    """Successors of an operation, in the order of hand-over."""
     return [int(d) for d in plan.after[plan.after_start[op] : plan.after_start[op + 1]]]

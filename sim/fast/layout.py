@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LOG_FULL: Final = 4
-"""`advance` returns it when a link's log has to grow (see `sim.kernels.layout` for the others)."""
+"""Returned by `advance` when a link's log has to grow; for others see `sim.kernels.layout`."""
 
 # Values of Shape.replay.
 UNWATCHED: Final = 0
@@ -97,7 +97,7 @@ class Shape(NamedTuple):
 
 
 class Race(NamedTuple):
-    """The state. Names that `sim.kernels.layout.Run` has, too, mean the same.
+    """State of a simulation. Names that `sim.kernels.layout.Run` has, too, mean the same.
 
     Attributes
     ----------
@@ -120,7 +120,8 @@ class Race(NamedTuple):
     taken : (K,) the next pull of each server that a forward pass takes in
     streams, unsent : the discipline's state, and bytes that have not left, of the busy period that
         is worked out; slots are numbers of pulls or of pushes
-    shared : (L * W, ...) the part of that state that each connection keeps, links first
+    shared : (L, W, SHARED_SIZE) the part of that state that each connection keeps; (1, 1,
+        SHARED_SIZE) where no discipline is asked
     """
 
     clock: Floats

@@ -1,4 +1,4 @@
-"""The fast path's loop."""
+"""Event loop of the fast path."""
 
 import math
 
@@ -36,12 +36,12 @@ from sim.kernels.tree import put
 
 
 def advance(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
-    """Let time go on up to and including `until_ns`; why it stopped."""
+    """Simulate up to and including `until_ns`; return why it stopped."""
     return run_loop(borrow(shape), borrow(net), borrow(race), until_ns)
 
 
 def run_loop(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
-    """`advance`, with everything borrowed."""
+    """`advance` on borrowed tuples; see `sim.kernels.borrowed`."""
     begin_requested(shape, net, race)
     while True:
         if race.scalar[STEPS] >= len(race.step_row):
@@ -67,7 +67,7 @@ def run_loop(shape: Shape, net: Net, race: Race, until_ns: float) -> int:
 
 
 def dispatch(shape: Shape, net: Net, race: Race, leaf: int, until_ns: float) -> bool:
-    """Carry out the event of a source; whether a step has ended.
+    """Process the event of a source; true if a step has ended.
 
     The sources stand one after the other: the end of pulls, by server; the begin of a busy period
     of pushes, by worker and server; its end, by server; the end of a step, by worker.
@@ -91,43 +91,43 @@ def dispatch(shape: Shape, net: Net, race: Race, leaf: int, until_ns: float) -> 
 def begin_pushes(
     shape: Shape, net: Net, race: Race, worker: int, server: int, until_ns: float
 ) -> None:
-    """A worker begins to send to a server, unless it was over before anything else happens."""
+    """Begin a worker's pushes to a server, all of which may end before any other event."""
     if not begin_busy(shape, net, race, worker, server, until_ns):
         end_ups(shape, race, worker)
 
 
 def end_pushes(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """What a worker had to send to a server has left; more may have come meanwhile."""
+    """End a busy period of pushes to a server, unless more were handed over meanwhile."""
     if extend(shape, net, race, worker, server) or end_busy(shape, net, race, worker, server):
         return
     end_ups(shape, race, worker)
 
 
 def first_on(race: Race, link: int) -> int:
-    """The worker whose busy period is the link's first to end."""
+    """Worker whose busy period is the link's first to end."""
     return race.flow_tree[2 * link * width(race) + 1]
 
 
 def end_ups(shape: Shape, race: Race, worker: int) -> None:
-    """A worker has sent all to a server; with the last one, the end of its step is known."""
+    """Note that a worker has sent all to a server; after the last, schedule the step's end."""
     race.ups_left[worker] -= 1
     if race.ups_left[worker] == 0:
         end_of_step_at(shape, race, worker)
 
 
 def end_of_step_at(shape: Shape, race: Race, worker: int) -> None:
-    """All that is left of a step is known: say when it ends."""
+    """Schedule the end of a step, when all that is left of it is known."""
     end = max(race.last[worker], race.back_end[worker])
     put(race.key, race.tree, 0, len(race.key), step_leaf(shape, worker), end)
 
 
 def step_leaf(shape: Shape, worker: int) -> int:
-    """Where the end of a worker's step stands among the sources of events."""
+    """Index of the end of a worker's step among the sources of events."""
     return 2 * shape.sizes[K] + shape.sizes[W] * shape.sizes[K] + worker
 
 
 def end_pulls(shape: Shape, net: Net, race: Race, link: int, worker: int) -> None:
-    """A worker has everything from a server; with the last one, its forward pass is worked out."""
+    """End a worker's pulls from a server; after the last server, compute its forward pass."""
     end_of_each_pull(shape, net, race, link, worker)
     leave(shape, race, link, worker)
     race.downs_left[worker] -= 1
@@ -137,7 +137,7 @@ def end_pulls(shape: Shape, net: Net, race: Race, link: int, worker: int) -> Non
 
 
 def forward(shape: Shape, net: Net, race: Race, worker: int) -> None:
-    """Work out when the last forward operation ends, and from it all hand-overs."""
+    """Compute the end of the last forward operation, and from it the hand-over of pushes."""
     recorded = race.rec[worker]
     varied = net.factor.shape[1] > 1
     factor = net.factor[worker, race.done[worker] if varied else 0]
@@ -152,7 +152,7 @@ def forward(shape: Shape, net: Net, race: Race, worker: int) -> None:
 
 
 def begin_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
-    """A worker begins its next step: it pulls from every server."""
+    """Begin a worker's next step: it pulls from every server."""
     now = race.clock[0]
     recorded = net.draw[worker, race.done[worker]]
     if race.done[worker] >= net.flag[COUNT_FROM]:
@@ -176,7 +176,7 @@ def begin_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
 
 
 def end_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
-    """Book a worker's step, and let those begin the next one who may."""
+    """Record the end of a worker's step, and begin the next one of workers that may."""
     put(race.key, race.tree, 0, len(race.key), step_leaf(shape, worker), math.inf)
     i = race.scalar[STEPS]
     race.step_row[i, 0] = worker
@@ -205,7 +205,7 @@ def end_step(shape: Shape, net: Net, race: Race, worker: int) -> None:
 
 
 def accumulate(shape: Shape, net: Net, race: Race, worker: int) -> None:
-    """How the worker spent its step, by what it did at once."""
+    """Accumulate the worker's time in its step by mode: receiving, computing, sending."""
     recorded = race.rec[worker]
     varied = net.factor.shape[1] > 1
     factor = net.factor[worker, race.done[worker] if varied else 0]
@@ -225,7 +225,7 @@ def accumulate(shape: Shape, net: Net, race: Race, worker: int) -> None:
 
 
 def begin_requested(shape: Shape, net: Net, race: Race) -> None:
-    """Let those begin a step who were asked to from outside."""
+    """Begin the steps requested from outside, where the workers may."""
     if race.scalar[START_REQUESTS] == 0:
         return
     for w in range(len(race.start_requested)):

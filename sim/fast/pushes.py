@@ -1,18 +1,18 @@
-"""One push: when it is handed over, and what follows its end."""
+"""Pushes of the fast path: the time of hand-over, and the update after the end."""
 
 from sim.fast.layout import Race, Shape
 from sim.kernels.layout import NONE, Net
 
 
 def handed_over(shape: Shape, net: Net, race: Race, worker: int, up: int) -> float:
-    """When an up of the worker's present step is handed over."""
+    """Time at which a push of the worker's present step is handed over."""
     varied = net.factor.shape[1] > 1
     factor = net.factor[worker, race.done[worker] if varied else 0]
     return race.turn[worker] + shape.offset_ns[race.rec[worker], up] * factor
 
 
 def together(shape: Shape, up: int, until: int) -> int:
-    """The first push before `until` that is not handed over at once with this one."""
+    """First push before `until` that is not handed over at once with this one, else `until`."""
     first = up
     while up < until and shape.up_turn[up] == shape.up_turn[first]:
         up += 1
@@ -20,7 +20,7 @@ def together(shape: Shape, up: int, until: int) -> int:
 
 
 def update(shape: Shape, race: Race, worker: int, up: int, time: float) -> None:
-    """A push has ended: its update runs when the server's processor has done those before."""
+    """Run the update of a push that has ended, after those before it on its processor."""
     q = shape.update[up]
     if q == NONE:
         return

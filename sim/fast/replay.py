@@ -1,7 +1,7 @@
-"""What happened within a busy period of a connection, worked out when it is over.
+"""Completion times within a connection's busy period, computed when it is over.
 
-How long it lasts depends on its bytes alone, as no discipline rests while it has bytes and credit.
-Which bytes went when, the discipline says, asked anew with the link's history at hand.
+Its length depends on its bytes alone, as no discipline rests while it has bytes and credit. Which
+bytes went when follows from the discipline's rule and the link's history.
 """
 
 from h2model.state import State
@@ -68,7 +68,7 @@ def end_of_each_push(shape: Shape, net: Net, race: Race, worker: int, server: in
 
 
 def pushes_in_order(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """Each push is sent whole."""
+    """`end_of_each_push` where each push is sent whole."""
     link = shape.sizes[K] + server
     entry = race.joined[link, worker]
     sent = 0
@@ -80,7 +80,7 @@ def pushes_in_order(shape: Shape, net: Net, race: Race, worker: int, server: int
 
 
 def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """Some push needs two visits: its rest waits behind what has come by then."""
+    """`end_of_each_push` with second visits: a push's rest waits behind what has come by then."""
     link = shape.sizes[K] + server
     first = up = race.busy_from[worker, server]
     until = race.next_up[worker, server]
@@ -115,33 +115,33 @@ def pushes_by_visits(shape: Shape, net: Net, race: Race, worker: int, server: in
 
 
 def queue(race: Race, tail: int, visit: int) -> int:
-    """Put a visit at the tail of the queue; the new tail."""
+    """Put a visit at the tail of the queue; return the new tail."""
     race.ring[tail] = visit
     return tail + 1
 
 
 def first_visit(push: int) -> int:
-    """A push's first visit as an entry of the queue: the push's number."""
+    """Queue entry of a push's first visit: the push's number."""
     return push
 
 
 def second_visit(push: int) -> int:
-    """Its second one: the same beyond all numbers of pushes."""
+    """Queue entry of a push's second visit: a number beyond those of all pushes."""
     return push + SECOND
 
 
 def is_second(visit: int) -> bool:
-    """Whether an entry of the queue is a second visit."""
+    """True if an entry of the queue is a second visit."""
     return visit >= SECOND
 
 
 def push_of(visit: int) -> int:
-    """The push that an entry of the queue is a visit to."""
+    """Push of a queue entry."""
     return visit % SECOND
 
 
 def pushes_by_turns(shape: Shape, net: Net, race: Race, worker: int, server: int) -> None:
-    """The discipline is asked; a push's slot is its number."""
+    """`end_of_each_push`, asking the discipline; a push's slot is its number."""
     link = shape.sizes[K] + server
     s = borrow(scheduler(net, race, link, worker))
     begun = race.busy_from[worker, server]
@@ -163,7 +163,7 @@ def pushes_by_turns(shape: Shape, net: Net, race: Race, worker: int, server: int
             waiting -= 1
         come = handed_over_by(shape, net, race, worker, up, until, time)
         if waiting == 0 and come == up and up < until:
-            come += 1  # the period goes on: rounding hides that it is here
+            come += 1  # the period goes on: only by rounding the next push comes later
         offer_pushes(s, shape, net, race, worker, up, come)
         waiting += come - up
         up = come
@@ -175,7 +175,7 @@ def pushes_by_turns(shape: Shape, net: Net, race: Race, worker: int, server: int
 def handed_over_by(
     shape: Shape, net: Net, race: Race, worker: int, up: int, until: int, time: float
 ) -> int:
-    """The first push from this one on, and before `until`, that was handed over later."""
+    """First push from `up` on, and before `until`, that is handed over after `time`."""
     while up < until and handed_over(shape, net, race, worker, up) <= time:
         up += 1
     return up
@@ -192,11 +192,11 @@ def offer_pushes(
 
 
 def began(race: Race, link: int, worker: int) -> float:
-    """When the busy period did."""
+    """Start time of a worker's busy period on a link."""
     return race.log_t[link, race.joined[link, worker] & (race.log_t.shape[1] - 1)]
 
 
 def scheduler(net: Net, race: Race, link: int, worker: int) -> State:
-    """A connection's discipline: what it keeps beyond a busy period is its own."""
+    """Discipline state of a connection: what it keeps beyond a busy period is its own."""
     plan = (race.streams.plan_slot, race.streams.plan_bytes)
     return on_tables(race.streams, plan, race.shared[link, worker], net.option)

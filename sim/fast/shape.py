@@ -1,4 +1,4 @@
-"""Whether the fast path can do a job, and the job's plan sorted for it."""
+"""Check that the fast path can do a job, and arrange the job's plan for it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from sim.plan import Floats, Ints, Network, Sending, StepPlan
 
 
 def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
-    """The plan as the fast path needs it.
+    """Arrange a plan as the fast path needs it.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def _check_settings(network: Network, sending: Sending) -> None:
 
 
 def asks_discipline(sending: Sending) -> bool:
-    """Whether chunks are worked out by the discipline itself, as no shorter way is known."""
+    """True if the discipline itself is asked for every chunk, as no shorter way is known."""
     bounded = sending.connection_window_bytes is not None or sending.chunk_bytes < 2**31 - 1
     return bounded or _visits(sending) not in (1, 2)
 
@@ -81,7 +81,7 @@ def _visits(sending: Sending) -> int:
 
 
 def _forward(plan: StepPlan, parts: Parts, number: dict[int, int]) -> dict[str, Any]:
-    """How forward operations wait for each other and for pulls."""
+    """Dependencies of forward operations on each other and on pulls."""
     place = {op: i for i, op in enumerate(parts.forward)}
     before = predecessors(plan)
     needs = [[number[b] for b in before[op] if b in number] for op in parts.forward]
@@ -125,7 +125,7 @@ def _updates(plan: StepPlan, parts: Parts, pushes: Sequence[int]) -> tuple[Ints,
 def _downs(
     plan: StepPlan, parts: Parts, sending: Sending
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """For every recorded step, or for all: pulls in an order, and bytes up to each of them."""
+    """Pulls in order and bytes up to each, a row for every recorded step or one for all."""
     rows = np.unique(plan.sources, axis=0)
     steps = plan.sources if len(rows) > 1 else rows
     orders, totals = [], []
@@ -146,7 +146,7 @@ def _downs(
 
 
 def _served(plan: StepPlan, pulls: list[int], sending: Sending) -> tuple[list[int], list[int]]:
-    """What the discipline does with pulls that are there from the start: their ends."""
+    """Order in which pulls end that are all there from the start, and bytes up to each end."""
     window = UNBOUNDED if sending.window_bytes is None else sending.window_bytes
     machine = Machine(
         sending.discipline,
@@ -171,13 +171,13 @@ def _served(plan: StepPlan, pulls: list[int], sending: Sending) -> tuple[list[in
 
 
 def _first_visit(sending: Sending) -> int:
-    """Bytes of a first visit; more than any push has where there is only one."""
+    """Bytes of a first visit; more than any push has where there are no second ones."""
     two = _visits(sending) == 2
     return sending.window_bytes if two and sending.window_bytes else layout.SECOND
 
 
 def _replays(plan: StepPlan, parts: Parts, update: Ints, sending: Sending, *, turns: bool) -> Ints:
-    """How each server's pushes are worked out; see `sim.fast.layout`."""
+    """Kind of replay of each server's pushes; see `sim.fast.layout`."""
     if turns:
         return np.full(plan.servers, layout.BY_TURNS, dtype=np.int64)
     start = _starts(parts.pushes)

@@ -1,4 +1,4 @@
-"""A worker's pushes over one link: when the connection is busy."""
+"""Busy periods of a worker's pushes over one link."""
 
 import math
 
@@ -12,12 +12,12 @@ from sim.kernels.tree import put
 
 
 def arrival_leaf(shape: Shape, worker: int, server: int) -> int:
-    """Where a worker's next hand-over to a server stands among the sources of events."""
+    """Index of a worker's next hand-over to a server among the sources of events."""
     return shape.sizes[K] + worker * shape.sizes[K] + server
 
 
 def await_next(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
-    """The link is idle until the next hand-over; false if there is none."""
+    """Schedule the next hand-over to an idle connection; false if there is none."""
     up = race.next_up[worker, server]
     time = math.inf
     if up < shape.up_start[server + 1]:
@@ -29,7 +29,7 @@ def await_next(shape: Shape, net: Net, race: Race, worker: int, server: int) -> 
 def begin_busy(
     shape: Shape, net: Net, race: Race, worker: int, server: int, until_ns: float
 ) -> bool:
-    """An up is handed over to an idle connection; false if all ups have ended at once."""
+    """Hand pushes over to an idle connection; false if all have ended at once."""
     leaf = arrival_leaf(shape, worker, server)
     put(race.key, race.tree, 0, len(race.key), leaf, math.inf)
     link = shape.sizes[K] + server
@@ -51,9 +51,9 @@ def begin_busy(
 def send_alone(
     shape: Shape, net: Net, race: Race, worker: int, server: int, until_ns: float
 ) -> None:
-    """Send ups one by one as long as each ends before anything else happens.
+    """Send pushes one by one as long as each ends before any other event.
 
-    Nobody else learns of these busy periods, so neither the tournaments nor the log do.
+    No other worker is affected by these busy periods, so the tournaments and the log lack them.
     """
     link = shape.sizes[K] + server
     before = min(until_ns, race.key[race.tree[1]])
@@ -84,7 +84,7 @@ def send_alone(
 
 
 def extend(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
-    """Take in what has been handed over by now; whether there was anything."""
+    """Extend the busy period by the pushes handed over by now; true if there were any."""
     first = race.next_up[worker, server]
     end = shape.up_start[server + 1]
     up = first
@@ -100,7 +100,7 @@ def extend(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool
 
 
 def end_busy(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bool:
-    """Nothing is left to send; whether more will come in this step."""
+    """End a busy period, as nothing is left to send; true if more will come in this step."""
     link = shape.sizes[K] + server
     if shape.replay[server] != UNWATCHED:
         end_of_each_push(shape, net, race, worker, server)
@@ -114,7 +114,7 @@ def end_busy(shape: Shape, net: Net, race: Race, worker: int, server: int) -> bo
 
 
 def _book(race: Race, worker: int, now: float) -> None:
-    """Add a time of sending, by whether the worker computed, too."""
+    """Accumulate a time of sending, split by whether the worker computed meanwhile."""
     since = race.sending_since[worker]
     computing = max(0.0, min(now, race.back_end[worker]) - since)
     race.sent_computing[worker] += computing

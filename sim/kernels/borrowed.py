@@ -31,7 +31,7 @@ class Lane(types.Array):
         return cls(array.dtype, array.ndim, array.layout, not array.mutable, aligned=array.aligned)
 
     def copy(self, *arguments: Any, **changes: Any) -> "Lane":  # type: ignore[override]
-        """Another like this; numba asks for the type of a row so."""
+        """Copy of this type with changes; numba calls it for the type of a row."""
         return self.of(super().copy(*arguments, **changes))
 
 
@@ -58,7 +58,7 @@ def _set(context: Any, builder: Any, signature: Any, values: Any) -> Any:
 
 
 def _unsigned(context: Any, builder: Any, signature: Any, values: Any) -> tuple[Any, Any]:
-    """An access with its index as unsigned numbers, which numba takes as they are."""
+    """Cast the index of an access to unsigned numbers, which numba takes as they are."""
     lane, index, *rest = signature.args
     wanted: Any = types.uintp
     if isinstance(index, BaseTuple):
@@ -100,7 +100,7 @@ def _read(context: Any, builder: Any, kind: Borrowed, address: Any, name: str) -
 
 @intrinsic  # type: ignore[untyped-decorator]
 def borrowed(typing: Any, lent: Any) -> Any:
-    """Compiled `borrow`."""
+    """`sim.kernels.bound.borrow` as numba compiles it."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return cgutils.alloca_once_value(builder, values[0])

@@ -1,6 +1,6 @@
-"""What is bound when the engine is compiled: a discipline's functions, and a share's.
+"""Placeholders for the functions of a discipline and a share, bound when an engine is compiled.
 
-Here they only say how they are called.
+Here they only give the signatures.
 """
 
 from typing import TypeVar
@@ -11,10 +11,10 @@ from sim.kernels.layout import Net, Run, Step
 Fields = TypeVar("Fields")
 
 CLOCKED = 1
-"""Whether the share is 1/n, so that a virtual clock per link does."""
+"""1 if the share is 1/n, so that a virtual clock per link does."""
 
 TURNS = 0
-"""Whether the fast path asks the discipline for every chunk, as the generic engine does."""
+"""1 if the fast path asks the discipline for every chunk, as the generic engine does."""
 
 
 def borrow(fields: Fields) -> Fields:
@@ -23,32 +23,32 @@ def borrow(fields: Fields) -> Fields:
 
 
 def start(s: State) -> None:
-    """See `h2model.disciplines`."""
+    """`start` of the discipline; see `h2model.disciplines`."""
     raise NotImplementedError
 
 
 def enqueued(s: State, i: int, now: int) -> None:
-    """See `h2model.disciplines`."""
+    """`enqueued` of the discipline; see `h2model.disciplines`."""
     raise NotImplementedError
 
 
 def credited(s: State, i: int, now: int) -> None:
-    """See `h2model.disciplines`."""
+    """`credited` of the discipline; see `h2model.disciplines`."""
     raise NotImplementedError
 
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
-    """See `h2model.disciplines`."""
+    """`select` of the discipline; see `h2model.disciplines`."""
     raise NotImplementedError
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
-    """See `h2model.disciplines`."""
+    """`sent` of the discipline; see `h2model.disciplines`."""
     raise NotImplementedError
 
 
 def cancelled(s: State, i: int, now: int) -> None:
-    """See `h2model.disciplines`."""
+    """`cancelled` of the discipline; see `h2model.disciplines`."""
     raise NotImplementedError
 
 

@@ -60,7 +60,7 @@ def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:
 
 
 def arrive(run: Run, worker: int) -> None:
-    """An absent worker takes part, from the slowest's step on: it has nothing to catch up on."""
+    """Let an absent worker take part from the slowest's step on, with nothing to catch up on."""
     if run.presence[worker] != ABSENT:
         return
     run.done[worker] = max(run.done[worker], run.scalar[SLOWEST])
@@ -70,7 +70,7 @@ def arrive(run: Run, worker: int) -> None:
 
 
 def _empty(step: Step, net: Net, run: Run, worker: int, channel: int) -> None:
-    """Take everything off a connection; its scheduler is as it was before its first stream."""
+    """Take everything off a connection, and reset its scheduler."""
     f = worker * step.sizes[C] + channel
     link = step.link_of[channel]
     if run.chunk_bytes[f] > 0:
@@ -91,7 +91,7 @@ def _empty(step: Step, net: Net, run: Run, worker: int, channel: int) -> None:
 
 
 def end_early(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
-    """End an operation that is ready or under way, without the rest of it; whether it could be."""
+    """End an operation that is ready or under way, without its rest; true if it was either."""
     if run.presence[worker] != BUSY:
         return False
     found = (
@@ -125,7 +125,7 @@ def _cancel_computation(step: Step, net: Net, run: Run, worker: int, op: int) ->
 
 
 def _cancel_transfer(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
-    """What a stream has sent is sent; the rest of it leaves the connection."""
+    """Take the unsent rest of a stream off its connection; false if not ready or all sent."""
     slot = worker * step.sizes[T] + step.slot[op]
     if run.unsent[slot] == 0 or run.waits[worker, op] > 0:
         return False
@@ -163,7 +163,7 @@ def remaining(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
 
 
 def set_remaining(step: Step, net: Net, run: Run, worker: int, op: int, work_ns: float) -> bool:
-    """Give a computation other work to do from now on; whether it is under way or still to come."""
+    """Set the remaining work of a computation from now on; true if the worker is in a step."""
     place = _place_of(step, run, worker, op)
     if place == NONE:
         run.rest[worker, op] = work_ns

@@ -1,8 +1,8 @@
-"""The engine's text, bound to a discipline and a share, and compiled; compiled code is kept.
+"""Compile the engines for a discipline and a share, and cache the machine code.
 
 numba's own cache looks only at the file of the function that it keeps: after a change in a
 discipline it would go on with the old one. Here the cache's folder is named by a hash of all the
-text that can be compiled, of numba and of the processor, so a change finds an empty one. The same
+source that can be compiled, of numba and of the processor, so a change finds an empty one. The same
 hash names the engine in results.
 """
 
@@ -38,7 +38,7 @@ _passing_folders: list[Path] = []
 
 @functools.cache
 def compile_engine(discipline: str, share: str) -> Callable[..., int]:
-    """`sim.kernels.loop.advance`, bound and compiled.
+    """Compile `sim.kernels.loop.advance` for a discipline and a share.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def compile_engine(discipline: str, share: str) -> Callable[..., int]:
 def interpret(
     function: Callable[..., Any], discipline: str, share: str, *, turns: bool = False
 ) -> Callable[..., Any]:
-    """A function of an engine, bound as for compiling it, as plain Python.
+    """Bind a function of an engine as for compiling it, but as plain Python.
 
     For what happens so rarely that compiling it would take longer, and for tests.
     """
@@ -63,7 +63,7 @@ def interpret(
 def binding(
     discipline: str, share: str, *, turns: bool = False
 ) -> tuple[dict[object, object], dict[str, int]]:
-    """What stands in the place of the functions of `sim.kernels.bound`, and of its constants."""
+    """Replacements for the functions and constants of `sim.kernels.bound`."""
     rule = disciplines.load(discipline)
     strategy = import_module(f"sim.shares.{share}")
     replaced: dict[object, object] = {
@@ -80,7 +80,7 @@ def compile_kernel(
     replaced: dict[object, object],
     constants: dict[str, int],
 ) -> Callable[..., Any]:
-    """Compile a function with all that it calls; its machine code is kept under this name."""
+    """Compile a function with all that it calls; cache its machine code under this name."""
     import numba
 
     from sim.kernels.borrowed import borrowed
@@ -102,7 +102,7 @@ def compile_kernel(
 
 
 def kernel_folder() -> Path:
-    """Where compiled kernels of this text, this numba and this processor are kept.
+    """Cache folder of kernels compiled from this source, by this numba, for this processor.
 
     If the user's cache can't be written, that is a folder that goes when the program ends: numba
     itself would turn to one beside the sources, whose kernels outlive a change of a discipline.
@@ -125,7 +125,7 @@ def kernel_folder() -> Path:
 
 
 def kernels_are_kept() -> bool:
-    """Whether what is compiled now is there at the next start."""
+    """True if kernels compiled now are still there at the next start."""
     return kernel_folder().parent not in _passing_folders
 
 
@@ -148,19 +148,19 @@ def _passing_folder() -> Path:
 
 
 def forget_passing_folders() -> None:
-    """Remove what would be removed at the end of the program."""
+    """Remove the temporary kernel folders, as would happen at the end of the program."""
     while _passing_folders:
         shutil.rmtree(_passing_folders.pop(), ignore_errors=True)
 
 
 def _user_cache() -> Path:
-    """The caller's own cache folder: what root compiled is not in a user's way."""
+    """Cache folder of the calling user: what root compiled is not in a user's way."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 @functools.cache
 def engine_hash() -> str:
-    """Sixteen hexadecimal digits for the kernels' text, numba, Python and the processor."""
+    """Hash of the kernels' source, numba, llvmlite, Python and processor: 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for file in kernel_files():
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -171,7 +171,7 @@ def engine_hash() -> str:
 
 
 def kernel_files() -> list[Path]:
-    """The sources of everything that is compiled, and of how, in a fixed order."""
+    """Source files of all that is compiled, and of the compiling, in a fixed order."""
     found: list[Path] = []
     for package in KERNEL_PACKAGES:
         folder = Path(cast("str", import_module(package).__file__)).parent

@@ -22,13 +22,13 @@ from sim.kernels.modes import flow_began, flow_ended
 
 
 def scheduler(net: Net, run: Run, connection: int) -> State:
-    """The discipline's state of one connection: all share the tables, each has its own rest."""
+    """Discipline state of one connection: all share the stream tables, the rest is its own."""
     plan = (run.plan_slot[connection], run.plan_bytes[connection])
     return on_tables(run.connections, plan, run.shared[connection], net.option)
 
 
 def on_tables(s: State, plan: tuple[Any, Any], shared: Any, option: Any) -> State:
-    """The state of a connection whose streams are in the tables of `s`; `plan` are its writes'."""
+    """State of a connection whose streams are in the tables of `s`; `plan` is its writes'."""
     return State(
         s.left,
         s.credit,
@@ -47,7 +47,7 @@ def on_tables(s: State, plan: tuple[Any, Any], shared: Any, option: Any) -> Stat
 
 
 def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """A transfer is ready: its stream enters the connection's scheduler."""
+    """Hand a ready transfer over: its stream enters the connection's scheduler."""
     connection = worker * step.sizes[C] + step.place[op]
     slot = worker * step.sizes[T] + step.slot[op]
     run.unsent[slot] = step.size_bytes[op]
@@ -58,7 +58,7 @@ def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
 
 
 def offer(s: State, slot: int, size_bytes: int, window_bytes: int, priority: int, now: int) -> None:
-    """A stream enters a scheduler with a whole window."""
+    """Enter a stream into a scheduler, with a whole window."""
     enter(s, slot, window_bytes, priority)
     s.left[slot] = size_bytes
     if s.shared[CURRENT] == slot:
@@ -68,7 +68,7 @@ def offer(s: State, slot: int, size_bytes: int, window_bytes: int, priority: int
 
 
 def taken(s: State, slot: int, size_bytes: int, unsent_bytes: int, now: int) -> None:
-    """A chunk has left, and its credit returns; so much of the stream has not left yet."""
+    """Note that a chunk has left, and return its credit; `unsent_bytes` of the stream are left."""
     sent(s, slot, size_bytes, now)
     s.shared[CONNECTION_CREDIT] += size_bytes
     if unsent_bytes > 0 and widen(s, slot, size_bytes):
@@ -109,7 +109,7 @@ def choose(step: Step, net: Net, run: Run, connection: int) -> None:
 
 
 def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
-    """The link's next chunk has ended: (connection, operation); NONE if bytes of it are left."""
+    """End the link's next chunk: (connection, operation); NONE if bytes of the latter are left."""
     connection = first_on(step, run, link)
     worker = connection // step.sizes[C]
     slot = run.chunk_slot[connection]

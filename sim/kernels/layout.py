@@ -1,4 +1,4 @@
-"""The flat arrays that the engine works on.
+"""The flat arrays that the generic engine works on.
 
 `Step` and `Net` describe the job and never change. `Run` is the whole state of a simulation: who
 has it can stop, look, change it and go on.
@@ -23,13 +23,13 @@ NONE: Final = -1
 TIME: Final = 0
 """The next event is later than the time given."""
 IDLE: Final = 1
-"""Nothing will happen any more."""
+"""No event is left."""
 BOUNDARY: Final = 2
 """A worker has ended a step; `Run.scalar[ENDED]` says which."""
 FULL: Final = 3
-"""A table of what happened has no room left; empty it and go on."""
+"""A table of results has no room left; empty it and go on."""
 LAST: Final = 5
-"""A worker has ended its last step, and who ran it wanted to know (4 is the fast path's)."""
+"""A worker has ended its last step, where `STOP_AT_LAST` is set (4 is the fast path's)."""
 
 # Indices into Run.scalar.
 ENDED: Final = 0
@@ -42,12 +42,12 @@ SLOWEST: Final = 5
 AT_SLOWEST: Final = 6
 EVENTS: Final = 7
 START_REQUESTS: Final = 8
-"""How many workers are to begin a step."""
+"""Number of workers asked to begin a step."""
 FREED: Final = 9
 """Source of events of the place whose computation has just ended; NONE if there is none."""
 SCALARS: Final = 10
 
-# Bits of Run.mode: what a worker is doing.
+# Bits of Run.mode: a worker's activities.
 RECEIVING: Final = 1
 COMPUTING: Final = 2
 SENDING: Final = 4
@@ -133,7 +133,7 @@ U: Final = 7
 
 
 class Net(NamedTuple):
-    """Links, what chance drew, and what the run keeps.
+    """Links, random draws, and what the run keeps.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ STOP_AT_LAST: Final = 5
 
 
 class Run(NamedTuple):
-    """The state.
+    """State of a simulation.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class Run(NamedTuple):
 
 
 class Progress(Protocol):
-    """How far workers have come; `Run` and the fast path's state have it."""
+    """Progress of workers, as in `Run` and in the fast path's state."""
 
     @property
     def scalar(self) -> Ints: ...

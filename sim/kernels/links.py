@@ -1,4 +1,4 @@
-"""Links: who has a chunk on them, and when the next one ends.
+"""Links: connections that have a chunk on them, and the end of the next chunk.
 
 A clocked link has a virtual clock (all get 1/n); on rated links each connection has its own rate.
 `docs/background/simulator.md` fixes the arithmetic.
@@ -12,14 +12,14 @@ from sim.kernels.tree import put, width
 
 
 def link_leaf(step: Step, link: int) -> int:
-    """A link's place among the sources of events: downlinks first, uplinks behind the workers."""
+    """A link's index among the sources of events: downlinks first, uplinks behind the workers."""
     if link < step.sizes[K]:
         return link
     return step.first_leaf[UPLINKS] + link - step.sizes[K]
 
 
 def flow_width(step: Step) -> int:
-    """Leaves of each link's tournament."""
+    """Number of leaves of each link's tournament tree."""
     return width(step.sizes[W] * step.channel_at.shape[1])
 
 
@@ -40,7 +40,7 @@ def first_on(step: Step, run: Run, link: int) -> int:
 
 
 def refresh(step: Step, run: Run, link: int) -> None:
-    """Work out when the link's next chunk ends."""
+    """Reschedule the end of the link's next chunk."""
     size = flow_width(step)
     soonest = run.flow_key[link * size + run.flow_tree[2 * link * size + 1]]
     if CLOCKED and run.active[link] > 0:
@@ -54,7 +54,7 @@ def _schedule(run: Run, leaf: int, time: float) -> None:
 
 
 def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
-    """A connection begins to use the link; its chunk is not yet known."""
+    """Add a connection to the link; its chunk follows (`load`)."""
     if CLOCKED:
         _settle(run, link)
         run.base_v[connection] = run.clock_v[link]
@@ -65,7 +65,7 @@ def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
 
 
 def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
-    """A connection has nothing more for the link."""
+    """Remove a connection from the link."""
     if CLOCKED:
         _settle(run, link)
     run.active[link] -= 1
@@ -78,7 +78,7 @@ def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
 
 
 def load(step: Step, net: Net, run: Run, connection: int, link: int, joined: bool) -> None:
-    """The connection's next chunk goes on the link, which it may just have joined."""
+    """Put the connection's next chunk on the link, which it may just have joined."""
     size_bytes = run.chunk_bytes[connection]
     if CLOCKED:
         run.base_bytes[connection] += size_bytes
@@ -94,13 +94,13 @@ def load(step: Step, net: Net, run: Run, connection: int, link: int, joined: boo
 
 
 def target(step: Step, run: Run, connection: int, link: int, value: float) -> None:
-    """Put down when a connection's chunk ends, by the link's own measure."""
+    """Set the end of a connection's chunk: virtual clock (clocked) or time (rated)."""
     size = flow_width(step)
     put(run.flow_key, run.flow_tree, link * size, size, flow_leaf(step, connection), value)
 
 
 def _settle(run: Run, link: int) -> None:
-    """Bring the link's clock up to now."""
+    """Advance the link's virtual clock to now."""
     now = run.clock[0]
     if run.active[link] > 0:
         run.clock_v[link] += (now - run.clock_t[link]) * run.speed[link] / run.active[link]
@@ -108,7 +108,7 @@ def _settle(run: Run, link: int) -> None:
 
 
 def _other_direction(step: Step, net: Net, run: Run, link: int) -> None:
-    """The link has become busy or idle: what that means for the port's two rates."""
+    """Adapt the rates of a port's two directions, one of which has become busy or idle."""
     if net.both_busy[0] == 1.0 or not CLOCKED:
         return
     servers = step.sizes[K]
@@ -120,7 +120,7 @@ def _other_direction(step: Step, net: Net, run: Run, link: int) -> None:
 
 
 def _share_anew(step: Step, net: Net, run: Run, known: int) -> None:
-    """Someone has joined or left: what is left of chunks, then new rates, then new ends.
+    """Share rated links anew after a join or leave: what is left of chunks, rates, ends.
 
     The link `known` is refreshed by the caller.
     """
@@ -140,6 +140,6 @@ def _share_anew(step: Step, net: Net, run: Run, known: int) -> None:
 
 
 def _end(run: Run, connection: int) -> float:
-    """When a rated chunk ends if nothing changes."""
+    """Time at which a rated chunk ends if nothing changes."""
     left = max(0.0, run.left_bytes[connection])
     return run.since[connection] + left / run.rate[connection]

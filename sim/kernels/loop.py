@@ -1,4 +1,4 @@
-"""The loop: the earliest event, what it ends, what begins in consequence."""
+"""Event loop of the generic engine: the earliest event, what it ends, what then begins."""
 
 import math
 
@@ -43,12 +43,12 @@ from sim.kernels.tree import put
 
 
 def advance(step: Step, net: Net, run: Run, until_ns: float) -> int:
-    """Let time go on up to and including `until_ns`; why it stopped (see `sim.kernels.layout`)."""
+    """Simulate up to and including `until_ns`; return why it stopped (see `sim.kernels.layout`)."""
     return run_loop(borrow(step), borrow(net), borrow(run), until_ns)
 
 
 def run_loop(step: Step, net: Net, run: Run, until_ns: float) -> int:
-    """`advance`, with everything borrowed."""
+    """`advance` on borrowed tuples; see `sim.kernels.borrowed`."""
     begin_requested(step, net, run)
     wake_up(step, net, run)
     while True:
@@ -84,7 +84,7 @@ def wake_up(step: Step, net: Net, run: Run) -> None:
 
 
 def no_room(net: Net, run: Run) -> bool:
-    """Whether a table could overflow with the next event."""
+    """True if a table could overflow with the next event."""
     if run.scalar[STEPS] >= len(run.step_row):
         return True
     if net.flag[KEEP_ROWS] and run.scalar[ROWS] >= len(run.row):
@@ -93,7 +93,7 @@ def no_room(net: Net, run: Run) -> bool:
 
 
 def dispatch(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
-    """What happens at a source of events: the worker, and the operation that ended or NONE."""
+    """Process the event of a source: the worker, and the operation that ended or NONE."""
     first = step.first_leaf
     if leaf < first[AT_WORKERS] or first[UPLINKS] <= leaf < first[AT_SERVERS]:
         return sent_off(step, net, run, step.what[leaf])
@@ -107,7 +107,7 @@ def dispatch(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
 
 
 def sent_off(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
-    """A chunk has left: the worker, and the operation if it has ended."""
+    """End a link's chunk: the worker, and the operation if it has ended, else NONE."""
     connection, op = end_chunk(step, net, run, link)
     worker = connection // step.sizes[C]
     if op != NONE and net.delay_ns[worker] > 0.0:
@@ -122,7 +122,7 @@ def sent_off(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
 
 
 def arrive(step: Step, run: Run, connection: int) -> int:
-    """The first transfer on its way arrives."""
+    """Let a connection's first transfer on its way arrive; return its operation."""
     op = run.line_op[connection, run.line_head[connection]]
     run.line_head[connection] += 1
     announce(step, run, connection)
@@ -130,7 +130,7 @@ def arrive(step: Step, run: Run, connection: int) -> int:
 
 
 def announce(step: Step, run: Run, connection: int) -> None:
-    """Say when the connection's next transfer arrives."""
+    """Schedule the arrival of the connection's next transfer."""
     i = run.line_head[connection]
     time = math.inf
     if i < run.line_tail[connection]:

@@ -1,4 +1,4 @@
-"""What a worker is doing, and for how long: receiving, computing, sending, in any combination."""
+"""Time of each worker by mode: receiving, computing, sending, in any combination."""
 
 from sim.kernels.layout import (
     COMPUTING,
@@ -11,7 +11,7 @@ from sim.kernels.layout import (
 
 
 def turn(run: Run, net: Net, worker: int, mode: int) -> None:
-    """The worker goes over to another mode; the time in the last one is booked."""
+    """Switch a worker to another mode; the time in the last one is accumulated."""
     now = run.clock[0]
     if now > run.mode_since[worker] and run.done[worker] >= net.flag[COUNT_FROM]:
         run.spent[worker, run.mode[worker]] += now - run.mode_since[worker]
@@ -20,7 +20,7 @@ def turn(run: Run, net: Net, worker: int, mode: int) -> None:
 
 
 def begin_anew(run: Run, net: Net, worker: int) -> None:
-    """A step begins: a connection that the last one ended on may still be in use."""
+    """Set the mode at the start of a step; connections of the last one may still be in use."""
     mode = 0
     if run.downs[worker] > 0:
         mode |= RECEIVING
@@ -32,7 +32,7 @@ def begin_anew(run: Run, net: Net, worker: int) -> None:
 
 
 def flow_began(run: Run, worker: int, down: bool, net: Net) -> None:
-    """One more connection of the worker has something on a link."""
+    """Count one more connection of the worker that has a chunk on a link."""
     if down:
         run.downs[worker] += 1
         if run.downs[worker] == 1:
@@ -44,7 +44,7 @@ def flow_began(run: Run, worker: int, down: bool, net: Net) -> None:
 
 
 def flow_ended(run: Run, worker: int, down: bool, net: Net) -> None:
-    """One less."""
+    """Count one connection less that has a chunk on a link."""
     if down:
         run.downs[worker] -= 1
         if run.downs[worker] == 0:
@@ -56,14 +56,14 @@ def flow_ended(run: Run, worker: int, down: bool, net: Net) -> None:
 
 
 def computing_began(run: Run, worker: int, net: Net) -> None:
-    """One more computation runs at the worker."""
+    """Count one more computation that runs at the worker."""
     run.computes[worker] += 1
     if run.computes[worker] == 1:
         turn(run, net, worker, run.mode[worker] | COMPUTING)
 
 
 def computing_ended(run: Run, worker: int, net: Net) -> None:
-    """One less."""
+    """Count one computation less that runs at the worker."""
     run.computes[worker] -= 1
     if run.computes[worker] == 0:
         turn(run, net, worker, run.mode[worker] & ~COMPUTING)

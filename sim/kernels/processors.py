@@ -19,7 +19,7 @@ from sim.kernels.tree import put
 
 
 def place_leaf(step: Step, worker: int, place: int) -> int:
-    """A place's number among the sources of events: those at workers before the uplinks."""
+    """A place's index among the sources of events: those at workers before the uplinks."""
     at_worker = step.sizes[U_WORKER]
     if place < at_worker:
         return step.first_leaf[AT_WORKERS] + worker * at_worker + place
@@ -28,7 +28,7 @@ def place_leaf(step: Step, worker: int, place: int) -> int:
 
 
 def enter(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """A computation is ready: it runs if a place is free, else it waits."""
+    """Run a ready computation if a place is free, else queue it."""
     processor = step.processor_of[op]
     first = step.first_place[processor]
     for place in range(first, first + step.places[processor]):
@@ -40,7 +40,7 @@ def enter(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
 
 
 def end_computation(step: Step, net: Net, run: Run, worker: int, place: int) -> int:
-    """The computation at a place has ended, and the next in the queue begins: its operation.
+    """End the computation at a place and begin the next in the queue; the operation that ended.
 
     Where none waits, the place stays a source of events until it is known that none comes either.
     """
@@ -57,7 +57,7 @@ def end_computation(step: Step, net: Net, run: Run, worker: int, place: int) -> 
 
 
 def forget_freed(step: Step, net: Net, run: Run) -> None:
-    """A place that was freed and is not in use again is no source of events for now."""
+    """Deactivate a place that was freed and is not in use again, as a source of events."""
     leaf = run.scalar[FREED]
     if leaf != NONE:
         run.scalar[FREED] = NONE
@@ -67,7 +67,7 @@ def forget_freed(step: Step, net: Net, run: Run) -> None:
 
 
 def _begin(step: Step, net: Net, run: Run, worker: int, place: int, op: int, goes_on: bool) -> None:
-    """A computation begins at a place; `goes_on` if one has just ended there."""
+    """Begin a computation at a place; `goes_on` if one has just ended there."""
     run.running[worker, place] = op
     if net.flag[KEEP_ROWS]:
         run.begun[worker, op] = run.clock[0]
@@ -83,7 +83,7 @@ def _begin(step: Step, net: Net, run: Run, worker: int, place: int, op: int, goe
 
 
 def work_of(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
-    """What a computation that begins takes at full speed, ns."""
+    """Work of a computation that begins, in ns at full speed."""
     rest = run.rest[worker, op]
     if rest >= 0.0:
         run.rest[worker, op] = -1.0
@@ -96,7 +96,7 @@ def work_of(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
 
 
 def end_of_work(net: Net, worker: int, begin: float, work: float, at_worker: int) -> float:
-    """When work that begins now is done, at the speed that the worker will have."""
+    """End of work that begins now, at the speed that the worker will have."""
     first = net.speed_start[worker]
     last = net.speed_start[worker + 1]
     if first == last or not at_worker:

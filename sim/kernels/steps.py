@@ -32,17 +32,17 @@ from sim.kernels.tree import put
 
 
 def request_leaf(step: Step, worker: int) -> int:
-    """Where the arrival of a worker's requests stands among the sources of events."""
+    """Index of the arrival of a worker's requests among the sources of events."""
     return step.first_leaf[REQUESTS] + worker
 
 
 def line_leaf(step: Step, connection: int) -> int:
-    """Where the arrivals of a connection stand."""
+    """Index of the arrivals of a connection among the sources of events."""
     return step.first_leaf[LINES] + connection
 
 
 def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """Nothing is left that the operation waits for."""
+    """Hand a ready operation over to its connection or processor."""
     if net.flag[KEEP_ROWS]:
         run.ready[worker, op] = run.clock[0]
     if step.slot[op] != NONE:
@@ -52,7 +52,7 @@ def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
 
 
 def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
-    """An operation has ended; whether it was the last of its step."""
+    """End an operation and release those that wait for it; true if it was its step's last."""
     if net.flag[KEEP_ROWS]:
         _note_row(run, worker, op)
     for e in range(step.after_start[op], step.after_start[op + 1]):
@@ -65,7 +65,7 @@ def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
 
 
 def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
-    """A worker begins its next step: what waits for nothing is handed over."""
+    """Begin a worker's next step: hand over what waits for nothing."""
     recorded = net.draw[worker, run.done[worker]]
     begin_anew(run, net, worker)
     run.presence[worker] = BUSY
@@ -87,7 +87,7 @@ def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
 
 
 def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
-    """The servers learn what the worker wants: pulls are handed over."""
+    """Hand over a worker's pulls, as its requests arrive at the servers."""
     put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
     for i in range(step.sources.shape[1]):
         op = step.sources[run.rec[worker], i]
@@ -96,12 +96,12 @@ def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
 
 
 def is_pull(step: Step, op: int) -> bool:
-    """Whether the operation is a transfer to the worker."""
+    """True if the operation is a transfer to the worker."""
     return step.slot[op] != NONE and step.link_of[step.place[op]] < step.sizes[K]
 
 
 def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
-    """Book a worker's step; whether the slowest has got further with it."""
+    """Record the end of a worker's step; true if the slowest has got further with it."""
     i = run.scalar[STEPS]
     run.step_row[i, 0] = worker
     run.step_row[i, 1] = run.done[worker]
@@ -120,7 +120,7 @@ def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
 
 
 def find_slowest(run: Progress) -> bool:
-    """Find out how many steps the slowest has ended; whether that is more than before."""
+    """Update the number of steps that the slowest has ended; true if it is more than before."""
     least = -1
     count = 0
     for w in range(len(run.done)):
@@ -138,7 +138,7 @@ def find_slowest(run: Progress) -> bool:
 
 
 def may_begin(net: Net, run: Progress, worker: int) -> bool:
-    """Whether a worker that is between two steps may begin its next one."""
+    """True if a worker that is between two steps may begin its next one."""
     ahead = run.done[worker] - run.scalar[SLOWEST]
     return (
         run.presence[worker] == PRESENT
@@ -148,7 +148,7 @@ def may_begin(net: Net, run: Progress, worker: int) -> bool:
 
 
 def begin_steps(step: Step, net: Net, run: Run, worker: int, everyone: bool) -> None:
-    """Let the worker begin its next step, or everyone who may."""
+    """Begin the next step of the worker, or of all workers, where they may."""
     first = 0 if everyone else worker
     last = len(run.done) if everyone else worker + 1
     for w in range(first, last):
@@ -157,7 +157,7 @@ def begin_steps(step: Step, net: Net, run: Run, worker: int, everyone: bool) -> 
 
 
 def begin_requested(step: Step, net: Net, run: Run) -> None:
-    """Let those begin a step who were asked to from outside."""
+    """Begin the steps requested from outside, where the workers may."""
     if run.scalar[START_REQUESTS] == 0:
         return
     for w in range(len(run.start_requested)):

@@ -1,4 +1,4 @@
-"""Tournaments: which of many keys is the smallest; of equal ones the first."""
+"""Tournament trees: find the smallest of many keys, of equal ones the first."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ Floats = NDArray[np.float64]
 
 
 def width(leaves: int) -> int:
-    """Leaves of the tree that holds so many: a power of two, at least two."""
+    """Number of leaves of a tree that holds so many: a power of two, at least two."""
     size = 2
     while size < leaves:
         size *= 2
@@ -16,7 +16,7 @@ def width(leaves: int) -> int:
 
 
 def put(key: Floats, tree: Ints, at: int, size: int, leaf: int, value: float) -> None:
-    """Give a leaf of the tree that begins at leaf `at` a key, and play its matches again."""
+    """Set the key of a leaf of the tree that begins at leaf `at`, and update its winners."""
     key[at + leaf] = value
     i = (leaf + size) >> 1
     while i >= 1:

@@ -1,4 +1,4 @@
-"""From a profile to a plan: placement, order of release, parsing, runs of computations as one."""
+"""Turn a profile into a plan: placement, order of release, parsing, fused operations."""
 
 from sim.prepare.build import Assignment, make_plan
 from sim.prepare.collapse import collapse

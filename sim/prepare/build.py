@@ -1,4 +1,4 @@
-"""A profile's step as a plan for so many servers."""
+"""Build the plan of a profile's step for so many servers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Arrange = Callable[[Sequence[int], np.random.Generator], list[int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What policies decide about tensors.
+    """Placement, order of release and priorities of tensors, as policies decide.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Assignment:
 
 @dataclass(slots=True)
 class _Op:
-    """An operation on its way into a plan."""
+    """Intermediate form of an operation, between profile and plan."""
 
     name: str
     place: Channel | Processor
@@ -62,7 +62,7 @@ def make_plan(
     assignment: Assignment,
     rng: np.random.Generator,
 ) -> StepPlan:
-    """The plan of a profile that the linter finds no error in.
+    """Build the plan of a profile in which the linter finds no error.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _operations(profile: Profile, durations_ns: Floats, assignment: Assignment) 
 
 
 def _servers(profile: Profile, assignment: Assignment) -> dict[str, int]:
-    """The server of every operation; what names no tensor is with what it waits for, else at 0."""
+    """Server of every operation: its tensor's, else that of what it waits for, else 0."""
     found: dict[str, int] = {}
     waiting = list(profile.step.operations)
     for op in waiting:
@@ -134,7 +134,7 @@ def _processor(resource: Resource, server: int) -> Processor:
 
 
 def _with_parsing(ops: list[_Op], profile: Profile) -> list[_Op]:
-    """Each message's parsing, in the operation that depends on it, else in one of its own.
+    """Add each message's parsing to the operation that depends on it, else as one of its own.
 
     Source: Li et al. (ICPE 2020), sections 3.2.1 and 3.4.
     """
@@ -186,7 +186,7 @@ def _parser(op: _Op, place: Processor, cost_ns: float) -> _Op:
 def _ranks(
     profile: Profile, assignment: Assignment, steps: int, rng: np.random.Generator
 ) -> list[dict[str, int]]:
-    """For every recorded step each tensor's place in the order of release."""
+    """Rank of each tensor in the order of release, for every recorded step or once for all."""
     sizes = tensors_of(profile)
     names = list(sizes)
     draws = steps if assignment.each_step_anew else 1
@@ -218,7 +218,7 @@ def _plan(
 
 
 def _followers(ops: Sequence[_Op], rank: Mapping[str, int] | None) -> list[list[int]]:
-    """Which operations wait for each one, in the order in which it releases them.
+    """Operations that wait for each one, in the order in which it releases them.
 
     `rank` None: every step has an order of its own, and they stay as recorded.
     """
@@ -231,7 +231,7 @@ def _followers(ops: Sequence[_Op], rank: Mapping[str, int] | None) -> list[list[
 
 
 def _sources(ops: Sequence[_Op], ranks: Sequence[Mapping[str, int]]) -> Ints:
-    """What waits for nothing, in the order of its release: a row for each recorded step."""
+    """Operations that wait for nothing, in order of release: a row for each recorded step."""
     free = [i for i, op in enumerate(ops) if not op.after]
     orders = [_released(ops, free, rank) for rank in ranks]
     steps = len(ops[0].duration_ns)
@@ -239,19 +239,19 @@ def _sources(ops: Sequence[_Op], ranks: Sequence[Mapping[str, int]]) -> Ints:
 
 
 def _channels(ops: Sequence[_Op]) -> list[Channel]:
-    """Those in use, by direction, server and connection."""
+    """Channels in use, by direction, server and connection."""
     used = {op.place for op in ops if isinstance(op.place, Channel)}
     return sorted(used, key=lambda c: (c.direction, c.server, c.connection))
 
 
 def _processors(ops: Sequence[_Op]) -> list[Processor]:
-    """Those in use: the worker's, then each server's, as they come."""
+    """Processors in use: the worker's, then each server's, in order of first use."""
     used = dict.fromkeys(op.place for op in ops if isinstance(op.place, Processor))
     return sorted(used, key=lambda p: (p.node, p.server))
 
 
 def _released(ops: Sequence[_Op], chosen: Sequence[int], rank: Mapping[str, int]) -> list[int]:
-    """Computations as recorded, then transfers in the order of their tensors."""
+    """Operations in order of release: computations as recorded, then transfers by tensor."""
     transfers = [i for i in chosen if isinstance(ops[i].place, Channel)]
     others = [i for i in chosen if not isinstance(ops[i].place, Channel)]
     return others + sorted(transfers, key=lambda i: rank[ops[i].tensor or ""])

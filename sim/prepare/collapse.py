@@ -1,4 +1,4 @@
-"""Runs of computations as one operation, where nobody can tell the difference.
+"""Fuse runs of computations into one operation, where nothing else in the simulation changes.
 
 Computation v goes into computation u that it follows when u is all that v waits for, v all that
 waits for u, and both run on the same processor, on which no other operation can be ready when u
@@ -14,7 +14,7 @@ from sim.plan import Floats, Ints, StepPlan
 
 
 def collapse(plan: StepPlan) -> StepPlan:
-    """The same plan with every such run as one operation, named by its first."""
+    """Fuse every such run of a plan into one operation, named by its first."""
     head = _heads(plan)
     kept = np.flatnonzero(head == np.arange(plan.operations))
     number = np.full(plan.operations, -1, dtype=np.int64)
@@ -38,7 +38,7 @@ def collapse(plan: StepPlan) -> StepPlan:
 
 
 def order_of(plan: StepPlan) -> list[int]:
-    """The operations so that each comes behind those that it waits for."""
+    """Topological order of the operations: each comes behind those that it waits for."""
     waits = plan.waits.copy()
     order = [int(i) for i in np.flatnonzero(waits == 0)]
     for i in order:
@@ -50,7 +50,7 @@ def order_of(plan: StepPlan) -> list[int]:
 
 
 def relatives(plan: StepPlan) -> tuple[list[int], list[int]]:
-    """Of every operation those before it and those behind it in the DAG, as bits."""
+    """Ancestors and descendants of every operation in the DAG, as bit sets."""
     before, behind = [0] * plan.operations, [0] * plan.operations
     order = order_of(plan)
     for i in order:
@@ -63,7 +63,7 @@ def relatives(plan: StepPlan) -> tuple[list[int], list[int]]:
 
 
 def _heads(plan: StepPlan) -> Ints:
-    """The operation into which each one goes; itself where it goes into none."""
+    """Operation into which each one is fused; itself where it is fused into none."""
     head = np.arange(plan.operations, dtype=np.int64)
     before, behind = relatives(plan)
     channels = len(plan.channels)
@@ -85,7 +85,7 @@ def _heads(plan: StepPlan) -> Ints:
 
 
 def _runs(plan: StepPlan, head: Ints) -> dict[int, list[int]]:
-    """The members of each run in order, by its head."""
+    """Members of each fused run in order, by the run's head."""
     runs: dict[int, list[int]] = {}
     for i in order_of(plan):
         runs.setdefault(int(head[i]), []).append(i)

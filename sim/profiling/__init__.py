@@ -1,5 +1,5 @@
-"""From a model of PyTorch to a profile: what its training steps take, layer by layer.
+"""Measure the training steps of a PyTorch model layer by layer, and write a profile.
 
-`torch_recorder` measures; only it, `target`, `loss`, `tensors` and `clocks` know PyTorch.
-The others work on what a `Recorder` hands over.
+`torch_recorder` measures. `measure`, `attribute`, `assemble` and `table` work on what a
+`Recorder` hands over, and need no PyTorch.
 """

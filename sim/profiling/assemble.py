@@ -1,4 +1,4 @@
-"""From measured steps to a profile: every recorded step is a row.
+"""Assemble a profile from measured steps: every recorded step is a row.
 
 What lies between layers becomes operations of its own, `other.before.LAYER`, where it is long or
 has parameters; the rest of it is in `other`, behind the last layer.
@@ -22,7 +22,7 @@ from sim.profiling.records import RecordedLayer, RecordedTensor, Structure
 
 OTHER: Final = "other"
 MOST_LEFT: Final = 0.01
-"""Of a step: as much of what lies between layers may be put behind the last layer."""
+"""Share of a step: so much of the time between layers may be put behind the last layer."""
 
 _LONGEST: Final = 150
 _LIKE_INPUT: Final = re.compile(r"(^|[._\s-])(inputs?|data[ _-]?load(ing|er)?)\d*$", re.IGNORECASE)
@@ -30,7 +30,7 @@ _LIKE_INPUT: Final = re.compile(r"(^|[._\s-])(inputs?|data[ _-]?load(ing|er)?)\d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a profile says that no step tells.
+    """Settings of a profile that no measured step gives.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Settings:
 
 
 def build_profile(measured: Measured, settings: Settings) -> Profile:
-    """The profile of what was measured.
+    """Build the profile of a measurement.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def build_profile(measured: Measured, settings: Settings) -> Profile:
 
 
 def _named(model: Structure) -> Structure:
-    """The model with names of layers that no rule takes for the reading of examples."""
+    """Rename layers whose names look like the reading of examples; refuse unusable names."""
     names = (*(layer.name for layer in model.layers), *(tensor.name for tensor in model.tensors))
     for name in names:
         if not name or len(name) > _LONGEST or not name.isprintable():
@@ -83,7 +83,7 @@ def _named(model: Structure) -> Structure:
 
 
 def _apart(measured: Measured) -> frozenset[int]:
-    """Layers before which there are parameters, or much time, and so an operation of its own."""
+    """Layers preceded by an operation of its own, for parameters or much time before them."""
     layers = measured.structure.layers
     gaps = [
         statistics.median(step.before_ns[i] + step.behind_ns[i] for step in measured.steps)
@@ -127,7 +127,7 @@ def _layers(model: Structure, apart: frozenset[int], *, branches: bool) -> list[
 
 
 def _layer(name: str, reads: tuple[str, ...], tensors: Sequence[RecordedTensor]) -> Layer:
-    """A layer for the step's order; its times are in the profile's rows."""
+    """Layer without times, for the step's order; its times are in the profile's rows."""
     held = tuple(Tensor(name=t.name, size_bytes=t.size_bytes) for t in tensors)
     return Layer(name=name, forward_ns=0, backward_ns=0, inputs=reads, tensors=held)
 

@@ -1,4 +1,4 @@
-"""A step's time, shared among layers, what lies between them, the loss and the optimizer.
+"""Attribute a step's time to layers, the gaps between them, the loss and the optimizer.
 
 Every nanosecond is given to exactly one of them, so that they come to the step's time.
 """
@@ -10,7 +10,7 @@ from sim.profiling.records import StepRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributed:
-    """Where the time of one step went, in nanoseconds.
+    """Time of one step by layer, gap, loss and optimizer, in nanoseconds.
 
     Attributes
     ----------
@@ -32,28 +32,28 @@ class Attributed:
 
     @property
     def forward_other_ns(self) -> int:
-        """Of the forward pass, what is in no layer."""
+        """Time of the forward pass that is in no layer."""
         return sum(self.before_ns) + self.tail_ns
 
     @property
     def forward_total_ns(self) -> int:
-        """The forward pass."""
+        """Time of the forward pass."""
         return sum(self.forward_ns) + self.forward_other_ns
 
     @property
     def backward_total_ns(self) -> int:
-        """The backward pass from the first layer on."""
+        """Time of the backward pass from the first layer on."""
         return sum(self.backward_ns) + sum(self.behind_ns)
 
     @property
     def step_ns(self) -> int:
-        """All of it."""
+        """Time of the whole step."""
         passes = self.forward_total_ns + self.backward_total_ns
         return passes + self.loss_ns + self.optimizer_ns
 
 
 def attribute(step: StepRecord, layers: int) -> Attributed:
-    """Share a step's time; where spans overlap, the earlier one has it."""
+    """Attribute a step's time; where spans overlap, the earlier one has it."""
     forward, before, tail_ns = _forward(step, layers)
     backward, behind, head_ns = _backward(step, layers)
     return Attributed(

@@ -1,4 +1,4 @@
-"""When something happened: on the processor at once, on an accelerator when it has caught up."""
+"""Clocks that time a step: the processor's own, and events in a CUDA stream."""
 
 import time
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Clock(Protocol):
-    """Marks are cheap to make, and become nanoseconds after the step."""
+    """Interface of a clock: marks are cheap to make, and become nanoseconds after the step."""
 
     def mark(self) -> Any: ...
 
@@ -16,7 +16,7 @@ class Clock(Protocol):
 
 
 class ProcessorClock:
-    """The clock of the processor that does the work."""
+    """Clock of the processor, for work that it does itself."""
 
     mark = staticmethod(time.perf_counter_ns)
 
@@ -26,7 +26,7 @@ class ProcessorClock:
 
 
 class CudaClock:
-    """Events in the accelerator's stream: what was handed over before them is then done."""
+    """Clock of events in the accelerator's stream: work queued before an event is then done."""
 
     def __init__(self, torch: ModuleType) -> None:
         self._cuda = torch.cuda

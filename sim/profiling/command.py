@@ -1,4 +1,4 @@
-"""What ``sim.profile`` does: options, the measurement, the file, the table."""
+"""Entry point of ``sim.profile``: options, measurement, profile file, printed table."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -38,7 +38,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 
 
 def _recorder(asked: Asked) -> tuple[Recorder, str, int]:
-    """What measures the model that was asked for; its name and batch."""
+    """Recorder of the model that was asked for, with the model's name and batch."""
     torch = load_torch()
     from sim.profiling.target import torchvisions, users_own
     from sim.profiling.torch_recorder import TorchRecorder
@@ -53,7 +53,7 @@ def _recorder(asked: Asked) -> tuple[Recorder, str, int]:
 
 
 def profiled(recorder: Recorder, asked: Asked, name: str, batch: int) -> tuple[Measured, Profile]:
-    """Measure, and make a profile of it that can be simulated.
+    """Measure a model, and build a profile that can be simulated.
 
     Raises
     ------

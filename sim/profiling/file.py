@@ -1,4 +1,4 @@
-"""The profile's file: written as a whole or not at all."""
+"""Write the profile's file as a whole or not at all."""
 
 import os
 import tempfile
@@ -26,7 +26,7 @@ def check_place(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write the text in place of what was there.
+    """Replace the file's content by the text, atomically.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which nodes of the graph of gradients belong to which layer, and which layer reads which.
+"""Map the nodes of the autograd graph to layers, and each layer to the layers that it reads.
 
 The graph is the one that the backward pass goes through: it tells what was computed from what, also
 where a model's code branches or calls functions between its modules.
@@ -22,7 +22,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
-    """Who owns what.
+    """Owners of graph nodes, and the calls whose outputs each call reads.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def ownership(calls: Sequence[Call]) -> Ownership:
 
 
 def _reach(walk: _Walk, ends: Sequence[Any]) -> Iterator[Any]:
-    """Nodes behind `ends` that nobody owns; they must be given an owner as they come."""
+    """Nodes behind `ends` that have no owner; each must be given one as it comes."""
     left = list(ends)
     while left:
         node = left.pop()

@@ -1,4 +1,4 @@
-"""PyTorch, where it is installed. It is no dependency of the project: only profiling needs it."""
+"""Load PyTorch, where it is installed: an optional dependency that only profiling needs."""
 
 import importlib
 from types import ModuleType
@@ -10,7 +10,7 @@ INSTALL: Final = "pip install 'netcosim[profile]'"
 
 
 def load_torch() -> ModuleType:
-    """PyTorch.
+    """Load PyTorch.
 
     Raises
     ------
@@ -21,7 +21,7 @@ def load_torch() -> ModuleType:
 
 
 def load_torchvision() -> ModuleType:
-    """The library of networks by name.
+    """Load torchvision, the library of networks by name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A loss for models that came without one."""
+"""Default loss, for models that come without one."""
 
 from types import ModuleType
 from typing import Any
@@ -19,7 +19,7 @@ class SomeLoss:
         self._classes: dict[int, Any] = {}
 
     def __call__(self, output: Any) -> Any:
-        """A scalar.
+        """Scalar loss of a model's output.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Steps measured one after the other, some of them without watching."""
+"""Measure training steps one after the other, some of them unwatched for comparison."""
 
 import statistics
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _PLAIN_EVERY: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Steps after the warm-up, each as it was.
+    """Measured steps after the warm-up, each as it was.
 
     `plain_ns` are times of steps in between that nothing watched.
     """
@@ -40,7 +40,7 @@ class Measured:
 def measure(
     recorder: Recorder, steps: int, warmup: int, done: Callable[[int], None] = lambda _: None
 ) -> Measured:
-    """Warm up, then record steps; `done` is told their number after each.
+    """Warm up, then record steps; `done` is called with their number after each.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The options of ``sim.profile``."""
+"""Command-line options of ``sim.profile``."""
 
 import argparse
 import math
@@ -25,7 +25,7 @@ _MOST_BATCH: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What to measure, and how; a batch of None is the example's."""
+    """Options of a measurement; a batch of None is the example's."""
 
     where: str | None
     torchvision: str | None

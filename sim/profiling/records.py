@@ -1,4 +1,4 @@
-"""What a recorder hands over: a model's layers, and when what happened in each step."""
+"""Interface and records of a recorder: a model's layers, and the times of each step."""
 
 import itertools
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class RecordedLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
-    """A model's layers in the order in which they run, and remarks for people.
+    """A model's layers in the order in which they run, and remarks for the user.
 
     `tensors_behind` are those of functions behind the last layer.
     """
@@ -47,14 +47,14 @@ class Structure:
 
     @property
     def tensors(self) -> tuple[RecordedTensor, ...]:
-        """All of them, each once."""
+        """All tensors of the model, each once."""
         held = [(*layer.tensors_before, *layer.tensors) for layer in self.layers]
         return (*itertools.chain.from_iterable(held), *self.tensors_behind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A layer at work; `layer` is its index."""
+    """Time span of a layer's work; `layer` is its index."""
 
     layer: int
     start_ns: int
@@ -63,7 +63,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """When what happened in one step; all on one clock.
+    """Times of the phases and layers of one step, all on one clock.
 
     Between `loss_end_ns` and `backward_begin_ns` the recorder may do work of its own, which is no
     part of the step.
@@ -87,12 +87,12 @@ class StepRecord:
 
     @property
     def step_ns(self) -> int:
-        """How long the step took."""
+        """Duration of the step."""
         return self.end_ns - self.backward_begin_ns + self.loss_end_ns - self.begin_ns
 
 
 class Recorder(Protocol):
-    """What measures; each call of `record` and `plain` trains one step.
+    """Interface that measures a model; each call of `record` and `plain` trains one step.
 
     `structure` is known once a step was recorded. `plain` does the same without watching, and
     returns how long it took, in nanoseconds.
@@ -105,4 +105,4 @@ class Recorder(Protocol):
     def structure(self) -> Structure: ...
 
     def about(self) -> str:
-        """What measured: the library and its version, threads, device, optimizer."""
+        """Description of the set-up: the library and its version, threads, device, optimizer."""

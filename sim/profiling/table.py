@@ -1,4 +1,4 @@
-"""What a person sees of a measurement: where a step's time goes."""
+"""Printed result of a measurement: a step's time by layer and phase, and warnings."""
 
 import statistics
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from sim.profiling.records import RecordedLayer, StepRecord, Structure
 
 MOST_LAYERS: Final = 20
 SUSPICIOUS: Final = 0.1
-"""Watched and unwatched steps should not differ by more; nor should steps among each other."""
+"""Relative difference of watched and unwatched steps, or spread of steps, beyond which to warn."""
 
 _MS: Final = 1e6
 _MIB: Final = 2**20
@@ -72,7 +72,7 @@ def _rows(measured: Measured) -> Iterator[tuple[float, RecordedLayer, float, flo
 
 
 def summary(measured: Measured) -> Iterator[str]:
-    """Totals, line by line."""
+    """Totals of a measurement, line by line."""
     layers = measured.structure.layers
     tensors = measured.structure.tensors
     size_bytes = sum(tensor.size_bytes for tensor in tensors)
@@ -111,7 +111,7 @@ def summary(measured: Measured) -> Iterator[str]:
 
 
 def readiness(measured: Measured) -> tuple[float, float]:
-    """How much of a step gradients are early and late at most, against their operations' ends."""
+    """Largest lead and lag of gradients against their operations' ends, as shares of a step."""
     offsets: dict[str, list[float]] = {}
     for record in measured.records:
         for name, end_ns in _ends(measured.structure, record).items():
@@ -136,7 +136,7 @@ def _ends(structure: Structure, record: StepRecord) -> dict[str, int]:
 
 
 def warnings(measured: Measured) -> Iterator[str]:
-    """What to know before the figures are relied on."""
+    """Remarks and warnings on the reliability of the figures, line by line."""
     yield from (f"note: {remark}" for remark in measured.structure.remarks)
     off = measured.step_ns / measured.plain_step_ns - 1
     if abs(off) > SUSPICIOUS:

@@ -1,4 +1,4 @@
-"""What is to be measured: the user's own function, or a network of torchvision by name."""
+"""Model to measure: from the user's own function, or a network of torchvision by name."""
 
 import difflib
 import importlib
@@ -25,7 +25,7 @@ _RETURNS: Final = "must return a torch.nn.Module, (module, example) or (module, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A model with one batch of examples, and what is to be made small.
+    """Model to measure, with one batch of examples and its loss.
 
     `loss` makes a scalar of the model's output.
     """
@@ -41,7 +41,7 @@ class Target:
 def users_own(
     torch: ModuleType, where: str, batch: int | None, shape: Sequence[int] | None
 ) -> Target:
-    """What the function `MODULE:FUNCTION` returns; it is called, so it is trusted.
+    """Target that the function `MODULE:FUNCTION` returns; it is called, so it is trusted.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def users_own(
 def torchvisions(
     torch: ModuleType, name: str, batch: int | None, shape: Sequence[int] | None
 ) -> Target:
-    """A classification network of torchvision, with random weights and images.
+    """Target of a classification network of torchvision, with random weights and images.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def torchvisions(
 
 
 def calling(where: str, call: Callable[[], Any]) -> Any:
-    """What the user's code returns; what it raises is said in one line, with its place.
+    """Call the user's code; report what it raises in one line, with its place.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tensors in what models take and return."""
+"""Tensors in the nested inputs and outputs of models."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Measures a model's steps under PyTorch: hooks on modules, and on nodes of the graph of gradients.
+"""Recorder of a PyTorch model's steps: hooks on modules and on nodes of the autograd graph.
 
 Hooks on modules' backward passes would not do: PyTorch refuses them for modules that work in place.
 """
@@ -23,7 +23,7 @@ _LEARNING_RATE: Final = 1e-6
 
 @dataclass(slots=True)
 class _Watched:
-    """What one step left: numbers of marks, by what they mark."""
+    """Marks of one watched step: their indices, by what they mark."""
 
     marks: list[Any] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class _Watched:
 
 
 class TorchRecorder:
-    """Trains the model and watches; see `sim.profiling.records.Recorder`."""
+    """Recorder that trains a PyTorch model; see `sim.profiling.records.Recorder`."""
 
     def __init__(self, torch: ModuleType, target: Target, optimizer: str) -> None:
         """Find the layers in a first forward pass.
@@ -94,7 +94,7 @@ class TorchRecorder:
     def _train(
         self, seen: _Watched, hooks: contextlib.ExitStack
     ) -> tuple[Ownership, tuple[int, ...]]:
-        """One watched step; the marks of its bounds, as a step's record has them."""
+        """Train one watched step; the owners of graph nodes, and the marks of the step's bounds."""
         mark = self._marking(seen)
         self._watch_modules(seen, hooks)
         begin = mark()
@@ -163,7 +163,7 @@ class TorchRecorder:
         return mark
 
     def _discover(self) -> dict[str, Any]:
-        """Layers: modules that are called, and call no other. By name, as they are first called."""
+        """Find the layers: modules that are called and call no other, by name, in order of call."""
         stack: list[Any] = []
         called: dict[Any, bool] = {}
 
@@ -211,7 +211,7 @@ class TorchRecorder:
             hooks.callback(after.remove)
 
     def _watch_nodes(self, seen: _Watched, owned: Ownership, hooks: contextlib.ExitStack) -> None:
-        """From here on modules are not watched: checkpoints call them again, going backward."""
+        """Watch graph nodes, and modules no more: checkpoints call them again, going backward."""
         hooks.pop_all().close()
         mark = self._marking(seen)
         for node, layer in owned.owner.items():
@@ -264,7 +264,7 @@ class TorchRecorder:
         )
 
     def _own(self, seen: _Watched) -> dict[int, int]:
-        """By identity, parameters of layers, each with the layer that needs it first."""
+        """Index of the layer that first needs each parameter of a layer, by its identity."""
         found: dict[int, int] = {}
         first = {name: i for i, name in reversed(list(enumerate(seen.names)))}
         for module, name in self._modules.items():

@@ -1,4 +1,4 @@
-"""From a scenario to what the engine is told: links, and how connections share them."""
+"""Engine inputs from a scenario: ports of the network, and the sending of connections."""
 
 from sim.settings.formatting import release_notes, sender_text, windows_text
 from sim.settings.network import MOST_LAID_OUT, network_of, share_names

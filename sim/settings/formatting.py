@@ -1,4 +1,4 @@
-"""How connections send, for a person."""
+"""Text on a connection's discipline, releases and windows."""
 
 from typing import Final
 
@@ -49,8 +49,8 @@ def windows_text(sending: Sending, recorded_bytes: int | None = None) -> str:
 
     Parameters
     ----------
-    recorded_bytes : the stream's window while the profile was recorded, where that is known; told
-        where it was another
+    recorded_bytes : the stream's window while the profile was recorded, where that is known;
+        mentioned where it was another
     """
     stream, connection = sending.window_bytes, sending.connection_window_bytes
     text = "none: flow control is off"

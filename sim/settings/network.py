@@ -1,4 +1,4 @@
-"""From a cluster to its servers' and workers' ports.
+"""Reduce a cluster's topology to the ports of servers and workers.
 
 The engine knows ports, not links between switches. A link in the middle is left out where it can't
 be a bottleneck, and becomes part of the port where all traffic of one server, or of one
@@ -24,7 +24,7 @@ from topo.paths import paths_from
 from topo.spec import NetLink, NetSpec
 
 MOST_LAID_OUT: Final = 1024
-"""Of more workers, those whose links are alike are laid out once."""
+"""Most workers laid out; of more, those whose links are alike are laid out once."""
 
 _WORKER_LINK: Final = re.compile(r"w(0|[1-9][0-9]{0,5})", re.ASCII)
 
@@ -36,7 +36,7 @@ def share_names() -> tuple[str, ...]:
 
 
 def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) -> Network:
-    """The network as the first so many workers of the cluster see it.
+    """Build the network of the first so many workers of the cluster.
 
     The cluster has as many workers as it says, or as the largest run of the training if that is
     more; exceptions under ``cluster.links`` hold for those that take part.
@@ -100,7 +100,7 @@ def _laid_out(cluster: ClusterSpec, size: int) -> tuple[ClusterSpec, Ints]:
 
 @dataclass(slots=True)
 class _Middle:
-    """A link between switches, and who sends through it."""
+    """A link between switches, with the servers and workers whose traffic uses it."""
 
     rate_bps: int
     servers: set[int] = field(default_factory=set)
@@ -109,7 +109,7 @@ class _Middle:
 
 @dataclass(slots=True)
 class _Ports:
-    """What each server, and each worker that is laid out, has.
+    """Port rates and delays of servers and of the workers that are laid out.
 
     `taking_part` says how many workers each of those that are laid out stands for.
     """
@@ -153,7 +153,7 @@ class _Ports:
             middle.workers.add(worker)
 
     def fold_middle(self, topology: str) -> None:
-        """Leave out links in the middle that can't bind; make others part of a port.
+        """Leave out links in the middle that can't be a bottleneck; make others part of a port.
 
         Raises
         ------

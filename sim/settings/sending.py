@@ -1,4 +1,4 @@
-"""From a transport to the discipline, options and windows of its connections."""
+"""Map a transport to the discipline, options and windows of its connections."""
 
 from dataclasses import replace
 from typing import Final
@@ -12,11 +12,11 @@ from netcosim.scenario import TransportSpec
 from sim.plan import Sending
 
 CHUNK_BYTES: Final = 65536
-"""A chunk of the disciplines that preempt: they can't while one is on the link."""
+"""Largest chunk of the disciplines that preempt; they can't while a chunk is on the link."""
 
 
 def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sending:
-    """What the simulator is told of a transport.
+    """Simulator inputs of a transport: discipline, options, windows and chunk size.
 
     Our own sender follows the discipline that it is given; a gRPC sender the one that
     `h2model.parameters` has for its release under its settings, or, if that was not studied, for
@@ -36,7 +36,7 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
     """
     where = f"transport[{transport.name}]"
     sender = transports.load(transport.sender, f"{where}.sender")
-    # What a script does only the scenario can say; the emulator sees for itself.
+    # Only the scenario can say what a script does; an emulation shows it.
     also = ("discipline",) if sender.STUDIED is None and not sender.OURS else ()
     transports.check_transport(transport, releases("grpc")[-1], also)
     not_studied(transport)  # refuses releases that are older than all that were looked at

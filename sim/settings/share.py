@@ -1,4 +1,4 @@
-"""What a share strategy does not look at is refused."""
+"""Check that the share strategy supports the network's servers and ports."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from sim.plan import Network
 
 
 def check_share(network: Network) -> None:
-    """Refuse servers, and workers' ports, that the network's strategy would pass over.
+    """Refuse servers, and workers' ports, that the network's share strategy would ignore.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where windows would hold a real connection up, which they never do in a simulation."""
+"""Flow-control stalls of real connections that the simulation leaves out."""
 
 from h2model.connection import UNLIMITED_BYTES
 from netcosim.units import format_duration, format_rate, format_size
@@ -6,7 +6,7 @@ from sim.plan import Ints, Sending
 
 
 def unseen_stalls(sending: Sending, server_bps: Ints, worker_bps: Ints, delay_ns: Ints) -> str:
-    """Say so if a window is smaller than what is under way between a worker and the servers.
+    """Describe a window that is below the bandwidth-delay product of a worker's path.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Every connection with a chunk gets 1/n of its server's port.
+"""Equal share: every connection with a chunk gets 1/n of its server's port.
 
 Source: Li et al. (ICPE 2020), section 3.1. Workers' ports are not looked at.
 """
@@ -9,4 +9,4 @@ CLOCKED = 1
 
 
 def rates(step: Step, net: Net, run: Run, direction: int) -> None:
-    """Nothing to do: the link's clock does it."""
+    """Do nothing: the link's virtual clock takes the place of rates."""

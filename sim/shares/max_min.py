@@ -30,7 +30,7 @@ def rates(step: Step, net: Net, run: Run, direction: int) -> None:
 
 
 def fill(step: Step, run: Run, ports: int) -> int:
-    """Settle the connections of the port that is full first; how many."""
+    """Fix the rates of the connections of the port that is full first; return how many."""
     full = NONE
     least = math.inf
     for p in range(ports):
@@ -52,23 +52,23 @@ def fill(step: Step, run: Run, ports: int) -> int:
 
 
 def concerned(step: Step, run: Run, connection: int, direction: int) -> bool:
-    """Whether a connection has a chunk, and it goes in this direction."""
+    """True if a connection has a chunk in this direction."""
     link = step.link_of[connection % step.sizes[C]]
     return run.chunk_bytes[connection] > 0 and link // step.sizes[K] == direction
 
 
 def server_of(step: Step, connection: int) -> int:
-    """The port of a connection's server."""
+    """Index of the port of a connection's server."""
     return step.link_of[connection % step.sizes[C]] % step.sizes[K]
 
 
 def worker_port(step: Step, connection: int) -> int:
-    """The port of a connection's worker."""
+    """Index of the port of a connection's worker."""
     return step.sizes[K] + connection // step.sizes[C]
 
 
 def factor(step: Step, net: Net, run: Run, direction: int, port: int) -> float:
-    """What the port's other direction leaves of its rate."""
+    """Factor of a port's rate: `both_busy` while its other direction is busy, else 1."""
     if net.both_busy[0] == 1.0:
         return 1.0
     for f in range(len(run.chunk_bytes)):

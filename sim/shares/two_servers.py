@@ -1,4 +1,4 @@
-"""The rule of Li et al. (ICPE 2020), section 5, for two servers.
+"""Share rule of Li et al. (ICPE 2020), section 5, for two servers.
 
 Connections with one server share its port equally. A worker that is alone at one server while it
 is one of n at the other gets 1 - 1/n of the first: the other 1/n of its own port is in use. Where
@@ -29,7 +29,7 @@ def rates(step: Step, net: Net, run: Run, direction: int) -> None:
 
 
 def sending_on(step: Step, run: Run, link: int) -> int:
-    """Connections that have a chunk on the link."""
+    """Number of connections that have a chunk on the link."""
     count = 0
     for f in range(len(run.chunk_bytes)):
         if run.chunk_bytes[f] > 0 and step.link_of[f % step.sizes[C]] == link:
@@ -38,7 +38,7 @@ def sending_on(step: Step, run: Run, link: int) -> int:
 
 
 def uses(step: Step, run: Run, worker: int, link: int) -> bool:
-    """Whether a connection of the worker has a chunk on the link."""
+    """True if a connection of the worker has a chunk on the link."""
     for c in range(step.sizes[C]):
         if step.link_of[c] == link and run.chunk_bytes[worker * step.sizes[C] + c] > 0:
             return True
@@ -46,7 +46,7 @@ def uses(step: Step, run: Run, worker: int, link: int) -> bool:
 
 
 def factor(step: Step, net: Net, run: Run, link: int) -> float:
-    """What the port's other direction leaves of its rate."""
+    """Factor of a port's rate: `both_busy` while its other direction is busy, else 1."""
     servers = step.sizes[K]
     other = link - servers if link >= servers else link + servers
     return net.both_busy[0] if sending_on(step, run, other) > 0 else 1.0

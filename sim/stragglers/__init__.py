@@ -1,4 +1,4 @@
-"""Workers that are slower than others, or come and go: from a scenario's entries to figures."""
+"""Stragglers: workers that are slower, or come and go, from a scenario's entries."""
 
 from sim.stragglers.conditions import Change, Conditions, check_stragglers, conditions
 from sim.stragglers.effect import Use

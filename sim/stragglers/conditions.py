@@ -1,4 +1,4 @@
-"""What all stragglers of a scenario come to, worker by worker.
+"""Combined effect of all stragglers of a scenario on each worker.
 
 Several entries combine: factors and speeds multiply, delays add up, of rates the lowest holds, and
 a worker is away whenever one of them says so.
@@ -31,7 +31,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Under what conditions each worker works.
+    """Conditions of each worker: speed, port, delay, presence.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Conditions:
     worker_bps : (workers,) rate of each worker's port
     delay_ns : (workers,) one way between the worker and any server
     absent : the workers that are not there from the start
-    presence : who joins and leaves later, by time, then worker
+    presence : workers that join and leave later, by time, then worker
     use : by worker, of its machine; None: not known
     drawn_until_ns : until when slow-downs were drawn, as they go on for ever; infinite: none were
     """
@@ -56,7 +56,7 @@ class Conditions:
 
     @property
     def why_generic(self) -> str:
-        """What of it the fast path can't do; nothing: it can do all."""
+        """Reason that needs the generic engine; empty if the fast path can do all."""
         for wrong, what in (
             (self.presence or self.absent, "a straggler comes or goes"),
             (any(self.speeds), "a straggler's speed changes within a step"),
@@ -67,7 +67,7 @@ class Conditions:
         return ""
 
     def first(self, steps: int) -> "Conditions":
-        """The same for the first steps of each worker alone."""
+        """Conditions of only the first steps of each worker."""
         return replace(self, factor=self.factor[:, :steps].copy())
 
 
@@ -100,9 +100,9 @@ def conditions(
     *,
     horizon_ns: float,
 ) -> Conditions:
-    """The conditions of a run of so many workers and steps.
+    """Build the conditions of a run of so many workers and steps.
 
-    A worker's draws hang on the seed, the entry's place and the worker's number alone: more
+    A worker's draws depend on the seed, the entry's place and the worker's number alone: more
     workers, more steps or a later horizon leave those that there were as they are.
 
     Parameters
@@ -146,7 +146,7 @@ def conditions(
 
 @dataclass(slots=True)
 class _Worker:
-    """What entries have come to so far for one worker."""
+    """Combined effect of the entries so far on one worker."""
 
     factor: float | Floats = 1.0
     speeds: Speeds | None = None
@@ -157,7 +157,7 @@ class _Worker:
     drawn_until_ns: float = math.inf
 
     def add(self, effect: Effect, own_bps: int, where: str) -> None:
-        """One more entry; `own_bps` is the rate of the worker's port without any."""
+        """Add the effect of an entry; `own_bps` is the rate of the worker's port without any."""
         self.factor = self.factor * effect.factor
         if effect.speeds is not None:
             mine = self.speeds
@@ -176,7 +176,7 @@ class _Worker:
             self.drawn_until_ns = min(self.drawn_until_ns, effect.drawn_until_ns)
 
     def away(self) -> list[tuple[float, float]]:
-        """From when until when it is away, one after the other, nothing in common."""
+        """Periods (begin, end) in which the worker is away, disjoint and in order."""
         merged: list[tuple[float, float]] = []
         for begin, end in sorted(self.absent):
             if merged and begin <= merged[-1][1]:

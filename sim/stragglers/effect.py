@@ -1,4 +1,4 @@
-"""What a kind of straggler gives and is given."""
+"""Interface of straggler kinds: from a worker's run to the effect on it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sim.stragglers.speeds import Speeds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What a worker's machine was used for over time, for those who predict from it.
+    """Processor and memory use of a worker's machine over time, for predictions from it.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What an entry does to one worker; the defaults do nothing.
+    """Effect of an entry on one worker; the defaults do nothing.
 
     Attributes
     ----------
@@ -52,16 +52,16 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The worker's run: its steps, how long it may take, and the worker's own chance."""
+    """A worker's run: its steps, its time horizon, and the seed of the worker's own draws."""
 
     steps: int
     horizon_ns: float
     seed: np.random.SeedSequence
 
     def rng(self) -> np.random.Generator:
-        """A generator from the start; more steps or a later horizon draw on from the same."""
+        """Fresh generator from the seed; more steps or a later horizon continue the same draws."""
         return np.random.default_rng(self.seed)
 
 
 Bound = Callable[[Run], Effect]
-"""A kind with its options: what it does to a worker."""
+"""A kind with its options bound: from a worker's run to its effect."""

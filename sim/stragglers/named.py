@@ -1,4 +1,4 @@
-"""Stragglers by name, to be put on top of any scenario; names combine.
+"""Named straggler presets, to add to any scenario; names combine.
 
 Figures are round ones of ours, chosen to be clearly seen, not measured. "mixed" is the kind of
 cluster that LB-BSP was made for (Chen, Weng, Wang, Li, Li: "Semi-dynamic load balancing",
@@ -67,7 +67,7 @@ _NAMED: Final = MappingProxyType(
 
 
 def named_stragglers() -> dict[str, str]:
-    """Every name with one line that says what it is."""
+    """Names of the presets, each with a description in one line."""
     return {name: text for name, (text, _) in _NAMED.items()}
 
 

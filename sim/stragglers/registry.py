@@ -1,4 +1,4 @@
-"""The kinds of stragglers, by name, and their options checked."""
+"""Registry of straggler kinds by name, and the check of their options."""
 
 import functools
 import importlib
@@ -17,9 +17,9 @@ from sim.stragglers.effect import Bound
 
 
 class _Kind(Protocol):
-    """What a file of `sim.stragglers.kinds` has.
+    """Interface of the modules in `sim.stragglers.kinds`.
 
-    It may say `CHANGING = True`: the end of a run is another than its beginning.
+    One may say `CHANGING = True`: the end of a run differs from its beginning.
     """
 
     Options: type[Record]
@@ -33,12 +33,12 @@ def kind_names() -> tuple[str, ...]:
 
 
 def changes_course(kind: str) -> bool:
-    """Whether a run with this kind has nothing that it could settle to."""
+    """True if a run with this kind has no steady state."""
     return bool(getattr(_load(kind), "CHANGING", False))
 
 
 def bind(spec: StragglerSpec, where: str) -> Bound:
-    """The kind of an entry with its options; `where` names the entry in errors.
+    """Bind the kind of an entry to its options; `where` names the entry in errors.
 
     Raises
     ------

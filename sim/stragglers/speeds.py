@@ -1,4 +1,4 @@
-"""Speeds over time, as numbers, before they become work done."""
+"""Piecewise-constant speeds over time, and their conversion to work done."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -31,12 +31,12 @@ class Speeds:
         return self.speed[np.searchsorted(self.time_ns, time_ns, side="right") - 1]
 
     def times(self, other: "Speeds") -> "Speeds":
-        """The product at every time."""
+        """Product of the two speeds at every time."""
         time_ns = np.union1d(self.time_ns, other.time_ns)
         return Speeds(time_ns=time_ns, speed=self.at(time_ns) * other.at(time_ns))
 
     def trace(self) -> SpeedTrace:
-        """As the engine takes it: the work that is done by each breakpoint.
+        """Convert to the engine's form: the work that is done by each breakpoint.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Files with a machine's speed over time: JSON or CSV, the same columns."""
+"""Reader of files with a machine's speed over time: JSON or CSV, the same columns."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ _COLUMNS: Final[dict[str, tuple[bool, float, float, str]]] = {
 
 
 def read_trace(path: Path) -> tuple[Speeds, Use | None]:
-    """A machine's speed over time, and its use, if the file has a column of it.
+    """Read a machine's speed over time, and its use, if the file has a column of it.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_trace(path: Path) -> tuple[Speeds, Use | None]:
 
 
 class _FormatError(Exception):
-    """What is wrong with the text of a file."""
+    """Format error in a trace file; the message says what is wrong."""
 
 
 def _json(text: str, source: str) -> dict[str, list[Any]]:

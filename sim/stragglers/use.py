@@ -1,4 +1,4 @@
-"""What workers' machines were used for, for a person."""
+"""Text on the processor and memory use of workers' machines."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,11 +12,11 @@ _LISTED: Final = 4
 
 
 def use_texts(use: Sequence[Use | None]) -> list[str]:
-    """A line for each trace that tells of use: whose it is, the mean and the largest.
+    """Describe each trace of use in one line: its workers, the mean and the largest value.
 
     Parameters
     ----------
-    use : by worker; one that several have is told once
+    use : by worker; one that several have is listed once
     """
     told: dict[int, tuple[Use, list[int]]] = {}
     for worker, one in enumerate(use):
@@ -37,7 +37,7 @@ def _use_text(use: Use) -> str:
 
 
 def _mean(time_ns: Floats, values: Floats) -> float:
-    """Over the time up to the last row, for which nothing says how long it holds."""
+    """Mean over the time up to the last row, whose duration is not given."""
     if len(values) == 1:
         return float(values[0])
     return float(np.average(values[:-1], weights=np.diff(time_ns)))

@@ -42,6 +42,15 @@ def test_each_link_is_followed(tmp_path: Path, link: str, fault: str | None) -> 
     assert check(tmp_path) == (1 if wrong else 0, wrong)
 
 
+def test_source_files_that_are_named_are_there(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.py").touch()
+    text = "`a/b.py`, `a/c.py`, `a/NAME.py`, `c.py`, `/a/d.py`, `a/b.py --help`\n"
+    (tmp_path / "README.md").write_text(f"{text}\n```text\n`a/e.py`\n```\n")
+    (tmp_path / "CHANGELOG.md").write_text("`a/f.py`\n")
+    assert check(tmp_path) == (1, ["README.md: a/c.py: no such file"])
+
+
 def test_links_in_code_are_not_links(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("`[a](b)`\n\n```text\n[c](d)\n```\n\n[e]: f.md\n")
     assert check(tmp_path) == (1, ["README.md: f.md: no such file"])

@@ -1,6 +1,6 @@
-"""Implementations of an endpoint, one file each: how it is launched.
+"""Launch parameters of the endpoint implementations, one file each.
 
-Which settings it has stands in the file of the same name in `h2model.transports`. A file here
+The settings of each are in the file of the same name in `h2model.transports`. A file here
 offers::
 
     CAPABILITIES: tuple of int                      # of root's rights, what it can't do without
@@ -20,7 +20,7 @@ from netcosim.scenario import TransportSpec
 
 
 class Implementation(Protocol):
-    """What each file of this package offers."""
+    """Interface of each file of this package."""
 
     CAPABILITIES: tuple[int, ...]
 
@@ -46,5 +46,5 @@ def own_script(name: str) -> str:
 
 
 def load(name: str) -> Implementation:
-    """Find an implementation of a kind that there is."""
+    """Import the implementation of this name."""
     return cast(Implementation, import_module(f"{__name__}.{name}"))

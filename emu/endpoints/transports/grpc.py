@@ -1,4 +1,4 @@
-"""grpcio: the project's own release, or another one from `./dev grpc-releases`."""
+"""Launch parameters of gRPC endpoints: the project's grpcio, or one of `./dev grpc-releases`."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ kernel must first find and clear, which takes several times as long as the copy 
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:
-    """Need no file."""
+    """Refuse nothing: no file is needed."""
 
 
 def missing(spec: TransportSpec, *, sends: bool) -> str | None:
@@ -31,7 +31,7 @@ def missing(spec: TransportSpec, *, sends: bool) -> str | None:
 
 
 def command(spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
-    """Our script, with the Python that has the release."""
+    """The project's gRPC endpoint script, with the Python that has the release."""
     return interpreter(_release(spec, sends=sends)), own_script("grpc_endpoint.py")
 
 
@@ -45,7 +45,7 @@ def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
 
 
 def environment(spec: TransportSpec, *, sends: bool) -> dict[str, str]:
-    """Quiet, and with what only the environment can say.
+    """Environment variables: quiet logs, kept memory, and switches that are no channel arguments.
 
     Experiments are read once, when the library is loaded (C-core, src/core/lib/experiments).
     """

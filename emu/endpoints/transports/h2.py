@@ -1,4 +1,4 @@
-"""Our own endpoints on python h2: the discipline, the credit rule and the frames are ours."""
+"""Launch parameters of our own endpoints on python h2: discipline, credit rule, frame size."""
 
 import sys
 from typing import Any
@@ -12,7 +12,7 @@ CAPABILITIES = (12,)
 
 
 def check(spec: TransportSpec, *, sends: bool) -> None:
-    """Need no file."""
+    """Refuse nothing: no file is needed."""
 
 
 def missing(spec: TransportSpec, *, sends: bool) -> str | None:
@@ -21,7 +21,7 @@ def missing(spec: TransportSpec, *, sends: bool) -> str | None:
 
 
 def command(spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
-    """Our script, with the project's own Python."""
+    """The project's h2 endpoint script, with the project's own Python."""
     return sys.executable, own_script("h2_endpoint.py")
 
 
@@ -42,5 +42,5 @@ def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
 
 
 def environment(spec: TransportSpec, *, sends: bool) -> dict[str, str]:
-    """Need nothing."""
+    """No environment variables of its own."""
     return {}

@@ -1,7 +1,7 @@
-"""Somebody's own endpoint: a stand-alone program that is steered as ours are.
+"""Launch parameters of a user's own endpoint: a stand-alone program, steered as ours are.
 
-docs/reference/endpoints.md says what it is told and what it must report. It speaks gRPC's framing,
-whatever its peer: any gRPC library does.
+docs/reference/endpoints.md has its commands and the events it must report. It speaks gRPC's
+framing, whatever its peer: any gRPC library does.
 """
 
 import os
@@ -35,7 +35,7 @@ def check(spec: TransportSpec, *, sends: bool) -> None:
 
 
 def command(spec: TransportSpec, *, sends: bool) -> tuple[str, ...]:
-    """The file itself if it is executable; else it is Python, for the project's own."""
+    """The file itself if it is executable; else the project's own Python with the file."""
     path = str(Path(_path(spec, sends=sends) or "").absolute())
     return (path,) if os.access(path, os.X_OK) else (sys.executable, path)
 
@@ -59,7 +59,7 @@ def settings(spec: TransportSpec, *, sends: bool) -> dict[str, Any]:
 
 
 def environment(spec: TransportSpec, *, sends: bool) -> dict[str, str]:
-    """Need nothing."""
+    """No environment variables of its own."""
     return {}
 
 

@@ -1,1 +1,1 @@
-"""In which order tensors are handed to their connection."""
+"""Release orders: in which order tensors are handed to their connection."""

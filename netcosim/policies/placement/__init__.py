@@ -1,1 +1,1 @@
-"""Which server holds which tensor."""
+"""Placements of tensors on servers."""

@@ -1,4 +1,4 @@
-"""Asynchronous parallel: nobody waits for anybody.
+"""Asynchronous parallel: no worker waits for another.
 
 Source: Dean et al., "Large scale distributed deep networks" (NIPS 2012), Downpour SGD; Li et al.
 (ICPE 2020).

@@ -1,4 +1,4 @@
-"""What a report is made from, picked out of the rows of a results folder."""
+"""Data of a streams report, picked out of the rows of a results folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

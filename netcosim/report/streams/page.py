@@ -1,4 +1,4 @@
-"""The page: what the template is filled with."""
+"""HTML page of a streams report: the values that its template is filled with."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -106,7 +106,7 @@ def _rows(summary: CellSummary, kind: str) -> dict[str, Any]:
 
 
 def _receivers(run: RunRecord | None) -> list[dict[str, Any]]:
-    """Each calibrated receiver: its overhead in the first burst and later, what the fit left."""
+    """Calibrated receivers: overhead in the first burst and later, residuals of the fit."""
     records = {} if run is None else run.overheads
     return [
         {
@@ -136,7 +136,7 @@ def _ratios(summary: CellSummary | None) -> list[str]:
 
 
 def _past_scheduler(validity: Iterable[Validity]) -> dict[str, int]:
-    """Most bytes past the scheduler seen in each cell."""
+    """Most unacknowledged bytes seen behind the scheduler, by cell."""
     most: dict[str, int] = {}
     for one in validity:
         if one.past_scheduler_bytes is not None:
@@ -147,7 +147,7 @@ def _past_scheduler(validity: Iterable[Validity]) -> dict[str, int]:
 def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Records of any fields as columns; a field's last part names its unit."""
     found = dict.fromkeys(name for record in records for name in record)
-    # What is named comes first, what was measured of it after.
+    # Columns of text come first, measured ones after.
     names = sorted(found, key=lambda n: not any(isinstance(r.get(n), str) for r in records))
     headings = [_heading(name) for name in names]
     rows = [[_cell_text(name, record.get(name)) for name in names] for record in records]

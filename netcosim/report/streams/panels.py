@@ -1,4 +1,4 @@
-"""Three panels: ends predicted against ends measured, the models' errors, credit over time.
+"""Picture of a cell in three panels: predicted against measured ends, order errors, credit.
 
 The second panel names the models whose colours the first one uses.
 """
@@ -24,7 +24,7 @@ Series = list[WindowRow]
 
 
 def panels_png(cell: CellData, colours: dict[str, str]) -> bytes | None:
-    """The picture; None if the cell has no burst."""
+    """Draw the panels as PNG; None if the cell has no burst."""
     if not cell.measured:
         return None
     figure = style.new_figure(11, 3.5)

@@ -20,7 +20,7 @@ Bar = tuple[float, float]
 
 
 def timeline_png(cell: CellData, colours: dict[str, str]) -> bytes | None:
-    """The picture; None if the cell has no burst."""
+    """Draw the timeline as PNG; None if the cell has no burst."""
     rows = _sorted(cell.shown_burst())
     if not rows:
         return None
@@ -131,7 +131,7 @@ def _label(row: StreamRow, *, several: bool) -> str:
 def _legend(
     axes: "Axes", rows: Sequence[StreamRow], model: str | None, colours: dict[str, str]
 ) -> None:
-    """Name what is drawn; `model` is the one whose prediction is, if any is."""
+    """Draw the legend; `model` is the one whose prediction is drawn, if any is."""
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor=style.MEASURED, label="measured")]
@@ -154,7 +154,7 @@ def _legend(
 
 
 def plain(text: str) -> str:
-    """Text that matplotlib draws as it stands, with what its own fonts have."""
+    """Text escaped for matplotlib, with the characters that its own fonts have."""
     printable = "".join(c if c.isascii() and c.isprintable() else "?" for c in text)
     return printable.replace("$", r"\$")
 

@@ -1,4 +1,4 @@
-"""What the pictures by number of workers have in common."""
+"""Axes and labels that the pictures by number of workers share."""
 
 import math
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ _DIGIT_IN: Final = 0.075
 _GAP_IN: Final = 0.13
 
 MANY: Final = 24
-"""So many points are drawn smaller."""
+"""More points than this are drawn smaller."""
 
 
 def workers_axis(axes: "Axes", points: Sequence[Point]) -> bool:
-    """Label the horizontal axis; whether it is logarithmic.
+    """Scale and label the horizontal axis; True if it is logarithmic.
 
     It is where most numbers would crowd at the left otherwise.
     """
@@ -41,7 +41,7 @@ def workers_axis(axes: "Axes", points: Sequence[Point]) -> bool:
 
 
 def labels_for(axes: "Axes", largest: int) -> int:
-    """How many labels as wide as this number have room beside each other."""
+    """Number of labels, as wide as this number, that have room beside each other."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     width_in = axes.get_position().width * figure.get_figwidth()
@@ -49,12 +49,12 @@ def labels_for(axes: "Axes", largest: int) -> int:
 
 
 def mark_size(points: Sequence[Point]) -> float:
-    """Of a point on a curve; small where there are many."""
+    """Size of a curve's markers; small where there are many."""
     return 4.0 if len(points) <= MANY else 2.0
 
 
 def spaced(counts: Sequence[int], most: int, *, logarithmic: bool) -> list[int]:
-    """At most about `most` of the counts, so that each has room; the last one always."""
+    """Counts to be labelled: about `most` at most, so that each has room; the last one always."""
 
     def place(count: int) -> float:
         return math.log2(count) if logarithmic else float(count)
@@ -110,11 +110,11 @@ def label_right(axes: "Axes", labels: Sequence[tuple[float, str, str]]) -> None:
 
 
 def height_of(axes: "Axes", value: float) -> float:
-    """How high a value is in the axes, from 0 to 1 if it is visible."""
+    """Height of a value in the axes, from 0 to 1 if it is visible."""
     display = axes.transData.transform((axes.get_xlim()[0], value))
     return float(axes.transAxes.inverted().transform(display)[1])
 
 
 def time_unit(longest_ns: float) -> tuple[str, float]:
-    """The unit that suits a time, and its nanoseconds."""
+    """Unit that suits a time (s or ms), and its nanoseconds."""
     return ("s", 1e9) if longest_ns >= 2e9 else ("ms", 1e6)

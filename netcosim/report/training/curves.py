@@ -1,4 +1,4 @@
-"""Throughput by number of workers: simulated, by formulas, and what it can't exceed."""
+"""Throughput curves by number of workers: simulated, by formulas, and upper bounds."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Line = tuple[Sequence[float], Sequence[float]]
 
 
 def throughput(axes: "Axes", series: Series) -> None:
-    """One series with everything that it can be compared with."""
+    """Draw the throughput of one series beside formulas, ideal scaling and the link's limit."""
     style.tidy(axes, "throughput, examples/s")
     points = series.points
     logarithmic = workers_axis(axes, points)
@@ -41,7 +41,7 @@ def throughput(axes: "Axes", series: Series) -> None:
 
 
 def overlaid(axes: "Axes", workload: str, several: Sequence[Series]) -> None:
-    """Several series of a workload in one picture, to be compared."""
+    """Draw several series of a workload in one picture, to be compared."""
     style.tidy(axes, plain(f"{workload}: throughput, examples/s"))
     colours = style.model_colours([series.transport for series in several])
     shown = [series for series in several if series.points]
@@ -78,7 +78,7 @@ def _scale(axes: "Axes", most: float, least: float, logarithmic: bool) -> None:
 
 
 def _curve(axes: "Axes", series: Series, colour: str) -> None:
-    """The means, and a band of their intervals."""
+    """Draw the means, and a band of their intervals."""
     x = [p.workers for p in series.points]
     y = [p.examples_per_s.mean for p in series.points]
     half = [p.examples_per_s.half_width or 0.0 for p in series.points]
@@ -113,7 +113,7 @@ def _cycle(count: int) -> list[str]:
 
 
 def _bounds(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
-    """Ideal scaling, and the fullest link's limit where the picture reaches it."""
+    """Draw ideal scaling, and the fullest link's limit where the picture reaches it."""
     x = _many(series.points[0].workers, series.points[-1].workers)
     y = [series.alone.mean * series.batch * count for count in x]
     axes.plot(x, y, color="#9aa5ae", linewidth=1, linestyle=":", zorder=1)
@@ -130,7 +130,7 @@ def _bounds(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
 
 
 def _limit_text(place: str) -> str:
-    """``server 0 down`` as the limit that it is."""
+    """Label of a link's limit, from a place such as ``server 0 down``."""
     owner, _, direction = place.rpartition(" ")
     return f"limit: {owner}'s {direction}link" if owner else f"limit: {place}"
 

@@ -1,4 +1,4 @@
-"""What the report of a simulation is made from."""
+"""Data of a simulation's report, read from its results folder."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -64,7 +64,7 @@ class TrainingData:
 
 
 def _cell(name: str, series: Series | None, ops: OperationColumns) -> CellTraining:
-    """With the run where saturation begins, else the one with the most workers."""
+    """A cell with the run where saturation begins, else the one with the most workers."""
     mine = operations.TABLE.where(ops, ops.cell.are(name))
     counts = set(mine.workers.tolist())
     full = None if series is None or series.saturation is None else series.saturation.workers

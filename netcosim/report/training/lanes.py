@@ -1,4 +1,4 @@
-"""The first steps of a few workers: what each did when, on its links and at its processors."""
+"""Gantt chart of the first steps of a few workers, by link and processor."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 
 
 def lanes_png(cell: CellTraining) -> bytes | None:
-    """The picture; None if no operations were kept."""
+    """Draw the chart as PNG; None if no operations were kept."""
     ops = cell.operations
     if not len(ops):
         return None
@@ -82,7 +82,7 @@ def _draw(axes: "Axes", ops: OperationColumns, workers: list[int], factor: float
 
 
 def _boxes(axes: "Axes", ops: OperationColumns, which: Bools, at: float, factor: float) -> None:
-    """One lane of one worker; operations that overlap are on rows of their own."""
+    """Draw one lane of one worker; operations that overlap are on rows of their own."""
     from matplotlib.collections import PolyCollection
 
     start, end, step = ops.start_ns[which], ops.end_ns[which], ops.step[which]
@@ -121,7 +121,7 @@ def _boxes(axes: "Axes", ops: OperationColumns, which: Bools, at: float, factor:
 def _merged(
     start: Ints, end: Ints, step: Ints, row: Ints, within_ns: int
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Join what follows closely on in the same row and step, where it is too short to be seen."""
+    """Join successive operations of a row and step that are too short to be seen apart."""
     order = np.lexsort((start, step, row))
     start, end, step, row = start[order], end[order], step[order], row[order]
     short = (end - start) <= within_ns

@@ -1,4 +1,4 @@
-"""The page of a simulation: what the template is filled with."""
+"""HTML page of a simulation's report: the values that its template is filled with."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def render_training(
 
 
 def _cell(number: int, cell: CellTraining, whole: Container[str]) -> dict[str, Any]:
-    """`whole` are the transports whose senders finish messages first."""
+    """Template values of a cell; `whole` are the transports whose senders finish messages first."""
     series = cell.series
     return {
         "name": cell.name,
@@ -82,7 +82,7 @@ def _facts(series: Series, whole: Container[str]) -> list[str]:
 
 
 def _tables(series: Series) -> list[dict[str, Any]]:
-    """The simulation's figures, and how far formulas are off, where there are any."""
+    """Tables of the simulation's figures and of the formulas' deviations, where there are any."""
     saturated = None if series.saturation is None else series.saturation.workers
     marked = [point.workers == saturated for point in series.points]
     tables = [_figures(series), _formulas(series)]
@@ -168,5 +168,5 @@ def _formulas(series: Series) -> Table:
 
 
 def _typeset(text: str) -> str:
-    """ASCII as a page shows it."""
+    """Text with typographic signs in place of ASCII ones."""
     return text.replace(" +- ", " \N{PLUS-MINUS SIGN} ").replace(" x ", " \N{MULTIPLICATION SIGN} ")

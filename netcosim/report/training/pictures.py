@@ -9,7 +9,7 @@ from netcosim.results.training.summary import Series
 
 
 def scaling_png(series: Series) -> bytes | None:
-    """Throughput and time above, step time and use of the links below; None without points."""
+    """Draw throughput and time shares, step time and link utilisation; None without points."""
     if not series.points:
         return None
     figure = style.new_figure(11, 7.0)
@@ -21,7 +21,7 @@ def scaling_png(series: Series) -> bytes | None:
 
 
 def comparison_png(workload: str, several: Sequence[Series]) -> bytes | None:
-    """All series of a workload in one picture; None if there is nothing to compare."""
+    """Draw all series of a workload in one picture; None if there is nothing to compare."""
     if sum(bool(series.points) for series in several) < 2:
         return None
     figure = style.new_figure(11, 4.2)

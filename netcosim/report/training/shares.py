@@ -1,4 +1,4 @@
-"""Where the time goes, how long steps take, how full links are; by number of workers."""
+"""Pictures of time shares, step times and link utilisation by number of workers."""
 
 import math
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _UP: Final = "#009E73"
 
 
 def time_bars(axes: "Axes", series: Series) -> None:
-    """Stacked bars: what workers did, as shares of their time."""
+    """Draw the workers' activities, as shares of their time, in stacked bars."""
     style.tidy(axes, "where a worker's time goes, %")
     points = series.points
     places = list(range(len(points)))
@@ -63,7 +63,7 @@ def time_bars(axes: "Axes", series: Series) -> None:
 
 
 def step_curve(axes: "Axes", series: Series) -> None:
-    """Median and 95th percentile of the step time."""
+    """Draw median and 95th percentile of the step time."""
     points = series.points
     unit, factor = time_unit(max(p.step_ns.median for p in points))
     style.tidy(axes, f"time of a step, {unit}")
@@ -91,7 +91,7 @@ def step_curve(axes: "Axes", series: Series) -> None:
 
 
 def use_curve(axes: "Axes", series: Series) -> None:
-    """How full the links are, and how busy the workers."""
+    """Draw the utilisation of the links and of the workers."""
     style.tidy(axes, "used, % of the time")
     points = series.points
     workers_axis(axes, points)
@@ -119,7 +119,7 @@ def use_curve(axes: "Axes", series: Series) -> None:
 
 
 def _legend_beside(axes: "Axes", handle: float) -> None:
-    """At the right, in the order in which things are stacked or drawn, from below."""
+    """Draw the legend at the right, from below in the order in which things are drawn."""
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(
         handles[::-1],

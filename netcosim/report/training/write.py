@@ -1,4 +1,4 @@
-"""From a simulation's folder to its pictures and its page."""
+"""Report of a simulation from its results folder: pictures and HTML page."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""How results are stored: safe folders, ownership, tables."""
+"""Storage of results: safe folders, file ownership, Parquet tables."""

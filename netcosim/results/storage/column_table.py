@@ -1,4 +1,4 @@
-"""Parquet tables of whole columns: a million rows are read and written without a loop over them."""
+"""Parquet tables as NumPy columns: a million rows are read and written without a loop over them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -42,7 +42,7 @@ class Words:
         return [self.values[code] for code in self.codes.tolist()]
 
     def are(self, word: str) -> NDArray[np.bool_]:
-        """Which rows hold this word."""
+        """Mask of the rows that hold this word."""
         return np.isin(self.codes, [code for code, v in enumerate(self.values) if v == word])
 
 
@@ -76,7 +76,7 @@ class ColumnTable(Generic[Record]):
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def read(self, table: Any) -> Record:
-        """The way back from `table`.
+        """The columns of an Arrow table: the inverse of `table`.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class ColumnTable(Generic[Record]):
         return self.record(**columns)
 
     def empty(self) -> Record:
-        """No rows."""
+        """Columns without rows."""
         return self.joined(())
 
     def joined(self, parts: Iterable[Record]) -> Record:

@@ -61,7 +61,7 @@ class Directory:
 
     @classmethod
     def over(cls, folder: "Directory") -> Self:
-        """The same open folder as one of this kind, which closes it from now on."""
+        """Take over an open folder as one of this class, which closes it from now on."""
         taken = cls(folder._fd, folder.path, folder._owner)
         folder._fd = -1
         return taken
@@ -131,7 +131,7 @@ class Directory:
             return Directory(os.open(name, _FOLDER, dir_fd=self._fd), path, self._owner)
 
     def has(self, name: str) -> bool:
-        """Whether there is something of this name in this folder."""
+        """True if there is something of this name in this folder."""
         return name in self.names()
 
     @contextmanager
@@ -218,7 +218,7 @@ def _names(descriptor: int) -> list[str]:
 
 
 def _give(descriptor: int, owner: Owner | None) -> None:
-    """Hand over what this process has just created; what is another's stays as it is.
+    """Give the owner what this process has just created; what is another's stays as it is.
 
     Between creation and opening, the folder's owner may have put something else in its place.
     """

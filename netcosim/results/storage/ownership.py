@@ -1,4 +1,4 @@
-"""Whom the results belong to: through sudo, the user who called it."""
+"""File ownership of results: through sudo, the user who called it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Owner:
 
 
 def calling_user(environ: Mapping[str, str], effective_uid: int) -> Owner | None:
-    """Who called sudo; None if nobody did, and files stay with whom they are created by.
+    """User who called sudo; None without sudo: files stay with the user who creates them.
 
     Raises
     ------

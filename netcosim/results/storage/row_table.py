@@ -41,7 +41,7 @@ class FlatTable(Generic[Row]):
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def rows(self, table: Any) -> tuple[Row, ...]:
-        """The way back from `table`.
+        """The rows of an Arrow table: the inverse of `table`.
 
         Raises
         ------

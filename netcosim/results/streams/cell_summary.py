@@ -1,4 +1,4 @@
-"""A cell's summary from its rows: what was measured, how far each model was off."""
+"""Summary of a cell from its rows: measured figures, errors of each model, verdict."""
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,16 +33,17 @@ UNLIMITED_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFacts:
-    """What is known of a cell besides its rows.
+    """Facts of a cell besides its rows: its settings, path and bursts.
 
     `capacity_bps` is the TCP goodput that the cell's links delivered before the run, 0 if unknown;
     `invalid_bursts` counts bursts whose evidence was lost, `shown_bursts` are those with an input
     that a pause delayed; `first_bursts` were the first on their connections. `lost_share` is what a
     bottleneck lost of the judged bursts' length, `unexplained_share` the part without a recorded
     pause; None where nothing was recorded. `seen_window_bytes` is the stream window that the
-    receiver announced, `past_bytes` what the models are told is past the scheduler, `bdp_bytes`
-    what a round trip holds; None where it is not known. A release is None unless the scenario names
-    it. `without_windows` says of disciplines which one they are where no window binds.
+    receiver announced, `past_bytes` the most unacknowledged bytes that the models assume,
+    `bdp_bytes` what a round trip holds; None where it is not known. A release is None unless the
+    scenario names it. `without_windows` says of disciplines which one they are where no window
+    binds.
     """
 
     workload: str
@@ -75,7 +76,7 @@ class CellFacts:
 
     @property
     def subject(self) -> str:
-        """What a sentence about this cell is about."""
+        """Subject of a sentence about this cell: its ends and their flow control."""
         sender = _named(self.sender, self.sender_release)
         receiver = _named(self.receiver, self.receiver_release)
         ends = sender if sender == receiver else f"{sender} to {receiver}"
@@ -89,7 +90,7 @@ def _named(implementation: str, release: str | None) -> str:
 
 
 def grade_of(lost_share: float | None) -> Literal["A", "B", "C"] | None:
-    """How much the link lost: A up to 0.5 %, B up to 5 %; at C only the order means something."""
+    """Grade by the link's lost share: A up to 0.5 %, B up to 5 %; at C only the order is of use."""
     if lost_share is None:
         return None
     return "A" if lost_share <= GRADE_A else "B" if lost_share <= GRADE_B else "C"
@@ -101,7 +102,7 @@ def summarise_cell(
     predicted: Iterable[StreamRow],
     lost: Iterable[LostRow] = (),
 ) -> CellSummary:
-    """Score every model on the cell's judged bursts and say what was seen.
+    """Score every model on the cell's judged bursts and summarise the measurements.
 
     Where a pause delayed an input in every burst, the figures are of those, and nothing is decided.
 
@@ -196,7 +197,7 @@ def summarise_cell(
 
 
 def cell_ratios(facts: CellFacts, measured: Sequence[StreamRow]) -> Ratios:
-    """The cell's window, turns, buffer and path, against its largest message and each other."""
+    """Ratios of window, turns and buffer to the largest message, and of the path to the window."""
     largest = max((row.wire_bytes for row in measured), default=0)
     window = facts.seen_window_bytes
     # A window no message can use up is none.
@@ -265,7 +266,7 @@ def model_results(
 def model_separations(
     measured: Iterable[StreamRow], predicted: Iterable[StreamRow]
 ) -> dict[frozenset[str], float]:
-    """The mean difference of positions that each two models predict for a stream's end."""
+    """Mean distance between two models' predicted positions of stream ends, for each pair."""
     there = bursts(measured)
     claims: dict[tuple[str, str, int], list[StreamRow]] = {}
     for row in predicted:
@@ -282,7 +283,7 @@ def model_separations(
 
 
 def link_stall_ns(rows: Sequence[StreamRow]) -> int:
-    """How long nothing of a burst was on the wire while a stream waited for credit."""
+    """Time in which nothing of a burst was on the wire while a stream waited for credit."""
     edges: list[tuple[int, int, int]] = []
     for row in rows:
         for service in row.services:

@@ -1,4 +1,4 @@
-"""Service intervals with fewer details, for pictures and viewers that can't hold them all."""
+"""Merging of close service intervals, for pictures and viewers that can't hold them all."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

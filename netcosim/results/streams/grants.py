@@ -1,4 +1,4 @@
-"""`grants.parquet`: what the receiver of the data said of credit, and the PINGs of both ends.
+"""`grants.parquet`: credit that the data's receiver granted, and the PINGs of both ends.
 
 From these rows and the trace all levels of prediction can be computed again without a capture.
 """

@@ -1,4 +1,4 @@
-"""`identify.json`: which rules a run's subject was found to follow, and the evidence."""
+"""`identify.json`: the rules that a run's subject was found to follow, and the evidence."""
 
 from typing import Final, Literal
 
@@ -16,7 +16,7 @@ class Record(BaseModel):
 
 
 class CandidateScore(Record):
-    """One discipline against what was captured."""
+    """Score of one discipline against the captures."""
 
     name: str
     options: dict[str, int] = Field(description="the options that fitted best")
@@ -34,7 +34,7 @@ class CandidateScore(Record):
 
 
 class DisciplineVerdict(Record):
-    """Which rule the sender followed."""
+    """Discipline that the sender followed, with the evidence."""
 
     discipline: str | None = Field(description="null: none fits, or it can't be told")
     options: dict[str, int] = Field(description="what was read off the wire, such as a quantum")
@@ -45,7 +45,7 @@ class DisciplineVerdict(Record):
 
 
 class CreditVerdict(Record):
-    """Which rule the receiver gave credit by."""
+    """Credit rule that the receiver followed, with the evidence."""
 
     rule: str | None = Field(description="null: none fits, or it can't be told")
     alike: tuple[str, ...] = Field(description="rules that this evidence does not exclude")
@@ -55,7 +55,7 @@ class CreditVerdict(Record):
 
 
 class CellEvidence(Record):
-    """One cell and what it says by itself."""
+    """Verdict and evidence of one cell by itself."""
 
     cell: str
     capture: str
@@ -65,7 +65,7 @@ class CellEvidence(Record):
 
 
 class SettingVerdict(Record):
-    """What the subject does at both ends with one setting of its own."""
+    """Verdicts on the subject at both ends, under one setting of its own."""
 
     setting: str = Field(description="default, or off: flow control switched off")
     discipline: DisciplineVerdict
@@ -73,7 +73,7 @@ class SettingVerdict(Record):
 
 
 class Identification(Record):
-    """What was identified."""
+    """Result of an identification: verdicts on the subject, and the evidence."""
 
     format: Literal["netcosim-identify"] = "netcosim-identify"
     version: Literal[1] = 1

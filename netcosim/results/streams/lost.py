@@ -44,7 +44,7 @@ Moment = TypeVar("Moment", GrantRow, WindowRow)
 def moments_on_work_clock(
     rows: Iterable[Moment], clocks: Mapping[Connection, WorkClock]
 ) -> Iterator[Moment]:
-    """Rows of one time each, with that on the clocks of their connections."""
+    """Map rows of one time each onto the clocks of link work of their connections."""
     for row in rows:
         clock = clocks.get((row.cell, row.burst, row.connection))
         yield row if clock is None else replace(row, time_ns=clock.at(row.time_ns))

@@ -17,7 +17,7 @@ from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import StreamRow
 
 MAX_INTERVALS: Final = 200_000
-"""About 30 MB of text, which the viewer still opens in a few seconds."""
+"""Most intervals in a file: about 30 MB of text, which the viewer opens in a few seconds."""
 
 _PAUSE_NS: Final = 5_000_000
 
@@ -65,7 +65,7 @@ def perfetto_json(
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """`kind` is 0 for measured, 1 for predicted: the order in which they are shown."""
+    """A connection in the viewer; `kind` is 0 for measured, 1 for predicted: their order there."""
 
     cell: str
     connection: int
@@ -109,7 +109,7 @@ def _meta(kind: str, pid: int, tid: int, **args: Any) -> Event:
 
 
 def _offsets(rows: Iterable[StreamRow]) -> Offsets:
-    """Where each burst begins when a cell's bursts follow each other."""
+    """Start of each burst, in ns, when a cell's bursts follow each other."""
     lengths: Offsets = {}
     for row in rows:
         key = (row.cell, row.burst)

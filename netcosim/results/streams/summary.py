@@ -1,4 +1,4 @@
-"""`summary.json`: what the run found, equal for equal measurements. No clock times, no host."""
+"""`summary.json`: results of a run, equal for equal measurements. No clock times, no host."""
 
 from typing import Literal
 
@@ -74,7 +74,7 @@ class ModelResult(_Record):
 
 
 class Answer(_Record):
-    """Which rule a cell's bursts follow."""
+    """Verdict on the rule that a cell's bursts follow."""
 
     kind: Literal["follows", "undecided", "fits none", "alike", "contradiction", "no evidence"] = (
         Field(description="alike: the cell can't tell models apart")
@@ -111,7 +111,7 @@ class Ratios(_Record):
 
 
 class CellSummary(_Record):
-    """One workload on one transport."""
+    """Results of one workload on one transport."""
 
     cell: str = Field(description="workload/transport")
     workload: str
@@ -173,7 +173,7 @@ class CellSummary(_Record):
 
 
 class NotRun(_Record):
-    """One workload on one transport that the machine lacked something for."""
+    """Workload and transport that could not be run: the machine lacked something."""
 
     cell: str = Field(description="workload/transport")
     workload: str
@@ -182,7 +182,7 @@ class NotRun(_Record):
 
 
 class Summary(_Record):
-    """The whole run."""
+    """Results of the whole run."""
 
     format: Literal["netcosim-summary"] = "netcosim-summary"
     version: Literal[1] = 1

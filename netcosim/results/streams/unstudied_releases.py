@@ -21,7 +21,7 @@ class NotStudied(BaseModel):
 def not_studied_text(ends: Sequence[NotStudied]) -> str | None:
     """Name each release that was not studied and the nearest one; None if there is none.
 
-    Both ends of one release are told in one: ``grpcio 1.62.3 is not studied: nearest is grpcio
+    Both ends of one release are one clause: ``grpcio 1.62.3 is not studied: nearest is grpcio
     1.59.5``, or ``..., as a receiver 1.85.1``, where that is another one.
     """
     told: dict[str, list[NotStudied]] = {}

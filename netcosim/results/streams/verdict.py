@@ -1,4 +1,4 @@
-"""Which rule a cell follows, by the order errors of its bursts; and the sentence that says so."""
+"""Verdict on the rule that a cell follows, by its bursts' order errors, and its sentence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,16 +8,18 @@ from typing import Final
 from netcosim.results.streams.summary import Answer, BurstErrors, Errors, ModelResult
 
 DISCRIMINATING: Final = 0.05
-"""Models whose predicted positions differ by less at most leave a cell without evidence."""
+"""Least distance of two models' predicted positions that makes a cell evidence."""
 
 FITS: Final = 0.05
 """A model whose mean order error in the median burst is larger does not fit."""
 
 MARGIN: Final = 0.01
-"""A rival is excluded in a burst where its mean order error is larger by this much,"""
+"""Excess of its mean order error from which on a rival is excluded in a burst, with `FACTOR`.
+
+Models whose predictions differ by less are alike."""
 
 FACTOR: Final = 2.0
-"""and so many times as large. Models whose predictions differ by less than the margin are alike."""
+"""Ratio of mean order errors from which on a rival is excluded in a burst, with `MARGIN`."""
 
 FIRST_MARGIN: Final = 0.001
 """First bursts that are farther off by less are like the later ones."""
@@ -30,7 +32,7 @@ Separations = Mapping[frozenset[str], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the bursts of a cell can't tell.
+    """Limits of a cell's evidence: bursts that are not judged or can't tell models apart.
 
     Attributes
     ----------
@@ -44,7 +46,7 @@ class Limits:
     without_windows: Mapping[str, str] = field(default_factory=dict)
 
     def one_rule(self, model: str, other: str) -> bool:
-        """Whether two models are one where no window binds."""
+        """True if two models are the same rule where no window binds."""
         return self._plain(model) == self._plain(other)
 
     def unable(self, model: str, other: str) -> frozenset[int]:
@@ -52,7 +54,7 @@ class Limits:
         return self.unbound if self.one_rule(model, other) else frozenset()
 
     def too_few(self, judged: int) -> bool:
-        """Whether the judged bursts are no majority of the valid ones."""
+        """True if the judged bursts are no majority of the valid ones."""
         return judged <= self.shown
 
     def _plain(self, model: str) -> str:
@@ -79,13 +81,13 @@ def decide(
     ranked
         The PREDICT scores, best first.
     separations
-        How far each two models' predicted positions are apart on average; a pair that is not given
-        counts as different.
+        Mean distance between two models' predicted positions, for each pair; one that is not
+        given counts as different.
     configured
-        The discipline that our own sender was told to follow; of models that predict the same it
-        is named first.
+        The discipline that our own sender was configured to follow; of models that predict the
+        same it is named first.
     limits
-        What the bursts can't tell.
+        Limits of the bursts' evidence.
     """
     if not ranked or not ranked[0].by_burst:
         return Answer(kind="no evidence")
@@ -126,7 +128,7 @@ def decide(
 
 
 def _scores_that_count(ranked: Sequence[ModelResult]) -> Mapping[str, Sequence[BurstErrors]]:
-    """By model the scores of the bursts that are ranked.
+    """Scores of the bursts that are ranked, by model.
 
     First bursts on connections stand by themselves where the model that is nearest in later ones is
     farther off there, as a library's first burst can be.
@@ -152,7 +154,7 @@ def _winner(ranked: Sequence[ModelResult], scores: Mapping[str, Sequence[BurstEr
 def _excluded(
     rival: Sequence[BurstErrors], best: Sequence[BurstErrors], unable: frozenset[int]
 ) -> list[bool]:
-    """For each burst whether it excludes the rival."""
+    """For each burst, True if it excludes the rival."""
     return [
         r.burst not in unable
         and r.order_mean >= b.order_mean + MARGIN
@@ -170,7 +172,7 @@ def verdict(
     configured: str | None = None,
     limits: Limits = NO_LIMITS,
 ) -> str:
-    """Say what a cell's answer is, for a person.
+    """Sentence that states a cell's answer, for a person.
 
     Parameters
     ----------
@@ -183,11 +185,11 @@ def verdict(
     spread
         The largest mean difference between two models' predicted positions.
     grade
-        How much of the time the link lost (`netcosim.results.streams.cell_summary`).
+        Grade of the time that the link lost (`netcosim.results.streams.cell_summary`).
     configured
-        The discipline that our own sender was told to follow, if it was.
+        The discipline that our own sender was configured to follow, if it was.
     limits
-        What the bursts can't tell.
+        Limits of the bursts' evidence.
     """
     by_name = {m.model: m for m in ranked}
     if answer.model is None:

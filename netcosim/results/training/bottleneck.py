@@ -1,4 +1,4 @@
-"""What is in short supply with so many workers, in a word and in a clause."""
+"""Bottleneck of training with a number of workers, as a name and as a clause."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,18 +6,18 @@ from typing import Final
 from netcosim.results.training.summary import LinkUse, Point
 
 FULL: Final = 0.95
-"""A link that is used so much is called full."""
+"""Utilisation from which on a link is called full."""
 
 BUSY: Final = 0.9
-"""From this share of computing on, it is the workers that are short."""
+"""Share of computing from which on the workers are the bottleneck."""
 
 MUCH: Final = 0.25
-"""From this share of a worker's time on, what it spends it on holds it up."""
+"""Share of a worker's time from which on the network or waiting is the bottleneck."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bottleneck:
-    """What is short.
+    """A bottleneck: its name, its share, and a clause on it.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Bottleneck:
 
 
 def bottleneck(point: Point) -> Bottleneck:
-    """A `FULL` link, else `BUSY` workers, else what takes `MUCH` of a worker's time, else none."""
+    """Find the bottleneck: a `FULL` link, `BUSY` workers, what takes `MUCH` of the time, none."""
     links = point.link_utilisation
     most = max(links, key=lambda link: link.utilisation, default=None)
     used = 0.0 if most is None else most.utilisation

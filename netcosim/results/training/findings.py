@@ -1,4 +1,4 @@
-"""What a simulation found, in sentences for a person."""
+"""Findings of a simulation, in sentences for a person."""
 
 import math
 from typing import Final
@@ -13,11 +13,11 @@ _LEAST: Final = 0.005
 """Smaller shares of time are not named, nor smaller differences between transports."""
 
 _WIDE: Final = 0.1
-"""Half an interval that is a larger part of its mean tells of runs that have little in common."""
+"""Half width of an interval, over its mean, above which the runs have little in common."""
 
 
 def findings(series: Series) -> tuple[str, ...]:
-    """How fast with the most workers, what holds it up, and what workers do then."""
+    """Sentences on throughput, bottleneck and workers' time with the most workers, and caveats."""
     if not series.points:
         return ("No run was finished.",)
     last = series.points[-1]
@@ -26,14 +26,14 @@ def findings(series: Series) -> tuple[str, ...]:
 
 
 def formulas_note(series: Series) -> str | None:
-    """What to know of the formulas beside these figures; None: nothing."""
+    """Caveat on the formulas beside these figures; None if there is none."""
     if not series.stragglers:
         return None
     return "Formulas know nothing of stragglers; where one is faster, perfect_overlap is no bound."
 
 
 def one_worker(series: Series) -> str:
-    """What speed-up and efficiency are over, in words."""
+    """Baseline of speed-up and efficiency, in words."""
     return "one worker without stragglers" if series.stragglers else "one worker"
 
 
@@ -56,13 +56,13 @@ def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
 
 
 def _unstudied(series: Series) -> tuple[str, ...]:
-    """Ends that were simulated by the rule of another release."""
+    """Sentence on ends that were simulated by the rule of another release."""
     text = not_studied_text(series.not_studied)
     return () if text is None else (f"{text}; its rule was assumed, not measured.",)
 
 
 def _unsettled(series: Series) -> tuple[str, ...]:
-    """Points whose runs were too short to come to rest."""
+    """Sentence on points whose runs were too short to reach the steady state."""
     found = [str(p.workers) for p in series.points if not p.steady]
     if not found:
         return ()
@@ -73,7 +73,7 @@ def _unsettled(series: Series) -> tuple[str, ...]:
 
 
 def _apart(series: Series) -> tuple[str, ...]:
-    """Points whose runs are so far apart that their mean says little."""
+    """Sentence on points whose runs are so far apart that their mean says little."""
     wide = [p for p in series.points if _half(p) > _WIDE * p.examples_per_s.mean]
     if not wide:
         return ()
@@ -112,7 +112,7 @@ def _compared(workload: str, several: list[Series]) -> str | None:
 
 
 def deviations(point: Point) -> dict[str, float]:
-    """How far each formula that has an answer is off, as a share of the simulated throughput."""
+    """Deviation of each formula that has an answer, as a share of the simulated throughput."""
     simulated = point.steps_per_s.mean
     if simulated <= 0:
         return {}

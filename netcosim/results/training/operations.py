@@ -1,4 +1,4 @@
-"""`operations.parquet`: what each worker of a simulation did, one row an operation."""
+"""`operations.parquet`: the operations of a simulation's workers, one row each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Kind = Literal["compute", "transfer"]
 Direction = Literal["down", "up"]
 
 WORKER: Final = "worker"
-"""The place of what a worker computes; the others are named by the two functions below."""
+"""The place of a worker's computations; the others are named by the two functions below."""
 
 
 def link_place(server: int, direction: Direction) -> str:
@@ -22,7 +22,7 @@ def link_place(server: int, direction: Direction) -> str:
 
 
 def server_place(server: int) -> str:
-    """The place of what a server computes."""
+    """The place of a server's computations."""
     return f"server {server} ps"
 
 

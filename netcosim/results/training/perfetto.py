@@ -1,4 +1,4 @@
-"""`perfetto.json` of a simulation: what each worker did, in Chrome's trace event format.
+"""`perfetto.json` of a simulation: the workers' operations, in Chrome's trace event format.
 
 A process for each worker of a run, a track for each place in it: downlinks, the worker, uplinks,
 servers' processors. Operations of a place that overlap are put on as many tracks as that takes.
@@ -16,7 +16,7 @@ from netcosim.results.storage.column_table import Ints
 from netcosim.results.training.operations import TABLE, WORKER, OperationColumns
 
 MAX_OPERATIONS: Final = 200_000
-"""About 30 MB of text, which the viewer still opens in a few seconds."""
+"""Most operations in a file: about 30 MB of text, which the viewer opens in a few seconds."""
 
 Event = dict[str, Any]
 
@@ -38,7 +38,7 @@ def operations_json(operations: OperationColumns, limit: int = MAX_OPERATIONS) -
 
 
 def place_order(place: str) -> tuple[int, int]:
-    """Where a place stands among a worker's tracks: downlinks, worker, uplinks, servers."""
+    """Sort key of a place among a worker's tracks: downlinks, worker, uplinks, servers."""
     words = place.split()
     server = int(words[1]) if len(words) == 3 and words[1].isdecimal() else 0
     return _ORDER.get(words[-1] if words else "", len(_ORDER)), server

@@ -1,4 +1,4 @@
-"""`steps.parquet`: when each worker of a simulation began and ended each of its steps."""
+"""`steps.parquet`: begin and end of each step of each worker of a simulation."""
 
 from dataclasses import dataclass
 from typing import Final, Self

@@ -1,4 +1,4 @@
-"""`summary.json` of a simulation: how fast the training went, by number of workers, and why.
+"""`summary.json` of a simulation: throughput by number of workers, time shares, saturation.
 
 No clock times, no host: the same bytes for the same simulation.
 """
@@ -30,7 +30,7 @@ class Estimate(_Record):
 
 
 class StepTimes(_Record):
-    """How long steps took, from their first hand-over to their last operation; ns."""
+    """Durations of steps, from their first hand-over to their last operation; ns."""
 
     mean: float
     median: float
@@ -40,7 +40,7 @@ class StepTimes(_Record):
 
 
 class TimeShares(_Record):
-    """What workers did, as shares of their time; the nine parts add up to 1."""
+    """Activities of the workers, as shares of their time; the nine parts add up to 1."""
 
     receiving: float = Field(description="receiving and nothing else")
     computing: float = Field(description="computing and nothing else")
@@ -56,7 +56,7 @@ class TimeShares(_Record):
 
 
 class LinkUse(_Record):
-    """A server's port in one direction."""
+    """Utilisation of a server's port in one direction."""
 
     server: int = Field(description="from 0")
     direction: Literal["down", "up"] = Field(description="down: from the server to the workers")
@@ -68,7 +68,7 @@ class LinkUse(_Record):
 
 
 class Point(_Record):
-    """One number of workers."""
+    """Results for one number of workers."""
 
     workers: int
     runs: int
@@ -109,7 +109,7 @@ class Point(_Record):
 
 
 class Saturation(_Record):
-    """From where on more workers are of little use."""
+    """Number of workers from which on more are of little use, and the reason."""
 
     workers: int = Field(
         description="the smallest simulated number of workers from which on one more worker adds"
@@ -120,7 +120,7 @@ class Saturation(_Record):
 
 
 class Series(_Record):
-    """One workload on one transport, by number of workers."""
+    """Results of one workload on one transport, by number of workers."""
 
     cell: str = Field(description="workload/transport")
     workload: str
@@ -156,7 +156,7 @@ class Series(_Record):
 
 
 class TrainingSummary(_Record):
-    """A whole simulation."""
+    """Results of a whole simulation."""
 
     format: Literal["netcosim-training-summary"] = "netcosim-training-summary"
     version: Literal[1] = 1

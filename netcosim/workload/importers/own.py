@@ -1,4 +1,4 @@
-"""The project's own profile files."""
+"""Importer of the project's own profile files."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _FORMAT: Final = re.compile(r'"format"\s*:\s*"netcosim-profile"')
 
 
 def matches(text: str) -> bool:
-    """Whether it names the format."""
+    """True if the text names the format."""
     return _FORMAT.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Layer graphs of the PipeDream project (`graph.txt` of its profiler).
+"""Importer of the PipeDream project's layer graphs (`graph.txt` of its profiler).
 
 Narayanan et al., "PipeDream: generalized pipeline parallelism for DNN training" (SOSP 2019),
 section 3.1: forward and backward times in ms, sizes of activations and parameters in bytes. A line
@@ -59,7 +59,7 @@ class _Node:
 
 
 def matches(text: str) -> bool:
-    """Whether its first line begins as a node's."""
+    """True if the text's first line begins as a node's."""
     return _FIRST.match(text) is not None
 
 
@@ -177,7 +177,7 @@ def _batches(node: _Node) -> list[Decimal]:
 
 
 def _called(node: _Node) -> str:
-    """The layer's name: its number, and what it is."""
+    """The layer's name: that of its node, and its kind."""
     kind = _KIND.match(node.what)
     return f"{node.name}.{kind[0]}"[:100] if kind else node.name
 

@@ -1,4 +1,4 @@
-"""Layer profiles measured under PyTorch: a flat list of layers with medians.
+"""Importer of layer profiles measured under PyTorch: a flat list of layers with medians.
 
 The list has no dependencies; those of networks whose layers branch are known from the papers
 (`netcosim.workload.wiring`), any other network is a chain.
@@ -57,7 +57,7 @@ class _File(_Lenient):
 
 
 def matches(text: str) -> bool:
-    """Whether it is JSON with timed layers."""
+    """True if the text looks like JSON with timed layers."""
     return text.lstrip().startswith("{") and all(key in text for key in _KEYS)
 
 
@@ -125,7 +125,7 @@ def _provenance(found: _File) -> str:
 
 
 def _places(data: Any) -> Where:
-    """How a place of such a file is called: layers by their names."""
+    """Naming of places in such a file, for errors: layers by their names."""
 
     def where(place: tuple[int | str, ...]) -> str:
         fields = list(place)

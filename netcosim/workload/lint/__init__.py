@@ -1,4 +1,4 @@
-"""What makes a profile one that can't be simulated, or hardly the one that was meant."""
+"""Linter of profiles: errors that prevent a simulation, and warnings of likely mistakes."""
 
 from netcosim.workload.lint.check import check, lint
 from netcosim.workload.lint.finding import Finding

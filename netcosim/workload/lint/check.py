@@ -1,4 +1,4 @@
-"""All rules over one profile."""
+"""Runs all lint rules over one profile."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -26,7 +26,7 @@ _RULES: Final[tuple[Callable[[Profile], Iterator[Finding]], ...]] = (
 
 
 def lint(profile: Profile) -> tuple[Finding, ...]:
-    """Everything that is wrong or odd: errors first, each kind in the profile's order."""
+    """Findings of all rules: errors first, then warnings, each in the order of the rules."""
     found = [finding for rule in _RULES for finding in rule(profile)]
     return tuple(sorted(found, key=lambda finding: finding.severity))
 

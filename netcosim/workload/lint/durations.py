@@ -1,4 +1,4 @@
-"""Rules about what was recorded."""
+"""Lint rules for recorded durations and their jitter."""
 
 from collections.abc import Iterator
 

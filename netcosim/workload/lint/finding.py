@@ -1,4 +1,4 @@
-"""One thing that is wrong, or odd, in a profile."""
+"""Findings of the linter: an error or a warning about a profile."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from netcosim.workload.checked import printable, shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found.
+    """An error or a warning about a profile.
 
     Attributes
     ----------
@@ -31,10 +31,10 @@ class Finding:
 
 
 def error(message: str, operation: str | None = None, step: int | None = None) -> Finding:
-    """A finding with which nothing runs."""
+    """Make a finding with which nothing runs."""
     return Finding(severity="error", message=message, operation=operation, step=step)
 
 
 def warning(message: str, operation: str | None = None, step: int | None = None) -> Finding:
-    """A finding for people."""
+    """Make a finding that only warns."""
     return Finding(severity="warning", message=message, operation=operation, step=step)

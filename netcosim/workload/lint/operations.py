@@ -1,4 +1,4 @@
-"""Rules about operations: their names, places and order."""
+"""Lint rules for operations: their names, places and order."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ _LISTED: Final = 8
 
 
 def names(profile: Profile) -> Iterator[Finding]:
-    """Operations and resources are known by their names; there is at least one operation."""
+    """Operations and resources have unique names; there is at least one operation."""
     if not profile.step.operations:
         yield error("step.operations: none; must be at least one")
     for name, count in Counter(op.name for op in profile.step.operations).items():
@@ -50,7 +50,7 @@ def transfers(profile: Profile) -> Iterator[Finding]:
 
 
 def dependencies(profile: Profile) -> Iterator[Finding]:
-    """What an operation waits for exists, once, and does not wait for it."""
+    """Dependencies exist, are listed once, and form no cycle."""
     known = {op.name for op in profile.step.operations}
     for op in profile.step.operations:
         for name, count in Counter(op.after).items():
@@ -64,7 +64,7 @@ def dependencies(profile: Profile) -> Iterator[Finding]:
 
 
 def loose_ends(profile: Profile) -> Iterator[Finding]:
-    """Operations that the rest of the step has nothing to do with."""
+    """Pulls are waited for, and computations are connected to the rest of the step."""
     later = dependents({op.name: op.after for op in profile.step.operations})
     for op in profile.step.operations:
         if later[op.name]:
@@ -76,7 +76,7 @@ def loose_ends(profile: Profile) -> Iterator[Finding]:
 
 
 def data_loading(profile: Profile) -> Iterator[Finding]:
-    """Examples are read ahead, beside other steps; as an operation that would delay its step.
+    """Data loading is no operation: examples are read ahead, beside other steps.
 
     Looked for by name (`Input`, `input0`, `data loading`...), on a worker, waiting for nothing.
     """

@@ -1,4 +1,4 @@
-"""Rules about tensors: what is pushed is applied at the server, and comes back as it went."""
+"""Lint rules for tensors: updates at the server, slices and sizes in both directions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def updates(profile: Profile) -> Iterator[Finding]:
 
 
 def moved_tensors(profile: Profile) -> Iterator[Finding]:
-    """A server applies each slice that it is sent, after it has come; what it sends it applied."""
+    """A moved tensor is updated at the server, and some update waits for each of its pushes."""
     updaters = _updaters(profile)
     pushed = {op.tensor for op in profile.step.transfers if op.destination == "server"}
     seen: set[str] = set()
@@ -106,7 +106,7 @@ def _never_updated(op: Transfer, pushed: set[str]) -> Finding:
 
 
 def _waits_for(earlier: dict[str, tuple[str, ...]], name: str, target: str) -> bool:
-    """Whether an operation waits, directly or not, for the target."""
+    """True if an operation waits, directly or not, for the target."""
     if target in earlier[name]:
         return True
     seen, ahead = {name}, [name]

@@ -1,1 +1,1 @@
-"""One file a baseline: ``predict(one, workers)``, steps per second of all workers together."""
+"""Baselines, one file each: ``predict(one, workers)``, steps per second of all workers together."""

@@ -1,4 +1,4 @@
-"""Cynthia (Zheng et al., ICPP 2019) in the form that Li et al. (ICPE 2020, section 1) print."""
+"""Cynthia's formula (Zheng et al., ICPP 2019), as printed in Li et al. (ICPE 2020, section 1)."""
 
 import math
 
@@ -28,7 +28,7 @@ def utilisation(one: OneWorker, tc_ns: float) -> float:
 def steps_per_s(one: OneWorker, workers: int, tc_ns: float) -> float:
     """W / (Tp max(1, W U1) + 2 Tc) with this Tc; Tp is all that the worker computes.
 
-    Infinite where only servers take time: the formula does not know them.
+    Infinite where only servers take time: the formula leaves them out.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Cynthia with Tc halved, in U1 too: down and up have a port each (Li et al., section 4.4)."""
+"""Cynthia's formula for full duplex: Tc is halved, in U1 too (Li et al., section 4.4)."""
 
 from sim.analytic.baselines import cynthia
 from sim.analytic.one_worker import OneWorker

@@ -1,4 +1,4 @@
-"""The queueing network of Lin et al. (MASCOTS 2018), fed with sizes and recorded computations.
+"""Queueing network of Lin et al. (MASCOTS 2018), demands from sizes and recorded computations.
 
 Each direction of a server's port is shared by those who use it; computing is a delay. A step
 visits them one after the other, so nothing overlaps within a step.

@@ -1,4 +1,4 @@
-"""The queueing network of Lin et al. (MASCOTS 2018), fed with the phases that a capture shows.
+"""Queueing network of Lin et al. (MASCOTS 2018), demands from the phases in a packet capture.
 
 Li et al. (ICPE 2020, section 1) say that Lin et al. take the phases' lengths from tcpdump:
 computing is what lies between the end of the downlink and the start of the uplink. Gradients that

@@ -1,4 +1,4 @@
-"""Steps in which nothing overlaps, and workers that never wait but at a full port."""
+"""Throughput without overlap within a step, bounded by the servers' ports alone."""
 
 from sim.analytic.one_worker import NS, OneWorker, check_workers
 

@@ -1,9 +1,9 @@
-"""Steps in which everything overlaps, and workers that never wait but at a full port."""
+"""Throughput with full overlap within a step, bounded by the servers' ports alone."""
 
 from sim.analytic.one_worker import NS, OneWorker, check_workers
 
 
 def predict(one: OneWorker, workers: int) -> float:
-    """Steps per second, all workers together: no job can be faster."""
+    """Steps per second, all workers together: an upper bound for any job."""
     check_workers(workers)
     return min(workers * NS / one.parallel_ns, one.ports_steps_per_s)

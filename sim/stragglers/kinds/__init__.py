@@ -1,4 +1,4 @@
-"""The kinds of stragglers, one file each; the registry is the folder.
+"""The kinds of stragglers, one file each; the folder is the registry.
 
 A kind has ``Options``, a record with the options of a scenario's entry, and ``bind(options)``,
 which gives a function from a worker's `Run` to its `Effect` (`sim.stragglers.effect`). What is the

@@ -1,4 +1,4 @@
-"""A machine far away: `delay` more, one way, to every server."""
+"""Straggler that is far away: `delay` more, one way, to every server."""
 
 from typing import Annotated
 
@@ -9,12 +9,12 @@ from sim.stragglers.effect import Bound, Effect
 
 
 class Options(Record):
-    """On top of what the path has."""
+    """Delay on top of that of the path."""
 
     delay: Annotated[DurationNs, Field(ge=1)]
 
 
 def bind(options: Options) -> Bound:
-    """The same for the whole run."""
+    """Bind the delay, which is the same for the whole run."""
     effect = Effect(delay_ns=options.delay)
     return lambda run: effect

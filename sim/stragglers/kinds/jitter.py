@@ -1,6 +1,7 @@
-"""Computations that vary from step to step by a random factor with median 1.
+"""Straggler with jitter: computations vary from step to step by a random factor.
 
-The models are those of profiles (`netcosim.workload.Jitter`); each step has one factor.
+The models are those of profiles (`netcosim.workload.Jitter`); each step has one factor. Its median
+is 1, except with the factors of an empirical model.
 """
 
 from typing import Annotated, Literal, Self
@@ -33,7 +34,7 @@ class Options(Record):
 
 
 def bind(options: Options) -> Bound:
-    """A factor a step."""
+    """Bind a random factor for each step."""
     jitter = Jitter(
         model=options.model,
         spread=float(options.spread or 0.0),

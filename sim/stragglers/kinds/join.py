@@ -1,4 +1,4 @@
-"""A worker that is not there from the start, but joins `at` a time."""
+"""Worker that is absent from the start, and joins `at` a time."""
 
 from typing import Annotated
 
@@ -11,12 +11,12 @@ CHANGING = True
 
 
 class Options(Record):
-    """The time counts from the start of the run."""
+    """Time of joining, from the start of the run."""
 
     at: Annotated[DurationNs, Field(ge=1)]
 
 
 def bind(options: Options) -> Bound:
-    """Away until then."""
+    """Bind an absence until `at`."""
     effect = Effect(absent=(0, options.at))
     return lambda run: effect

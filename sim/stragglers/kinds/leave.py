@@ -1,4 +1,4 @@
-"""A worker that leaves `at` a time, and may come `back` at a later one."""
+"""Worker that leaves `at` a time, and may come `back` at a later one."""
 
 from typing import Self
 
@@ -11,7 +11,7 @@ CHANGING = True
 
 
 class Options(Record):
-    """Times count from the start of the run; without `back` it stays away."""
+    """Times from the start of the run; without `back` the worker stays away."""
 
     at: DurationNs
     back: DurationNs | None = None
@@ -24,6 +24,6 @@ class Options(Record):
 
 
 def bind(options: Options) -> Bound:
-    """Away from then on."""
+    """Bind an absence from `at` on, up to `back` if given."""
     effect = Effect(absent=(options.at, options.back))
     return lambda run: effect

@@ -1,4 +1,4 @@
-"""A slower port: at most `rate`, or `part` of its own rate, in each direction."""
+"""Straggler with a slower port: at most `rate`, or `part` of its own rate, in each direction."""
 
 from typing import Annotated, Self
 
@@ -9,7 +9,7 @@ from sim.stragglers.effect import Bound, Effect
 
 
 class Options(Record):
-    """A rate above the port's own makes no difference."""
+    """Bound of the rate; one above the port's own makes no difference."""
 
     rate: Annotated[RateBps, Field(ge=1000)] | None = None
     part: Annotated[Fraction, Field(ge=1e-6, le=1)] | None = None
@@ -22,7 +22,7 @@ class Options(Record):
 
 
 def bind(options: Options) -> Bound:
-    """The same for the whole run."""
+    """Bind the bound, which is the same for the whole run."""
     part = 1.0 if options.part is None else options.part
     effect = Effect(rate_bps=options.rate, part=part)
     return lambda run: effect

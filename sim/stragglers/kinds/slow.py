@@ -1,4 +1,4 @@
-"""A slower machine: every computation takes `factor` times as long."""
+"""Straggler with a slower machine: every computation takes `factor` times as long."""
 
 from typing import Annotated
 
@@ -9,12 +9,12 @@ from sim.stragglers.effect import Bound, Effect
 
 
 class Options(Record):
-    """Below 1 it is a faster one."""
+    """Factor of all durations; below 1 the machine is faster."""
 
     factor: Annotated[Fraction, Field(ge=1e-6, le=1e6)]
 
 
 def bind(options: Options) -> Bound:
-    """The same for all steps."""
+    """Bind the factor, which is the same for all steps."""
     effect = Effect(factor=options.factor)
     return lambda run: effect

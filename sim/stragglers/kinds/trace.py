@@ -1,4 +1,4 @@
-"""The speed of a machine over time, from a file, with what it was used for meanwhile.
+"""Straggler from a trace file: a machine's speed over time, and its use.
 
 The file is a table of columns, as JSON or as CSV; docs/reference/scenario.md has its format.
 """
@@ -13,13 +13,13 @@ CHANGING = True
 
 
 class Options(Record):
-    """In a scenario file the path counts from there."""
+    """Path of the trace file, in a scenario file relative to that."""
 
     file: FilePath
 
 
 def bind(options: Options) -> Bound:
-    """The same for each worker; behind the last row its speed stays."""
+    """Read the trace, the same for each worker; after the last row the speed stays."""
     speeds, use = read_trace(Path(options.file))
     effect = Effect(speeds=speeds, use=use)
     return lambda run: effect

@@ -1,4 +1,4 @@
-"""Slow-downs that come and go: another program on the machine, a garbage collector, a backup.
+"""Transient slow-downs: another program on the machine, a garbage collector, a backup.
 
 The time from the end of one to the beginning of the next, and how long one lasts, are exponential
 with these means (an alternating renewal process), or always the same. That workers of shared
@@ -24,7 +24,7 @@ _LEAST_NS: Final = 1.0
 
 
 class Options(Record):
-    """`every` from an end to the next beginning, `lasting`, and how much longer work then takes."""
+    """Time between slow-downs (`every`), length of one (`lasting`), `factor` of work meanwhile."""
 
     every: Annotated[DurationNs, Field(ge=1000)]
     lasting: Annotated[DurationNs, Field(ge=1000)]
@@ -33,7 +33,7 @@ class Options(Record):
 
 
 def bind(options: Options) -> Bound:
-    """Drawn for each worker until the run's horizon; the worker is fast before and after."""
+    """Bind slow-downs drawn for each worker up to the run's horizon; else the worker is fast."""
 
     def effect(run: Run) -> Effect:
         _check_number(options, run.horizon_ns)
@@ -48,7 +48,7 @@ def bind(options: Options) -> Bound:
 
 
 def _slow_downs(options: Options, run: Run) -> tuple[Floats, Floats]:
-    """When each begins and ends; the last one begins before the horizon."""
+    """Start and end times of the slow-downs; the last one begins before the horizon."""
     rng = run.rng()
     means = np.array([options.every, options.lasting], dtype=np.float64)
     blocks: list[Floats] = []
