@@ -79,7 +79,7 @@ def faults(root: Path) -> list[str]:
 
 
 def _wrong(document: Path, root: Path) -> Iterator[str]:
-    """What is wrong in one document, line by line."""
+    """Faults of one document, a line for each."""
     text = document.read_text("utf-8")
     for target in links(text):
         if wrong := fault(document, target, root):

@@ -77,7 +77,7 @@ def _scaling(series: Series) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("workers", "examples/s", "steps/s", "speed-up", "efficiency"):
         table.add_column(heading, justify="right")
-    table.add_column("what is short", overflow="fold")
+    table.add_column("bottleneck", overflow="fold")
     for point in series.points:
         full = series.saturation is not None and point.workers == series.saturation.workers
         gain = speed_up(point, series.alone)

@@ -109,7 +109,7 @@ def _figures(series: Series) -> Table:
         "steps/s",
         "speed-up",
         "efficiency",
-        "what is short",
+        "bottleneck",
         "fullest\nlink",
         "workers\ncompute",
         "overlap",

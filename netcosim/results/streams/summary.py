@@ -103,7 +103,7 @@ class Ratios(_Record):
         " message: the write target as it shows; null if no stream was ever interrupted"
     )
     buffer_to_message: float | None = Field(
-        description="bytes past the scheduler, as the models are told, over the largest message"
+        description="most unacknowledged bytes that the models assume, over the largest message"
     )
     bdp_to_window: float | None = Field(
         description="bytes that a round trip of the idle path holds over the stream window"
@@ -129,7 +129,7 @@ class CellSummary(_Record):
     direction: str
     flow_control: bool
     window_bytes: int | None = Field(description="configured stream window; null: not configured")
-    configured_discipline: str | None = Field(description="what our own sender was told to follow")
+    configured_discipline: str | None = Field(description="the discipline that our own sender was configured to follow")
     judged_bursts: int = Field(description="bursts scored")
     shown_bursts: int = Field(
         description="valid bursts that are not judged: a pause delayed an input of the models"
@@ -163,7 +163,7 @@ class CellSummary(_Record):
     )
     ratios: Ratios
     models: tuple[ModelResult, ...] = Field(description="best first")
-    best: str | None = Field(description="the model with the smallest mean order error")
+    best: str | None = Field(description="the model that is nearest in most bursts, at PREDICT")
     answer: Answer
     separation: float = Field(
         description="the largest mean difference between two models' predictions, over the burst"

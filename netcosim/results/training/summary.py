@@ -166,5 +166,5 @@ class TrainingSummary(_Record):
     complete: bool = Field(description="false if the run was interrupted or failed on its way")
     trusted: bool = Field(description="false: do not use these figures; see reasons")
     reasons: tuple[str, ...] = Field(description="why the run can't be trusted, or is incomplete")
-    engine: str = Field(description="hash of the simulator's text: equal ones give equal figures")
+    engine: str = Field(description="hash of the simulator's source: equal ones give equal figures")
     series: tuple[Series, ...]
