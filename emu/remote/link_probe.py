@@ -363,7 +363,10 @@ def _read_line(sock: socket.socket) -> Json:
     line = b""
     while not line.endswith(b"\n"):
         # A byte at a time until the line is long: what follows it is not ours to take.
-        data = sock.recv(1 if len(line) < 300 else 65536)
+        try:
+            data = sock.recv(1 if len(line) < 300 else 65536)
+        except BlockingIOError:  # how the kernel says that the patience is over
+            raise ProbeError(f"no answer within {PATIENCE_S:g} s") from None
         if not data:
             raise ProbeError("the other side left in the middle of a line")
         line += data

@@ -102,7 +102,8 @@ def test_a_report_that_never_comes_ends_the_request_in_time(
         return report
 
     replace_send(monkeypatch, stuck)
-    with pytest.raises(ProbeError, match=r"no report of the sender within 0\.3 s"):
+    # Both sides are as patient; whichever is done with it first says so.
+    with pytest.raises(ProbeError, match=r"no (report of the sender|answer) within 0\.3 s"):
         ask(peer, {"do": "down", "seconds": 0.02})
     gone.set()
 
