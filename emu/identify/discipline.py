@@ -15,6 +15,7 @@ from emu.identify.distance import distance
 from emu.identify.fitting import Evidence, Fit, fit_all, most_ahead_of
 from emu.identify.turns import Turns, read_turns
 from emu.identify.words import describe, turn_evidence
+from h2model import disciplines
 from netcosim.results.identification import CandidateScore, DisciplineVerdict
 
 __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
@@ -136,15 +137,24 @@ def _rank(
     scored = {each.name: each for each in table}
     if not left:
         return verdict(_none_of_them(scored[nearest], turns), None, ())
-    if unbound and {best, *alike} == {"fifo", "two_visit"}:
-        same = "; two_visit is the same rule where no window binds, as here"
-        return verdict(_named("fifo", {}, scored["fifo"]) + same, "fifo", ("two_visit",))
+    if unbound and (plain := _same_without_windows(best, alike)) is not None:
+        too = tuple(name for name in (best, *alike) if name != plain)
+        same = f"; {', '.join(too)} is the same rule where no window binds, as here"
+        return verdict(_named(plain, {}, scored[plain]) + same, plain, too)
     if alike:
         return verdict(_cannot_tell(best, alike, pooled, fits), None, (best, *alike))
     others = [each for each in table if each.name != best]
     second = f"; next best {_shown(others[0])}" if others else ""
     options = _int_options(pooled[best][0].candidate)
     return verdict(_named(best, options, scored[best]) + second, best, ())
+
+
+def _same_without_windows(best: str, alike: Sequence[str]) -> str | None:
+    """The rule that all of these are where no window binds; None if they are not one."""
+    plain = disciplines.without_windows(best)
+    if plain not in (best, *alike) or not alike:
+        return None
+    return plain if {disciplines.without_windows(name) for name in alike} == {plain} else None
 
 
 def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:

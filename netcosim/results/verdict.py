@@ -30,7 +30,7 @@ Separations = Mapping[frozenset[str], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the bursts of a cell can't tell.
+    """Evidence that the bursts of a cell lack, with which `decide` would exclude models.
 
     Attributes
     ----------
@@ -44,15 +44,15 @@ class Limits:
     without_windows: Mapping[str, str] = field(default_factory=dict)
 
     def one_rule(self, model: str, other: str) -> bool:
-        """Whether two models are one where no window binds."""
+        """True if two models are one where no window binds."""
         return self._plain(model) == self._plain(other)
 
     def unable(self, model: str, other: str) -> frozenset[int]:
-        """The bursts that can't tell two models apart, whatever windows were predicted."""
+        """Numbers of the bursts that exclude neither of two models in favour of the other."""
         return self.unbound if self.one_rule(model, other) else frozenset()
 
     def too_few(self, judged: int) -> bool:
-        """Whether the judged bursts are no majority of the valid ones."""
+        """True if the judged bursts are no majority of the valid ones."""
         return judged <= self.shown
 
     def _plain(self, model: str) -> str:
@@ -85,7 +85,7 @@ def decide(
         The discipline that our own sender was told to follow; of models that predict the same it
         is named first.
     limits
-        What the bursts can't tell.
+        Evidence that the bursts lack.
     """
     if not ranked or not ranked[0].by_burst:
         return Answer(kind="no evidence")
@@ -187,7 +187,7 @@ def verdict(
     configured
         The discipline that our own sender was told to follow, if it was.
     limits
-        What the bursts can't tell.
+        Evidence that the bursts lack.
     """
     by_name = {m.model: m for m in ranked}
     if answer.model is None:
