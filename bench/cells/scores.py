@@ -90,6 +90,7 @@ class Row:
     missed_warm : likewise without first bursts of connections
     missed_in_time : the bounds of the time error that it misses
     seconds : wall time of the cell's bursts
+    steal : the share of processor time that the hypervisor took, burst by burst
     parameters : digests of the parameter files that the predictions rest on
     """
 
@@ -128,6 +129,7 @@ class Row:
     missed_warm: list[str] = field(default_factory=list)
     missed_in_time: list[str] = field(default_factory=list)
     seconds: float | None = None
+    steal: list[float] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -173,6 +175,7 @@ def score_cell(cell: Listed, store: Store) -> Row:
     row.outcome = outcome_of(summary.answer, row.right)
     row.parameters = parameter_digests(cell.scenario.transport[0])
     row.seconds = sum(record.phases_s.values()) if record else None
+    row.steal = [round(burst.steal, 4) for burst in record.validity] if record else []
     judged = [r for r in measured if r.valid]
     if not judged:
         return row

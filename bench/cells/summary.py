@@ -1,7 +1,8 @@
 """Summary of the scores by family and rate, as a section of Markdown."""
 
-from collections.abc import Iterable, Sequence
-from statistics import median
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import mean, median
 
 from bench.cells.scores import Row
 from netcosim.results.streams.verdict import percent
@@ -14,6 +15,7 @@ def summary_section(rows: Sequence[Row]) -> list[str]:
     scored = [row for row in rows if row.scored]
     if not scored:
         return []
+    observed = [row for row in rows if row.not_run is None]
     rates = sorted({row.rate for row in scored}, key=lambda rate: (len(rate), rate))
     headings = ("family", "cells", "met", "median of the means", *rates)
     return [
@@ -29,7 +31,7 @@ def summary_section(rows: Sequence[Row]) -> list[str]:
             for family in dict.fromkeys(row.family for row in scored)
         ),
         "",
-        *(f"- {line}" for line in _overall(scored)),
+        *(f"- {line}" for line in (*_evidence(observed), *_overall(scored))),
         "",
     ]
 
@@ -39,6 +41,25 @@ def _family(family: str, rows: Iterable[Row], rates: Sequence[str]) -> list[str]
     by_rate = [[row for row in mine if row.rate == rate] for rate in rates]
     columns = [f"{_met(some)} of {len(some)}, {_typical(some)}" if some else "" for some in by_rate]
     return [family, str(len(mine)), str(_met(mine)), _typical(mine), *columns]
+
+
+def _evidence(rows: Sequence[Row]) -> Iterator[str]:
+    """What the bursts are worth, and what the hypervisor took from them."""
+    bursts = ((row.judged_bursts, row.shown_bursts, row.invalid_bursts) for row in rows)
+    judged, shown, invalid = (sum(each) for each in zip(*bursts, strict=True))
+    yield (
+        f"{judged} bursts are judged, {shown} shown, as a pause delayed an input of the models,"
+        f" and {invalid} invalid"
+    )
+    grades = Counter(row.grade for row in rows if row.judged_bursts)
+    listed = ", ".join(f"{grades[grade]} {grade}" for grade in ("A", "B", "C"))
+    none = sum(not row.judged_bursts for row in rows)
+    yield f"grades of the cells: {listed}; {none} have no judged burst"
+    if steal := [share for row in rows for share in row.steal]:
+        yield (
+            f"the hypervisor took {percent(mean(steal))} of the processors' time on average"
+            f" (median burst {percent(median(steal))}, max {percent(max(steal))})"
+        )
 
 
 def _overall(rows: Sequence[Row]) -> list[str]:

@@ -88,6 +88,9 @@ def _overall(runs: Sequence[Run], wanted: int, cells: Sequence[str]) -> Iterator
     if theirs:
         undecided = 100 * theirs.count("undecided") / len(theirs)
         yield at_most("gRPC: verdicts undecided", undecided, "%", UNDECIDED, f"of {len(theirs)}")
+        few = sum(_few_judged(cell) for cell in _cells(runs, "grpc"))
+        label = "gRPC: cells without a majority of judged bursts"
+        yield Figure(name=label, value=few, unit="", note=f"of {len(theirs)}; undecided today")
 
 
 def _at_load(load: int, runs: Sequence[Run], cells: Sequence[str]) -> Iterator[Figure]:
@@ -225,6 +228,11 @@ def _outcomes(runs: Sequence[Run], cells: Sequence[str]) -> Counter[str]:
 
 def _cells(runs: Iterable[Run], sender: str) -> list[Cell]:
     return [cell for run in runs for cell in run.cells if cell.sender == sender]
+
+
+def _few_judged(cell: Cell) -> bool:
+    """True if the judged bursts are no majority of the valid ones, which a verdict needs today."""
+    return 2 * len(cell.judged) <= sum(burst.valid for burst in cell.bursts)
 
 
 def _good(runs: Iterable[Run]) -> int:

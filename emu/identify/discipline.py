@@ -187,9 +187,9 @@ def _verdict(
 def _same_without_windows(best: str, alike: Sequence[str]) -> str | None:
     """The rule that all of these are where no window binds; None if they are not one."""
     plain = disciplines.without_windows(best)
-    if not alike or {disciplines.without_windows(name) for name in alike} != {plain}:
+    if plain not in (best, *alike) or not alike:
         return None
-    return plain
+    return plain if {disciplines.without_windows(name) for name in alike} == {plain} else None
 
 
 def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:

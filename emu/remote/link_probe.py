@@ -205,6 +205,7 @@ def _bulk(peer: tuple[str, int], way: str, request: Json) -> Json:
             sender, received = _send_up(sock, request)
     if way == "down":
         with _connect(peer) as sock:
+            _be_patient(sock, 2 * PATIENCE_S)  # the serving side waits for the report, and says so
             _write_line(sock, {"do": "sender", "token": token})
             sender = _read_report(sock)
     return {**received, "sender": sender}
@@ -224,7 +225,7 @@ def _answer(sock: socket.socket) -> None:
     request: Json = {}
     with sock:
         try:
-            _be_patient(sock)
+            _be_patient(sock, PATIENCE_S)
             request = _read_line(sock)
             _carry_out(sock, request)
         except Exception as problem:  # noqa: BLE001 - told to the asking side, which names it
@@ -332,14 +333,14 @@ def _round_trips(peer: tuple[str, int], seconds: float) -> list[int]:
 
 def _connect(peer: tuple[str, int]) -> socket.socket:
     sock = socket.create_connection(peer, timeout=PATIENCE_S)
-    _be_patient(sock)
+    _be_patient(sock, PATIENCE_S)
     return sock
 
 
-def _be_patient(sock: socket.socket) -> None:
-    """Set the kernel's timeouts to `PATIENCE_S`: Python's would poll before each call."""
+def _be_patient(sock: socket.socket, seconds: float) -> None:
+    """Set the kernel's timeouts of calls: Python's would poll before each of them."""
     sock.settimeout(None)
-    limit = struct.pack("@ll", int(PATIENCE_S), int(PATIENCE_S % 1 * 1e6))
+    limit = struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6))
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
@@ -364,7 +365,10 @@ def _read_line(sock: socket.socket) -> Json:
     line = b""
     while not line.endswith(b"\n"):
         # A byte at a time until the line is long: what follows it is not ours to take.
-        data = sock.recv(1 if len(line) < 300 else 65536)
+        try:
+            data = sock.recv(1 if len(line) < 300 else 65536)
+        except BlockingIOError:  # how the kernel says that the patience is over
+            raise ProbeError("no answer in time") from None
         if not data:
             raise ProbeError("the other side left in the middle of a line")
         line += data

@@ -346,7 +346,13 @@ def test_the_summary_counts_cells_by_family_and_rate(pair: Pair, tmp_path: Path)
         store.keep(cell, run)
     good = replace(score_cell(cell, store), missed=[], rate="50mbit")
     bad = replace(good, missed=["mean"], rate="1000mbit")
-    lines = summary_section([good, good, bad])
+    good.steal, bad.steal = [0.0, 0.01, 0.05], [0.5, 0.04]
+    unjudged = replace(good, judged_bursts=0, shown_bursts=3, levels={}, steal=[])
+    lines = summary_section([good, good, bad, unjudged, empty_row(cell, "not reached")])
+    assert "- 6 bursts are judged, 3 shown" in "\n".join(lines)
+    assert "; 1 have no judged burst" in "\n".join(lines)
+    taken = "took 8.2 % of the processors' time on average (median burst 2.5 %, max 50 %)"
+    assert taken in "\n".join(lines)
     mean = percent(good.levels["PREDICT"]["order"]["mean"])
     assert f"| h2 | 3 | 2 | {mean} | 2 of 2, {mean} | 0 of 1, {mean} |" in lines
     assert any("2 of 2 cells met their targets up to 200 Mbit/s, 0 of 1 above" in s for s in lines)

@@ -261,6 +261,17 @@ def test_later_bursts_of_grpc_stand_by_themselves_with_their_interval() -> None:
     assert first.note.startswith("1 of 2,")
 
 
+def test_cells_without_a_majority_of_judged_bursts_are_counted() -> None:
+    left_out = burst(2, valid=False, **UNSCORED)
+    cells = [
+        cell("a/grpc", burst(0), burst(1, **UNSCORED), left_out),
+        cell("b/grpc", burst(0), burst(1), burst(2, **UNSCORED), left_out),
+        cell("c/h2", burst(0, **UNSCORED)),
+    ]
+    figure = by_name([run(0, 0, *cells)])["gRPC: cells without a majority of judged bursts"]
+    assert (figure.value, figure.note) == (1, "of 2; undecided today")
+
+
 def test_means_are_over_streams() -> None:
     cells = [
         cell("a/h2", burst(0, time_mean=0.0), streams=30),

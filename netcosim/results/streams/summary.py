@@ -129,7 +129,9 @@ class CellSummary(_Record):
     direction: str
     flow_control: bool
     window_bytes: int | None = Field(description="configured stream window; null: not configured")
-    configured_discipline: str | None = Field(description="the discipline that our own sender was configured to follow")
+    configured_discipline: str | None = Field(
+        description="the discipline that our own sender was configured to follow"
+    )
     judged_bursts: int = Field(description="bursts scored")
     shown_bursts: int = Field(
         description="valid bursts that are not judged: a pause delayed an input of the models"

@@ -50,7 +50,7 @@ class Limits:
         return self._plain(model) == self._plain(other)
 
     def unable(self, model: str, other: str) -> frozenset[int]:
-        """The bursts that can't tell two models apart, whatever windows were predicted."""
+        """Numbers of the bursts that exclude neither of two models in favour of the other."""
         return self.unbound if self.one_rule(model, other) else frozenset()
 
     def too_few(self, judged: int) -> bool:

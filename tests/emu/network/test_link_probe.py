@@ -107,6 +107,16 @@ def test_a_report_that_never_comes_ends_the_request_in_time(
     gone.set()
 
 
+def test_an_answer_that_never_comes_ends_the_request_in_time(
+    peer: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The data has come, and the serving side waits for a report longer than it is waited for."""
+    monkeypatch.setattr(link_probe, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(Reports, "take", lambda *_: time.sleep(5))
+    with pytest.raises(ProbeError, match="no answer in time"):
+        ask(peer, {"do": "down", "seconds": 0.02})
+
+
 def test_a_link_that_carries_nothing_ends_the_request_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -49,6 +49,7 @@ def wire_of(
     sender = candidate_senders(cell.transport)[str(cell.transport.discipline)]
     configured = receiver_model(cell.transport, cell.window_bytes)
     connection = Connection(sender, receiver or configured, LINK)
+    window = (receiver or configured).window_bytes
     rows = []
     for burst, order in appearance.items():
         streams = [2 * (len(order) * burst + place) + 1 for place in range(len(order))]
@@ -86,9 +87,12 @@ def wire_of(
                     start_ns=served[0].start_ns,
                     wire_end_ns=schedule.end_ns[stream],
                     services=tuple(served),
-                    credit_stops=sum(
-                        start < served[-1].end_ns and start >= served[0].end_ns
-                        for start, _ in schedule.stalls
+                    credit_stops=max(
+                        int(len(served) > 1 and message.size_bytes > window),
+                        sum(
+                            start < served[-1].end_ns and start >= served[0].end_ns
+                            for start, _ in schedule.stalls
+                        ),
                     ),
                 )
             )
