@@ -40,10 +40,10 @@ def figures(payload_bytes: int = PAYLOAD_BYTES, rounds: int = 3) -> list[Figure]
     ]
 
 
-def door_figures(payload_bytes: int = PAYLOAD_BYTES, rounds: int = 3) -> list[Figure]:
+def command_figures(payload_bytes: int = PAYLOAD_BYTES, rounds: int = 3) -> list[Figure]:
     """The command `emu.analyze` as a whole, in this process and as one of its own."""
     found = [
-        _figure(f"emu.analyze, {name}", [_door_rate(path) for _ in range(rounds)], path)
+        _figure(f"emu.analyze, {name}", [_command_rate(path) for _ in range(rounds)], path)
         for name, path in _captures(payload_bytes)
     ]
     for _, path in _captures(3 * payload_bytes, late=False):
@@ -67,7 +67,7 @@ def _figure(name: str, rates: list[float], path: Path) -> Figure:
     return at_least(name, max(rates), "MB/s", TARGET_MB_PER_S, note)
 
 
-def _door_rate(path: Path) -> float:
+def _command_rate(path: Path) -> float:
     begin = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()) as said:
         code = analyze.main([str(path)])
@@ -180,4 +180,4 @@ def _write(
 
 
 if __name__ == "__main__":
-    sys.exit(record("capture", [*figures(), *door_figures()]))
+    sys.exit(record("capture", [*figures(), *command_figures()]))

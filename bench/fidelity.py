@@ -30,7 +30,10 @@ PROG = "bench fidelity"
 
 def main(site: CrashSite) -> int:
     """Run what is missing, score what is there, write the table."""
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
+    if options.anew and not options.only:
+        parser.error("--anew: --only says which cells are run again")
     listed = [*read_listing(), *read_listing(CONNECTIONS)]
     cells = [c for c in listed if fnmatch.fnmatch(c.key, f"*{options.only}*")]
     store = Store()
@@ -45,6 +48,7 @@ def main(site: CrashSite) -> int:
             say=_say,
             retry=options.retry,
             renew=options.renew,
+            anew=options.anew,
         )
     rows = score_all(cells, store)
     if options.only:
@@ -86,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--renew", action="store_true", help="run again what an older release observed"
     )
+    parser.add_argument("--anew", action="store_true", help="run all again that --only names")
     parser.add_argument(
         "--budget-s", metavar="N", type=float, default=math.inf, help="begin no group after N s"
     )

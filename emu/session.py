@@ -118,15 +118,15 @@ class Session:
         # As with links, predictions use the values as stored.
         for key, cell in receivers.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
-            with self._told("delivered ends are not predicted"):
+            with self._as_problem("delivered ends are not predicted"):
                 self.overheads[key] = as_stored(calibrate(stage).record())
         for key, cell in listening.items():
             stage = Stage(live=live, plan=self.plan, cell=cell, tcp=tcp, scratch=self.scratch)
-            with self._told("its pushed calls count as read at once"):
+            with self._as_problem("its pushed calls count as read at once"):
                 self.acceptances[key] = as_stored(measure_acceptance(stage).record())
 
     @contextmanager
-    def _told(self, consequence: str) -> Iterator[None]:
+    def _as_problem(self, consequence: str) -> Iterator[None]:
         """Record a calibration that was not captured as a problem, without ending the run."""
         try:
             yield

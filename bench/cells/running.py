@@ -30,20 +30,22 @@ def run_missing(
     say: Callable[[str], None],
     retry: bool = False,
     renew: bool = False,
+    anew: bool = False,
 ) -> None:
     """Run what is missing, in the order of the list, until the budget is used up.
 
     A cell that was run once is done, whatever came out: with `retry` those with fewer valid bursts
     than were asked for are run again, with `renew` those that an older release observed, which did
-    not look at what links lose. A group that is begun is ended. What a run leaves is kept at once,
-    so nothing is lost when this is killed.
+    not look at what links lose, with `anew` all. A group that is begun is ended. What a run leaves
+    is kept at once, so nothing is lost when this is killed.
     """
     begin = time.monotonic()
     for group, members in itertools.groupby(cells, key=lambda c: c.group):
         missing = [
             cell
             for cell in members
-            if not store.has(cell)
+            if anew
+            or not store.has(cell)
             or (retry and store.valid_bursts(cell) < cell.repetitions)
             or (renew and not store.knows_lost_time(cell))
         ]

@@ -27,7 +27,7 @@ from emu.network.reading import (
     read_way,
 )
 from emu.network.records import Measured, PathMeasured, ShareMeasured
-from emu.network.rounds import Pair, Told, plan_pairs, plan_rounds
+from emu.network.rounds import Pair, Stretch, plan_pairs, plan_rounds
 from emu.network.shares import measure_share
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
@@ -78,7 +78,7 @@ def measure_again(
     pairs = [
         pair
         for pair in plan_pairs(live.spec)
-        if not wanted.isdisjoint((told.server, told.worker) for told in pair.tells)
+        if not wanted.isdisjoint((stretch.server, stretch.worker) for stretch in pair.stands_for)
     ]
     now = _measure(live, pairs, [share.server for share in shares], log)
     new_paths = {(path.server, path.worker): path for path in now.paths}
@@ -139,7 +139,9 @@ def _measure_pair(live: LiveNetwork, pair: Pair, busy: Busy) -> list[PathMeasure
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
         down, up, both = (_read(ask, way, pair, busy) for way in _WAYS)
     steal = ProcessorClock.read().since(clock).steal
-    return [_told(told, pair, (down, up, both), trips, steal) for told in pair.tells]
+    return [
+        _path_measured(stretch, pair, (down, up, both), trips, steal) for stretch in pair.stands_for
+    ]
 
 
 def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
@@ -160,12 +162,12 @@ def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
     )
 
 
-def _told(
-    told: Told, pair: Pair, readings: tuple[Readings, ...], trips: Sequence[int], steal: float
+def _path_measured(
+    stretch: Stretch, pair: Pair, readings: tuple[Readings, ...], trips: Sequence[int], steal: float
 ) -> PathMeasured:
     """Turn a pair's readings into the figures of the server and worker that they stand for."""
     ahead, back, both = readings
-    if told.turned:
+    if stretch.turned:
         ahead, back = back, ahead
     sender = ahead.answer["sender"]
     expected_bps = expected_goodput_bps(pair.rate_bps)
@@ -177,14 +179,14 @@ def _told(
     ]
     two_way = [
         (way.rate_bps or way.goodput_bps) if steady else way.goodput_bps
-        for way in (both.ways[::-1] if told.turned else both.ways)
+        for way in (both.ways[::-1] if stretch.turned else both.ways)
     ]
     (down,), (up,) = ahead.ways, back.ways
     queued = sender["queued_bytes"] or [0]
     return PathMeasured(
-        server=told.server,
-        worker=told.worker,
-        links=told.links,
+        server=stretch.server,
+        worker=stretch.worker,
+        links=stretch.links,
         rate_bps=pair.rate_bps,
         loss=loss_of(pair.path),
         expected_bps=expected_bps,

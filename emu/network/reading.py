@@ -171,10 +171,10 @@ def best_loss(losses: Sequence[tuple[float, float | None]]) -> tuple[float, floa
 
     Where none does, the one that lost least, and nothing of it is unexplained.
     """
-    told = [(round(each, _DIGITS), lost, each) for lost, each in losses if each is not None]
-    if not told:
+    known = [(round(each, _DIGITS), lost, each) for lost, each in losses if each is not None]
+    if not known:
         return min(lost for lost, _ in losses), 0.0
-    _, lost, unexplained = min(told)
+    _, lost, unexplained = min(known)
     return lost, unexplained
 
 

@@ -17,8 +17,8 @@ ROUND_BPS: Final = 500_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
-    """Path that a pair's measurement stands for: `server` to `worker` and back, on `links`.
+class Stretch:
+    """Stretch of network that a pair's measurement stands for, from `server` to `worker` and back.
 
     `turned` is set if the pair's up direction is down on that path.
     """
@@ -36,7 +36,7 @@ class Pair:
     near: str
     far: str
     path: tuple[NetLink, ...]
-    tells: tuple[Told, ...]
+    stands_for: tuple[Stretch, ...]
 
     @property
     def rate_bps(self) -> int:
@@ -89,18 +89,18 @@ def _fits(pair: Pair, others: Iterable[Pair], most_bps: int) -> bool:
 def _with_server(spec: NetSpec, server: str, worker: str) -> Pair:
     path = path_between(spec, server, worker)
     links = tuple(link.name for link in path)
-    told = Told(server=server, worker=worker, links=links)
-    return Pair(near=server, far=worker, path=path, tells=(told,))
+    stretch = Stretch(server=server, worker=worker, links=links)
+    return Pair(near=server, far=worker, path=path, stands_for=(stretch,))
 
 
 def _with_each_other(spec: NetSpec, near: str, far: str) -> Pair:
     """Pair two workers: the link of each is recorded as that of a worker towards a server."""
     path = path_between(spec, near, far)
-    tells = (
-        Told(server=far, worker=near, links=(path[0].name,), turned=True),
-        Told(server=near, worker=far, links=(path[-1].name,)),
+    stands_for = (
+        Stretch(server=far, worker=near, links=(path[0].name,), turned=True),
+        Stretch(server=near, worker=far, links=(path[-1].name,)),
     )
-    return Pair(near=near, far=far, path=path, tells=tells)
+    return Pair(near=near, far=far, path=path, stands_for=stands_for)
 
 
 def _alike(spec: NetSpec, one: str, other: str) -> bool:

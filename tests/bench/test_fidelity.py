@@ -399,3 +399,4 @@ def test_a_cell_that_was_run_once_is_done_unless_asked_for_again(
     assert next_run(older, retry=True) == next_run(today, retry=True) == again
     assert next_run(older, renew=True) == again
     assert next_run(today, renew=True) == []
+    assert next_run(today, anew=True) == again

@@ -24,13 +24,13 @@ def not_studied_text(ends: Sequence[NotStudied]) -> str | None:
     Both ends of one release are one clause: ``grpcio 1.62.3 is not studied: nearest is grpcio
     1.59.5``, or ``..., as a receiver 1.85.1``, where that is another one.
     """
-    told: dict[str, list[NotStudied]] = {}
+    by_release: dict[str, list[NotStudied]] = {}
     for each in ends:
-        told.setdefault(each.release, []).append(each)
-    return "; ".join(_told(release, same) for release, same in told.items()) or None
+        by_release.setdefault(each.release, []).append(each)
+    return "; ".join(_clause(release, same) for release, same in by_release.items()) or None
 
 
-def _told(release: str, ends: Sequence[NotStudied]) -> str:
+def _clause(release: str, ends: Sequence[NotStudied]) -> str:
     first, *others = ends
     differing = [f", as a {o.end} {o.nearest}" for o in others if o.nearest != first.nearest]
     nearest = f"nearest is grpcio {first.nearest}{''.join(differing)}"

@@ -221,7 +221,7 @@ sys.exit(run_main(main, "isolated"))
 """
 
 
-def test_a_door_s_own_way_to_end_stays() -> None:
+def test_a_command_s_own_way_to_end_stays() -> None:
     """It knows what interrupted, and what to do when a terminal has closed."""
     environ = {**os.environ, "PROGRAM": PROGRAM}
     done = subprocess.run(

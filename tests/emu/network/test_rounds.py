@@ -32,13 +32,13 @@ NETWORKS: list[dict[str, Any]] = [
 def test_every_link_and_every_worker_is_told_of(wish: dict[str, Any]) -> None:
     net = spec(**wish)
     pairs = plan_pairs(net)
-    told = [told for pair in pairs for told in pair.tells]
-    assert {link for each in told for link in each.links} == {link.name for link in net.links}
-    assert {each.worker for each in told} == {worker.name for worker in net.workers}
+    stretches = [stretch for pair in pairs for stretch in pair.stands_for]
+    assert {link for each in stretches for link in each.links} == {link.name for link in net.links}
+    assert {each.worker for each in stretches} == {worker.name for worker in net.workers}
     servers = {server.name for server in net.servers}
-    assert {each.server for each in told} >= servers
+    assert {each.server for each in stretches} >= servers
     for pair in pairs:
-        for each in pair.tells:
+        for each in pair.stands_for:
             assert {each.server, each.worker} == {pair.near, pair.far}
             assert each.turned == (each.worker == pair.near)
             rates = {link.name: link.link.rate for link in net.links}

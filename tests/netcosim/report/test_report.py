@@ -356,7 +356,7 @@ def run_report(*arguments: object, **variables: str) -> subprocess.CompletedProc
     )
 
 
-def test_the_door_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path) -> None:
+def test_the_command_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     write_folder(tmp_path / "run", (SMALL,))
     done = run_report(tmp_path / "run", HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path / "home"))
@@ -375,7 +375,7 @@ def test_the_door_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path)
         (("/",), 6, r"/: is not a results folder: it has no scenario\.toml"),
     ],
 )
-def test_the_door_fails_in_one_line(arguments: tuple[str, ...], code: int, line: str) -> None:
+def test_the_command_fails_in_one_line(arguments: tuple[str, ...], code: int, line: str) -> None:
     done = run_report(*arguments)
     assert done.returncode == code
     assert re.fullmatch(f"netcosim\\.report: {line}\n", done.stderr)
