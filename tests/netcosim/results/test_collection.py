@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.errors import StorageError
@@ -57,6 +57,7 @@ def assert_holds(collection: Collection, name: str, value: int, rows: int, *, lo
         assert folder.read_lost() == (pause(value),) * (rows % 2 if lost else 0)
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), min_size=1, max_size=6
