@@ -32,7 +32,8 @@ from emu.network.live import open_network
 from emu.plan import Plan, make_plan
 from emu.session import resolved_tcp
 from h2model import credit, disciplines
-from h2model.transports.grpc import RFC_WINDOW_BYTES, holds_window
+from h2model.protocol import DEFAULT_WINDOW_BYTES
+from h2model.transports.grpc import holds_window
 from netcosim.scenario import build_scenario
 
 ROUNDS = 10
@@ -110,7 +111,7 @@ def grpc_transports() -> Iterator[Transport]:
         yield {"name": f"windowed.{name}", **sends, **exact, "window": WINDOW,
                "credit": "rest_at_header"}  # fmt: skip
         yield {"name": f"unlimited.{name}", **sends, **exact, "flow_control": False}
-        window = WINDOW if holds_window(release) else f"{RFC_WINDOW_BYTES}B"
+        window = WINDOW if holds_window(release) else f"{DEFAULT_WINDOW_BYTES}B"
         yield {"name": f"credit.{name}", "sender": "h2", "discipline": "fifo", **receives,
                "window": window}  # fmt: skip
         if _RELEASES[name][2] is not None:

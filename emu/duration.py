@@ -42,16 +42,16 @@ def overhead_s(plan: Plan, cell: Cell) -> float:
     rate_bps, trip_ns = _path(plan, cell)
     largest = overhead.largest_bytes(plan, cell)
     messages = overhead.calibration_messages(rate_bps, trip_ns, largest)
-    return _rehearsal_s(messages, overhead.BURSTS, rate_bps)
+    return _calibration_s(messages, overhead.BURSTS, rate_bps)
 
 
 def acceptance_s(plan: Plan, cell: Cell) -> float:
     """Expected seconds to measure a receiver's acceptance (`emu.calibration.acceptance`)."""
     rate_bps, _ = _path(plan, cell)
-    return _rehearsal_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
+    return _calibration_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
 
 
-def _rehearsal_s(messages: tuple[Message, ...], bursts: int, rate_bps: float) -> float:
+def _calibration_s(messages: tuple[Message, ...], bursts: int, rate_bps: float) -> float:
     """Expected seconds of calibration bursts: busy with handed-over messages, idle in between."""
     done_s = 0.0
     for message in messages:

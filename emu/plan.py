@@ -6,12 +6,13 @@ from typing import Final
 
 from emu.endpoints.pairing import check_transport, missing
 from emu.endpoints.releases import newest
+from h2model import transports
 from h2model.candidates import not_studied
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.streams.summary import NotRun
-from netcosim.scenario import Direction, Scenario, TransportSpec
+from netcosim.scenario import Direction, Scenario
 from netcosim.units import format_rate
 from topo.catalogue import build_spec
 from topo.share import Way, route_between
@@ -160,18 +161,11 @@ def _naming_releases(scenario: Scenario, installed: str) -> Scenario:
     """
     if installed == releases("grpc")[-1]:
         return scenario
-    transports = tuple(_naming_release(each, installed) for each in scenario.transport)
-    return scenario.model_copy(update={"transport": transports})
-
-
-def _naming_release(transport: TransportSpec, installed: str) -> TransportSpec:
-    ends = ("sender", "receiver")
-    unnamed = [
-        f"{end}_release"
-        for end in ends
-        if getattr(transport, end) == "grpc" and getattr(transport, f"{end}_release") is None
-    ]
-    return transport.model_copy(update=dict.fromkeys(unnamed, installed))
+    named = (
+        each.model_copy(update=dict.fromkeys(transports.releases_not_named(each), installed))
+        for each in scenario.transport
+    )
+    return scenario.model_copy(update={"transport": tuple(named)})
 
 
 def _check_emulated(scenario: Scenario) -> None:

@@ -32,14 +32,14 @@ def run(arguments: Sequence[str]) -> int:
 def _main(arguments: Sequence[str], site: CrashSite) -> int:
     options = _parser().parse_args(arguments)
     with open_run(options.folder) as folder:
-        again = rerun(folder)
-        digest = hashlib.sha256(trace_file(again.predicted)).hexdigest()
+        result = rerun(folder)
+        digest = hashlib.sha256(trace_file(result.predicted)).hexdigest()
         before = read_record(folder).predictions_sha256
         if options.out:
-            _keep(folder, again, options.out, site)
+            _keep(folder, result, options.out, site)
     console = Console(highlight=False)
-    print_summary(again.summary, console)
-    print_levels(again.summary, console)
+    print_summary(result.summary, console)
+    print_levels(result.summary, console)
     if before is None:
         console.print("The run itself did not come to predict.")
     else:
@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _keep(folder: ResultsFolder, again: Rerun, out: Path, site: CrashSite) -> None:
+def _keep(folder: ResultsFolder, result: Rerun, out: Path, site: CrashSite) -> None:
     """Write the run with its new predictions to another folder."""
     owner = calling_user(os.environ, os.geteuid())
     record = read_record(folder)
@@ -78,8 +78,8 @@ def _keep(folder: ResultsFolder, again: Rerun, out: Path, site: CrashSite) -> No
         for name in (TRACE, GRANTS, WINDOWS, LOST):
             if folder.has(name):
                 kept.write(name, folder.read(name))
-        digest = kept.write_predictions(again.predicted)
-        kept.write_summary(again.summary)
+        digest = kept.write_predictions(result.predicted)
+        kept.write_summary(result.summary)
         changes = {
             "predictions_sha256": digest,
             "parameters": parameters_used(resolve_cells(folder.read_scenario())),

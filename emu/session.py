@@ -1,7 +1,6 @@
 """A whole run inside its namespaces: network, calibration, cells, predictions, results."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -15,7 +14,7 @@ from emu.calibration.overhead import calibrate
 from emu.calibration.trial import Stage, UncapturedError
 from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.clock.recorder import LATE_NS, PAUSES
-from emu.measurement.cell import CellOutcome, CellRunner
+from emu.measurement.cell_runner import CellOutcome, CellRunner
 from emu.measurement.validity import BOUNDS
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
@@ -28,7 +27,8 @@ from emu.prediction.run_inputs import Calibrated, CellRows, inputs_of
 from emu.progress import Progress
 from emu.summary import EARLY, summarise_run
 from h2model.connection import LinkModel
-from netcosim.cli import finishing, interruption
+from netcosim.cli import finishing
+from netcosim.cli.session import failure_line, timed_phase
 from netcosim.job import Cell
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
@@ -73,11 +73,11 @@ class Session:
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
             self.failure = failure
         try:
-            with self._phase("predictions"):
+            with timed_phase(self.phases_s, "predictions"):
                 self._predict()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
             self.failure = self.failure or failure
-        with self._phase("results"), finishing(self.failure) as late:
+        with timed_phase(self.phases_s, "results"), finishing(self.failure) as late:
             summary = self._write()
         self.failure = self.failure or late.interruption
         return summary
@@ -94,21 +94,21 @@ class Session:
             self._measure_on_network(tcp, recorders)
 
     def _measure_on_network(self, tcp: TcpSpec, recorders: PauseRecorders) -> None:
-        with self._phase("network up"):
+        with timed_phase(self.phases_s, "network up"):
             context = open_network(self.plan.net, tcp=tcp, log=self.progress.say)
             live = context.__enter__()
         try:
-            with self._phase("links measured"):
+            with timed_phase(self.phases_s, "links measured"):
                 self.network = live.record()
                 self.measured, _ = measure_and_verify(live, tcp, log=self.progress.say)
-            with self._phase("receivers calibrated"):
+            with timed_phase(self.phases_s, "receivers calibrated"):
                 self._calibrate(live, tcp)
             self._cells(live, self.measured, tcp, recorders)
         except Exception:
             live.check_alive()  # a host whose shell died is why whatever else failed
             raise
         finally:
-            with self._phase("network down"):
+            with timed_phase(self.phases_s, "network down"):
                 context.__exit__(None, None, None)
 
     def _calibrate(self, live: LiveNetwork, tcp: TcpSpec) -> None:
@@ -165,12 +165,12 @@ class Session:
         )
         with self.progress.cells(self.plan):
             for cell in self.plan.cells:
-                with self._phase(cell.name):
+                with timed_phase(self.phases_s, cell.name):
                     outcome = runner.run(cell)
                 self.outcomes.append(outcome)
                 if outcome.failure is not None:
                     raise outcome.failure
-                with self._phase("results"):
+                with timed_phase(self.phases_s, "results"):
                     self._checkpoint()
         recorders.read()  # raises if one died after the last reading
 
@@ -210,7 +210,7 @@ class Session:
         self._write_measured()
         digest = folder.write_predictions(row for rows in self.predicted.values() for row in rows)
         folder.write_run(self._record(digest))
-        ended = () if self.failure is None else (f"{EARLY}: {_one_line(self.failure)}",)
+        ended = () if self.failure is None else (f"{EARLY}: {failure_line(self.failure)}",)
         summary = self._summary(*ended)
         under_way = {"complete": False, "trusted": False, "reasons": (NOT_ENDED, *summary.reasons)}
         folder.write_summary(summary.model_copy(update=under_way))
@@ -255,14 +255,6 @@ class Session:
             problems=(*self.problems, *(p for o in self.outcomes for p in o.problems)),
         )
 
-    @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - begin
-
 
 def _rows(outcome: CellOutcome) -> CellRows:
     return CellRows(
@@ -286,9 +278,3 @@ def resolved_tcp(plan: Plan) -> TcpSpec:
     ]
     buffer = max(default_send_buffer(bottleneck_bps(p), round_trip_ns(p)) for p in paths)
     return tcp.model_copy(update={"send_buffer": buffer})
-
-
-def _one_line(failure: BaseException) -> str:
-    if isinstance(failure, KeyboardInterrupt):
-        return f"interrupted by {interruption(failure)}"
-    return " ".join(str(failure).split()) or type(failure).__name__

@@ -6,8 +6,8 @@ from typing import Any, Final
 from emu.plan import Plan
 from emu.prediction.cell_facts import cell_facts
 from emu.prediction.run_inputs import CellRows
-from netcosim.results.streams.cell_summary import summarise_cell
 from netcosim.results.streams.summary import CellSummary, NotRun, Summary
+from netcosim.scoring.cell import summarise_cell
 from netcosim.trace import StreamRow
 
 EARLY: Final = "ended early"

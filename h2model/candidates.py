@@ -7,9 +7,9 @@ release does. `not_studied` lists such ends.
 
 from collections.abc import Mapping
 
-from h2model import transports
-from h2model.connection import UNLIMITED_BYTES, ReceiverModel, SenderModel
-from h2model.disciplines import by_priority, load, names
+from h2model import credit, transports
+from h2model.connection import ReceiverModel, SenderModel
+from h2model.disciplines import load, names, traits
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.parameters import (
     Parameters,
@@ -18,20 +18,15 @@ from h2model.parameters import (
     is_studied,
     nearest,
 )
-from netcosim.results.streams.unstudied_releases import NotStudied
+from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES, UNLIMITED_BYTES
 from netcosim.scenario import TransportSpec
-
-DEFAULT_FRAME_BYTES = 16384
-GRPC_PREFIX_BYTES = 5
-"""Length prefix of a gRPC message: compression flag and four bytes of length."""
-
-H2_DEFAULT_WINDOW_BYTES = 65535
-"""RFC 9113, section 6.9.2."""
+from netcosim.scenario.unstudied_releases import NotStudied
 
 
 def speaks_grpc(transport: TransportSpec) -> bool:
-    """True if messages carry gRPC's five-byte prefix: one end is not our own."""
-    return not (transports.load(transport.sender).OURS and transports.load(transport.receiver).OURS)
+    """True if messages carry gRPC's five-byte prefix, as one end asks for it."""
+    kinds = (transports.load(kind) for kind in (transport.sender, transport.receiver))
+    return any(kind.GRPC_FRAMING for kind in kinds)
 
 
 def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
@@ -41,16 +36,16 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
     a gRPC release follows gets that release's constants; all others their defaults. For a release
     that was not studied a discipline gets the constants of the nearest studied one that follows it.
     """
-    frame, ours = largest_frame_bytes(transport), transports.load(transport.sender).OURS
+    frame, sender = largest_frame_bytes(transport), transports.load(transport.sender)
     return {
         name: SenderModel(
             discipline=name,
             options=_options(name, transport, frame),
             frame_bytes=frame,
-            polled=not ours,
+            polled=not sender.PACES_ITSELF,
         )
         for name in names()
-        if not by_priority(name) or transport.discipline == name
+        if not traits(name).by_priority or transport.discipline == name
     }
 
 
@@ -104,7 +99,7 @@ def receiver_model(
         return ReceiverModel()
     rule = receiver_rule(transport)
     if rule is not None:
-        window = rule.window or window_bytes or H2_DEFAULT_WINDOW_BYTES
+        window = rule.window or window_bytes or DEFAULT_WINDOW_BYTES
         return ReceiverModel(
             window_bytes=window,
             connection_window_bytes=window,
@@ -121,9 +116,9 @@ def receiver_model(
             answer_first=rule.answer_first,
         )
     return ReceiverModel(
-        window_bytes=window_bytes or H2_DEFAULT_WINDOW_BYTES,
+        window_bytes=window_bytes or DEFAULT_WINDOW_BYTES,
         connection_window_bytes=transport.connection_window or UNLIMITED_BYTES,
-        credit=transport.credit or "half",
+        credit=transport.credit or credit.DEFAULT,
     )
 
 
@@ -152,7 +147,8 @@ def accepts_late(transport: TransportSpec) -> bool:
     Older releases begin with a window that outlasts that.
     """
     rule = receiver_rule(transport)
-    return rule is not None and rule.credit == "grpc_progress"
+    name = None if rule is None else rule.credit
+    return name is not None and credit.load(name).WAITS_FOR_READER
 
 
 def reads_in_turn(transport: TransportSpec) -> bool:

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from h2model.calls import Reader
 from h2model.link import LINE_BPS
 from h2model.machine import Machine
+from h2model.protocol import UNLIMITED_BYTES
 from h2model.receiver import account_of
 from h2model.records import (
-    FRAME_HEADER_BYTES,
-    UNLIMITED_BYTES,
     Grant,
     Interval,
     LinkModel,
@@ -25,9 +24,7 @@ from h2model.sender import Sender
 from h2model.simulator import play
 
 __all__ = [
-    "FRAME_HEADER_BYTES",
     "LINE_BPS",
-    "UNLIMITED_BYTES",
     "Connection",
     "Grant",
     "Interval",

@@ -6,8 +6,9 @@ gathered has used up its credit. A stream that finds the connection without cred
 ("stalled by transport") and returns when a write begins with some.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
+from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.state import (
     CONNECTION_CREDIT,
     CONTROL,
@@ -44,7 +45,25 @@ TIMED_FROM: Final = OWN + 8
 PARKED: Final = 3
 """Place of a stream that came to the head when the connection had no credit."""
 
-FRAME_HEADER_BYTES: Final = 9
+
+class WriteRule(NamedTuple):
+    """Rule by which streams are gathered into a write.
+
+    Attributes
+    ----------
+    frame_bytes : payload of a full frame
+    capped : True if a turn ends where the write is full; else it goes on as far as its credit
+    finish_first : True if an unfinished stream goes to the head, else to the tail
+    first_head_bytes, head_bytes : HEADERS before a connection's first message, before a later one
+    tail_bytes : HEADERS after each message
+    """
+
+    frame_bytes: int
+    capped: bool
+    finish_first: bool
+    first_head_bytes: int
+    head_bytes: int
+    tail_bytes: int
 
 
 def begin(s: State, target: int) -> None:
@@ -54,9 +73,7 @@ def begin(s: State, target: int) -> None:
     s.shared[PARKED_HEAD] = s.shared[PARKED_TAIL] = NONE
 
 
-def ready(
-    s: State, now: int, frame: int, capped: int, first: int, heads: tuple[int, int, int]
-) -> bool:
+def ready(s: State, now: int, rule: WriteRule) -> bool:
     """Gather the next write when the last is with the kernel; True if something is to be emitted.
 
     The answer to a PING is a write of its own, without DATA: too small to be evidence of the pace.
@@ -70,7 +87,7 @@ def ready(
     if s.shared[CONTROL] > 0:
         s.shared[CONTROL] = 0
         s.shared[STREAK] = max(s.shared[STREAK], 0)
-    size = gather(s, s.shared[TARGET], frame, capped, first, heads)
+    size = gather(s, s.shared[TARGET], rule)
     if s.shared[PLANNED] == 0:
         return False
     if size < s.shared[TARGET] * 7 // 10:
@@ -93,18 +110,20 @@ def taken(s: State, size: int, now: int, pace: tuple[int, int], bounds: tuple[in
     s.shared[UNSENT] -= size
     if s.shared[UNSENT] > 0 or s.shared[TIMED_FROM] == NONE:
         return
+    fast_ns, slow_ns = pace
+    smallest, largest = bounds
     elapsed = now - s.shared[TIMED_FROM]
     s.shared[TIMED_FROM] = NONE
-    if elapsed < pace[0]:
+    if elapsed < fast_ns:
         s.shared[STREAK] -= 1
         if s.shared[STREAK] == -2:
             s.shared[STREAK] = 0
-            s.shared[TARGET] = min(s.shared[TARGET] * 3 // 2, bounds[1])
-    elif elapsed > pace[1]:
+            s.shared[TARGET] = min(s.shared[TARGET] * 3 // 2, largest)
+    elif elapsed > slow_ns:
         s.shared[STREAK] += 1
         if s.shared[STREAK] == 2:
             s.shared[STREAK] = 0
-            s.shared[TARGET] = max(s.shared[TARGET] // 3, bounds[0])
+            s.shared[TARGET] = max(s.shared[TARGET] // 3, smallest)
     else:
         s.shared[STREAK] = 0
 
@@ -120,45 +139,31 @@ def emit(s: State, budget: int) -> tuple[int, int]:
     return i, size
 
 
-def gather(
-    s: State, target: int, frame: int, capped: int, first: int, heads: tuple[int, int, int]
-) -> int:
-    """Gather a write of up to `target` bytes; return its size, headers included.
-
-    Parameters
-    ----------
-    frame
-        Payload of a full frame.
-    capped
-        1: a stream's turn ends where the write is full; 0: it goes on as far as its credit.
-    first
-        1: an unfinished stream goes to the head, else to the tail.
-    heads
-        Bytes of HEADERS before a connection's first message, before a later one, after each.
-    """
+def gather(s: State, target: int, rule: WriteRule) -> int:
+    """Gather a write of up to `target` bytes; return its size, headers included."""
     s.shared[PLANNED] = 0
     s.shared[EMITTED] = 0
     if s.shared[CONNECTION_CREDIT] > 0:
-        unpark_all(s, first)
+        unpark_all(s, rule.finish_first)
     room = target
     while room > 0 and s.shared[HEAD] != NONE:
         i = s.shared[HEAD]
         if s.visits[i] == 0:
-            room -= head_bytes(s, i, heads)
+            room -= send_head(s, i, rule)
         if set_aside(s, i):
             continue
         if room <= 0 and s.shared[PLANNED] > 0:
             unlink(s, i, OUT)  # its HEADERS took what was left
             push_tail(s, i)
             break
-        budget = payload(max(room, 1), frame) if capped == 1 else s.left[i]
+        budget = payload(max(room, 1), rule.frame_bytes) if rule.capped else s.left[i]
         size = plan_turn(s, i, budget)
-        room -= size + FRAME_HEADER_BYTES * (-(-size // frame))
+        room -= size + FRAME_HEADER_BYTES * (-(-size // rule.frame_bytes))
         unlink(s, i, OUT)
         if s.left[i] > 0:
-            put_back(s, i, first)
+            put_back(s, i, rule.finish_first)
         else:
-            room -= heads[2]
+            room -= rule.tail_bytes
     return target - room
 
 
@@ -202,30 +207,30 @@ def drop(s: State, i: int) -> None:
     s.shared[PLANNED] = kept
 
 
-def put_back(s: State, i: int, first: int) -> None:
+def put_back(s: State, i: int, at_head: bool) -> None:
     """Return slot `i` to the list."""
-    if first == 1:
+    if at_head:
         push_head(s, i)
     else:
         push_tail(s, i)
 
 
-def payload(room: int, frame: int) -> int:
+def payload(room: int, frame_bytes: int) -> int:
     """DATA bytes that go into `room`, frame by frame; the last frame's header may stick out."""
-    whole = room // (frame + FRAME_HEADER_BYTES)
-    return whole * frame + min(frame, room - whole * (frame + FRAME_HEADER_BYTES))
+    whole = room // (frame_bytes + FRAME_HEADER_BYTES)
+    return whole * frame_bytes + min(frame_bytes, room - whole * (frame_bytes + FRAME_HEADER_BYTES))
 
 
-def head_bytes(s: State, i: int, heads: tuple[int, int, int]) -> int:
+def send_head(s: State, i: int, rule: WriteRule) -> int:
     """Note that slot `i` sends its HEADERS; return their length."""
     s.visits[i] = 1
     s.shared[HEADED] += 1
-    return heads[0] if s.shared[HEADED] == 1 else heads[1]
+    return rule.first_head_bytes if s.shared[HEADED] == 1 else rule.head_bytes
 
 
-def unpark_all(s: State, first: int) -> None:
+def unpark_all(s: State, at_head: bool) -> None:
     """Return those that waited for the connection's credit to the list, the first one first."""
     while s.shared[PARKED_HEAD] != NONE:
         i = s.shared[PARKED_HEAD]
         remove(s, i, PARKED_HEAD, PARKED_TAIL)
-        put_back(s, i, first)
+        put_back(s, i, at_head)

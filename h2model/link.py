@@ -8,7 +8,8 @@ share plans what is not yet on the wire anew.
 from collections import deque
 from dataclasses import dataclass
 
-from h2model.records import FRAME_HEADER_BYTES, LinkModel
+from h2model.protocol import FRAME_HEADER_BYTES
+from h2model.records import LinkModel
 
 LINE_BPS = 1e10
 """Rate at which a virtual link passes what its bucket allows; nothing depends on it closely."""

@@ -5,7 +5,7 @@ Time is an argument; nothing here reads a clock or a socket.
 
 from collections.abc import Mapping
 
-from h2model.disciplines import Discipline, load, resolve_options
+from h2model.disciplines import load, resolve_options
 from h2model.gather import EMITTED, HEADED, PLANNED
 from h2model.state import (
     CONNECTION_CREDIT,
@@ -14,7 +14,6 @@ from h2model.state import (
     NONE,
     OUT,
     READY,
-    State,
     empty_state,
     enter,
     extend_state,
@@ -51,8 +50,6 @@ class Machine:
         An unknown discipline or option.
     """
 
-    _grows = True
-
     def __init__(
         self,
         discipline: str,
@@ -63,11 +60,11 @@ class Machine:
         capacity: int | None = None,
     ) -> None:
         self.name = discipline
-        self._may_grow = capacity is None and self._grows
+        self._may_grow = capacity is None
         capacity = capacity or _FIRST_SLOTS
-        self._rule = self._load_rule(discipline)
+        self._rule = load(discipline)
         self._prepare = getattr(self._rule, "prepare", None)
-        self._gathers = self._prepare is not None
+        self._gathers = self._rule.TRAITS.gathers
         self._headed = 0
         self._partial = False
         self._window = initial_window
@@ -79,17 +76,9 @@ class Machine:
         self._cancelled: set[int] = set()
         self._early: dict[int, int] = {}
         self._finished = _Finished()
-        self.state = self._new_state(capacity, resolve_options(discipline, options or {}))
+        self.state = empty_state(capacity, resolve_options(discipline, options or {}))
         self.state.shared[CONNECTION_CREDIT] = connection_window
         self._rule.start(self.state)
-
-    @staticmethod
-    def _load_rule(discipline: str) -> Discipline:
-        return load(discipline)
-
-    @staticmethod
-    def _new_state(capacity: int, options: list[int]) -> State:
-        return empty_state(capacity, options)
 
     def enqueue(self, stream: int, size_bytes: int, now_ns: int, *, priority: int = 0) -> None:
         """Hand over `size_bytes` of flow-controlled data of a stream.

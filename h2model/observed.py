@@ -1,4 +1,7 @@
-"""Sender's turns as observed in a burst, from which disciplines derive their options."""
+"""A sender's turns and a receiver's updates as observed in a burst.
+
+From the turns disciplines derive their options; by the updates credit rules are recognised.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,3 +33,54 @@ class Observed:
     def median_turn_bytes(self) -> int | None:
         """The median of the turns; None without any."""
         return int(median(self.turn_bytes)) if self.turn_bytes else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedUpdate:
+    """One WINDOW_UPDATE of a stream that needed credit.
+
+    Attributes
+    ----------
+    window_bytes : the initial window then
+    granted_bytes : all credit before it
+    amount_bytes : its own
+    least_bytes, received_bytes : bounds of what the receiver had consumed
+    least_silent_bytes : the lower one, the receiver's silence before the update allowed for
+    message_bytes : all that the stream carried
+    frame_bytes : the largest DATA frame of the connection
+    first : whether the stream had none before
+    """
+
+    window_bytes: int
+    granted_bytes: int
+    amount_bytes: int
+    least_bytes: int
+    least_silent_bytes: int
+    received_bytes: int
+    message_bytes: int
+    frame_bytes: int
+    first: bool
+
+    @property
+    def after_bytes(self) -> int:
+        """All credit with this update."""
+        return self.granted_bytes + self.amount_bytes
+
+    @property
+    def covers(self) -> bool:
+        """True if credit now reaches to the message's end exactly, or about a window beyond it."""
+        return self.after_bytes == self.message_bytes or self.covers_and_window
+
+    @property
+    def covers_and_window(self) -> bool:
+        """True if a window is left when the message is read; a frame may be counted, not read."""
+        return 0 <= self.after_bytes - self.message_bytes - self.window_bytes <= self.frame_bytes
+
+    def counted(self, size_bytes: int) -> bool:
+        """True if the receiver can have counted so much when it sent the update."""
+        return self.least_bytes <= size_bytes <= self.received_bytes + self.frame_bytes
+
+    @property
+    def exhausted(self) -> bool:
+        """True if every granted byte had arrived."""
+        return self.received_bytes >= self.granted_bytes

@@ -6,7 +6,8 @@ from typing import Final, Protocol
 from h2model.credit import GrantRule
 from h2model.credit import load as load_credit
 from h2model.grpc_receiver import GrpcAccount, Update
-from h2model.records import UNLIMITED_BYTES, ReceiverModel
+from h2model.protocol import UNLIMITED_BYTES
+from h2model.records import ReceiverModel
 
 
 class Account(Protocol):
@@ -78,7 +79,7 @@ class ReceiverAccount:
     def __init__(self, receiver: ReceiverModel) -> None:
         self._receiver = receiver
         self._grant: GrantRule | None = (
-            None if receiver.credit is None else load_credit(receiver.credit)
+            None if receiver.credit is None else load_credit(receiver.credit).grant
         )
         self._received: dict[int, int] = {}
         self._granted: dict[int, int] = {}

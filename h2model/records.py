@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
-
-FRAME_HEADER_BYTES = 9
-UNLIMITED_BYTES = 2**31 - 1
-"""A window of this size, the largest there is, stands for one that never binds."""
+from h2model.protocol import UNLIMITED_BYTES
 
 REST_NS = 112_000_000
 """Time between a connection's first frames and its first burst, or one burst's last byte and the

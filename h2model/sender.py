@@ -22,9 +22,9 @@ from h2model.grpc_receiver import ALL_STREAMS, Update
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, Lane
 from h2model.machine import BLOCKED, Machine
+from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.receiver import Account
 from h2model.records import (
-    FRAME_HEADER_BYTES,
     REST_NS,
     Grant,
     Interval,

@@ -134,12 +134,12 @@ def _score(
     by_burst = []
     for where, rows in bursts(predicted).items():
         ours, theirs = _align(rows, work[where])
-        claimed, seen = [r.wire_end_ns for r in ours], [r.wire_end_ns for r in theirs]
+        predicted_ns, measured_ns = _ends_ns(ours), _ends_ns(theirs)
         in_order = order.add(order_errors(ours, theirs))
-        in_time = ends.add(primary_errors(claimed, seen))
-        late.add(secondary_errors(claimed, seen))
+        in_time = ends.add(primary_errors(predicted_ns, measured_ns))
+        late.add(secondary_errors(predicted_ns, measured_ns))
         _, unmapped = _align(rows, wall[where])
-        on_wall.add(primary_errors(claimed, [r.wire_end_ns for r in unmapped]))
+        on_wall.add(primary_errors(predicted_ns, _ends_ns(unmapped)))
         _add_share(share, ours, theirs)
         _add_delivered(delivered, delivered_late, ours, theirs)
         by_burst.append(
@@ -171,9 +171,13 @@ def _score(
 
 def order_errors(ours: Sequence[StreamRow], theirs: Sequence[StreamRow]) -> Floats:
     """The order errors of one burst's streams, in the order of the measured rows."""
-    claimed, seen = byte_positions(ours), byte_positions(theirs)
+    predicted, measured = byte_positions(ours), byte_positions(theirs)
     keys = [(row.connection, row.stream) for row in theirs]
-    return position_errors([claimed[key] for key in keys], [seen[key] for key in keys])
+    return position_errors([predicted[key] for key in keys], [measured[key] for key in keys])
+
+
+def _ends_ns(rows: Iterable[StreamRow]) -> list[int]:
+    return [row.wire_end_ns for row in rows]
 
 
 def _add_share(pool: _Pool, ours: Sequence[StreamRow], theirs: Sequence[StreamRow]) -> None:

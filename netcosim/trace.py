@@ -13,6 +13,13 @@ import pyarrow as pa
 
 World = Literal["emu", "predict", "sim"]
 
+Level = Literal["PREDICT", "EXPLAIN", "ORACLE"]
+LEVELS: Final[tuple[Level, ...]] = ("PREDICT", "EXPLAIN", "ORACLE")
+"""What a model knows of a burst, from least to most."""
+
+PREDICT: Final = "PREDICT"
+"""The level that decides: nothing of the burst itself is known."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:

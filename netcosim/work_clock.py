@@ -45,10 +45,6 @@ class WorkClock:
         return time_ns - self._before_ns[place] - within
 
 
-WALL = WorkClock()
-"""The wall clock: nothing is cut out."""
-
-
 def on_work_clock(
     rows: Iterable[StreamRow], clocks: Mapping[Connection, WorkClock]
 ) -> list[StreamRow]:

@@ -43,7 +43,7 @@ class StepPlan:
     Attributes
     ----------
     servers : number of servers
-    names : (operations,) of what was recorded; a run that was collapsed has the first one's name
+    names : (operations,) of what was recorded; fused operations have the first one's name
     channels : sorted by direction, server, connection
     processors : those at the worker first, then by server
     place : (operations,) channel c as c, processor p as len(channels) + p

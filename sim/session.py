@@ -1,15 +1,14 @@
 """Session of a simulation: run every cell with every number of workers, and write the results."""
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from netcosim.cli import finishing, interruption
+from netcosim.cli import finishing
+from netcosim.cli.session import failure_line, timed_phase
 from netcosim.errors import NetcosimError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
@@ -19,7 +18,7 @@ from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import Point, TrainingSummary
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
-from sim.experiment.job import TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.experiment.point import (
     Reference,
     make_point,
@@ -83,10 +82,10 @@ class Session:
         except (KeyboardInterrupt, NetcosimError) as problem:
             self.failure = problem
         with finishing(self.failure) as late:
-            with self._phase("results"):
+            with timed_phase(self.phases_s, "results"):
                 self._write()
             self.folder.write_run(self._record())
-            ended = () if self.failure is None else (f"ended early: {_one_line(self.failure)}",)
+            ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
             summary = self._summary(*ended)
             self.folder.write_summary(summary)  # last: until then it says that something is missing
         self.failure = self.failure or late.interruption
@@ -96,10 +95,10 @@ class Session:
         return len(simulated_counts(self.scenario)) * self.scenario.repetitions
 
     def _simulate(self, cell: TrainingCell) -> None:
-        with self._phase("plans"):
+        with timed_phase(self.phases_s, "plans"):
             self.progress.say(f"{cell.name}: preparing")
             cell.plans(0)
-        with self._phase("simulation"):
+        with timed_phase(self.phases_s, "simulation"):
             healthy = without_stragglers(cell)
             alone = list(self._runs(healthy, 1))
             reference = self.references[cell.name] = make_reference(healthy, alone)
@@ -113,7 +112,7 @@ class Session:
         under = conditions_of(cell, worker_counts(self.scenario)[-1], 0, 1.0)
         if reason := cell.plans(0).why_generic or under.why_generic:
             self.generic[cell.name] = reason
-        with self._phase("traces"):
+        with timed_phase(self.phases_s, "traces"):
             self._trace(cell)
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
@@ -205,20 +204,6 @@ class Session:
             ),
         )
 
-    @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - begin
-
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def _one_line(failure: BaseException) -> str:
-    if isinstance(failure, KeyboardInterrupt):
-        return f"interrupted by {interruption(failure)}"
-    return " ".join(str(failure).split()) or type(failure).__name__

@@ -11,14 +11,20 @@ LARGEST = "s.left[i] > s.left[best]"
 
 FILES = {
     "h2model/disciplines/largest_first.py": f'''\
-"""Largest first: of the streams that may send, the one with the most bytes left, frame by frame."""
+"""Largest first: of the streams that may send, the one with the most bytes left, turn by turn."""
 
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from h2model.disciplines import Traits
+from h2model.observed import Observed
 from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_tail, take, unlink
 
-ABOUT = "a frame of the stream with the most bytes left"
-OPTIONS: dict[str, int] = {{}}
-CONSERVING = True
-PREEMPTS = True
+ABOUT = "a turn of the stream with the most bytes left"
+OPTIONS: dict[str, int] = {{"turn": 16384}}
+TRAITS: Final = Traits(conserving=True, preempts=True)
+
+_TURN: Final = 0
 
 
 def start(s: State) -> None:
@@ -48,7 +54,7 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
         i = following
     if best == NONE:
         return NONE, 0
-    size = allowed(s, best, budget)
+    size = allowed(s, best, min(budget, s.option[_TURN]))
     if size > 0:
         take(s, best, size)
         if s.left[best] == 0:
@@ -63,10 +69,26 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 
 def cancelled(s: State, i: int, now: int) -> None:
     """Nothing kept beyond the ready list."""
+
+
+def visits(options: Sequence[int]) -> int:
+    """As many as others have more left meanwhile."""
+    return 0
+
+
+def suggested(observed: Observed) -> list[dict[str, int]]:
+    """Turns of the largest frame."""
+    return [{{"turn": observed.frame_bytes}}]
+
+
+def describe(options: Mapping[str, int]) -> str:
+    """Its turn in words."""
+    return f", {{options['turn']}} bytes a turn"
 ''',
     # Our own sender by another name, whose frames are as long as they are.
     "h2model/transports/plain.py": """\
-from h2model.transports.h2 import OURS, RECEIVER_HAS, STUDIED, check
+from h2model.transports.h2 import GRPC_FRAMING, KEEPS_WINDOWS, PACES_ITSELF, RECEIVER_HAS
+from h2model.transports.h2 import STUDIED, check
 
 SENDER_HAS = frozenset({"discipline", "options"})
 INSTEAD = {"whole_messages": "a plain sender knows no messages"}

@@ -191,7 +191,7 @@ setup_python() {
 # They are in the caller's own cache folder; the stamp only says that they were made.
 kernels_key() {
   { echo "$HOME" "${XDG_CACHE_HOME:-}" "${NETCOSIM_KERNELS:-}"
-    cat "$root"/h2model/{,disciplines/}*.py "$root"/sim/{compiled,borrowed}.py "$root"/sim/{engine,fast,shares}/*.py; } | digest
+    cat "$root"/h2model/{,disciplines/}*.py "$root"/sim/{kernels,engine,fast,shares}/*.py; } | digest
 }
 
 setup_kernels() {

@@ -15,8 +15,14 @@ from netcosim.scenario import LinkSpec
 Role = Literal["server", "worker"]
 SwitchKind = Literal["linuxbridge", "openvswitch"]
 
-GOODPUT_SHARE: Final = 1448 / 1514
-"""Share of a link's rate for messages: TCP segments with time stamps in full Ethernet frames."""
+FRAME_BYTES: Final = 1514
+"""A full Ethernet frame, as the kernel and HTB count it."""
+
+PAYLOAD_BYTES: Final = 1448
+"""TCP's part of a full frame, with time stamps."""
+
+GOODPUT_SHARE: Final = PAYLOAD_BYTES / FRAME_BYTES
+"""Share of a link's rate for messages, in full frames."""
 
 # Linux allows 15 characters; Mininet appends "-eth" and the port's number.
 _LONGEST_NODE_NAME = 15 - len("-eth000")

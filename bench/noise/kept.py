@@ -15,10 +15,10 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import Validity, first_bursts
 from netcosim.results.streams.summary import CellSummary, Errors, ModelResult
 from netcosim.scenario import Scenario
+from netcosim.trace import PREDICT
 
 KEPT: Final = RESULTS / "noise.jsonl"
 _DIGITS: Final = 7
-LEVEL: Final = "PREDICT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +183,7 @@ def right_rules(scenario: Scenario) -> dict[str, str | None]:
 
 
 def _cell(cell: CellSummary, right: str | None, validity: Iterable[Validity]) -> Cell:
-    found = [m for m in cell.models if m.model == right and m.level == LEVEL]
+    found = [m for m in cell.models if m.model == right and m.level == PREDICT]
     outcome = outcome_of(cell.answer, right)
     # Where no burst is judged, a summary's errors are of those that are only shown.
     wall = found[0].wall if found and cell.judged_bursts else None

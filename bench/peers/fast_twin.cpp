@@ -299,9 +299,9 @@ struct Worker {
   double started = 0;
   double ended = 0;
   double down_end = 0;
-  double turn = 0;     // the last forward operation ends
-  double back_end = 0; // the last of all ends
-  double last = 0;     // the latest end of an up or an update
+  double forward_end = 0;  // the last forward operation ends
+  double backward_end = 0; // the last of all ends
+  double last = 0;         // the latest end of an up or an update
   int64_t sending = 0;
   double sending_since = 0;
   double sent_computing = 0;
@@ -320,11 +320,11 @@ struct Ended {
 
 // The sources of events, in the order in which they happen at one time: downlinks, hand-overs to
 // idle connections, uplinks, ends of steps.
-class Race {
+class FastRun {
 public:
   std::vector<Ended> ended;
 
-  explicit Race(const Job& job)
+  explicit FastRun(const Job& job)
       : job_(job), shape_(job.shape), servers_(shape_.servers), first_up_(servers_ + job.workers * servers_),
         events_(2 * servers_ + job.workers * (servers_ + 1)), workers_(job.workers), at_slowest_(job.workers),
         queue_(2 * shape_.ups + 1)
@@ -453,8 +453,8 @@ private:
         time = std::max(time, worker.arrival[shape_.need[j]]);
       time += forward_ns[i] * worker.factor;
     }
-    worker.turn = time;
-    worker.back_end = time + shape_.backward_sum[worker.recorded] * worker.factor;
+    worker.forward_end = time;
+    worker.backward_end = time + shape_.backward_sum[worker.recorded] * worker.factor;
     for (int64_t server = 0; server < servers_; server++)
       if (await_next(w, server))
         worker.ups_left++;
@@ -464,7 +464,7 @@ private:
 
   double handed_over(const Worker& worker, int64_t up) const
   {
-    return worker.turn + shape_.offset_ns[worker.recorded * shape_.ups + up] * worker.factor;
+    return worker.forward_end + shape_.offset_ns[worker.recorded * shape_.ups + up] * worker.factor;
   }
 
   // The connection is idle until the next hand-over; false if there is none.
@@ -561,7 +561,7 @@ private:
   // A time of sending, by whether the worker computed, too.
   void book_sending(Worker& worker, double since, double until)
   {
-    double computing = std::max(0.0, std::min(until, worker.back_end) - since);
+    double computing = std::max(0.0, std::min(until, worker.backward_end) - since);
     worker.sent_computing += computing;
     worker.sent_only += until - since - computing;
   }
@@ -636,7 +636,7 @@ private:
   // All that is left of a step is known: say when it ends.
   void expect_end(int64_t w)
   {
-    events_.put(first_up_ + servers_ + w, std::max(workers_[w].last, workers_[w].back_end));
+    events_.put(first_up_ + servers_ + w, std::max(workers_[w].last, workers_[w].backward_end));
   }
 
   void end_step(int64_t w)
@@ -675,9 +675,9 @@ private:
   void book(Worker& worker)
   {
     double receiving = worker.down_end - worker.started;
-    double behind = worker.turn - worker.down_end;
+    double behind = worker.forward_end - worker.down_end;
     double ahead = shape_.forward_sum[worker.recorded] * worker.factor - behind;
-    double backward = worker.back_end - worker.turn;
+    double backward = worker.backward_end - worker.forward_end;
     worker.spent[RECEIVING] += receiving - ahead;
     worker.spent[RECEIVING | COMPUTING] += ahead;
     worker.spent[COMPUTING] += behind + backward - worker.sent_computing;
@@ -687,12 +687,12 @@ private:
   }
 };
 
-void report(double wall_s, const Job& job, const Race& race, bool ends)
+void report(double wall_s, const Job& job, const FastRun& run, bool ends)
 {
-  std::printf("{\"release\": \"g++ %s\", \"wall_s\": %.9f, \"steps\": %zu", __VERSION__, wall_s, race.ended.size());
+  std::printf("{\"release\": \"g++ %s\", \"wall_s\": %.9f, \"steps\": %zu", __VERSION__, wall_s, run.ended.size());
   if (ends) {
     Floats end(job.workers * job.steps, 0);
-    for (const Ended& step : race.ended)
+    for (const Ended& step : run.ended)
       end[step.worker * job.steps + step.step] = step.end;
     std::printf(", \"ends_ns\": ");
     for (size_t i = 0; i < end.size(); i++)
@@ -712,11 +712,11 @@ int main(int argc, char* argv[])
   }
   try {
     Job job = read_job(argv[1]);
-    Race race(job);
+    FastRun run(job);
     auto begin = std::chrono::steady_clock::now();
-    race.run();
+    run.run();
     std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    report(wall.count(), job, race, argc > 2 && std::strcmp(argv[2], "--ends") == 0);
+    report(wall.count(), job, run, argc > 2 && std::strcmp(argv[2], "--ends") == 0);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());
     return 2;

@@ -23,7 +23,7 @@ from bench.peers.building import build_program, install_packages
 from bench.peers.job import PeerRun, run_peer
 from sim.engine.build import NOBODY_WAITS
 from sim.fast.graph import NotOfThisShapeError
-from sim.fast.layout import BY_TURNS, F, K, Q, Shape
+from sim.fast.layout import BY_DISCIPLINE, F, K, Q, Shape
 from sim.fast.shape import fast_shape
 from sim.plan import Draws, Floats, Ints, Network, Sending, StepPlan
 
@@ -86,7 +86,7 @@ def write_dump(
         The fast path can't do it.
     """
     shape = shape or fast_shape(plan, network, sending)
-    if not shape.chain[0] or BY_TURNS in shape.replay:
+    if not shape.chain[0] or BY_DISCIPLINE in shape.replay:
         raise NotOfThisShapeError("the C++ twin does not know this")
     with path.open("wb") as file:
         for array in _arrays(

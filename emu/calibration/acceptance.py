@@ -14,9 +14,10 @@ import numpy as np
 
 from emu.calibration.trial import Stage, run_trial
 from emu.measurement.trace_rows import CapturedBurst
-from h2model.candidates import H2_DEFAULT_WINDOW_BYTES, accepts_late
+from h2model.candidates import accepts_late
 from h2model.grpc_receiver import MESSAGE_HEADER_BYTES
 from h2model.overhead import Acceptance
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 
@@ -81,7 +82,7 @@ def measure_acceptance(stage: Stage) -> AcceptanceFound:
     UncapturedError
         The bursts were never captured whole, or showed no unread time.
     """
-    transport = stage.cell.transport.model_copy(update={"window": H2_DEFAULT_WINDOW_BYTES})
+    transport = stage.cell.transport.model_copy(update={"window": DEFAULT_WINDOW_BYTES})
     messages = acceptance_messages(stage.rate_bps)
     done = run_trial(stage, transport, messages, BURSTS, lambda _, seen: unread_calls(seen))
     return AcceptanceFound(

@@ -37,8 +37,8 @@ def link_model(
     path = path_of(measured.paths, planned)
     shares = shared_links(measured.paths, connections, net)
     one_way_ns = path.round_trip_median_ns // 2
-    ours = transports.load(cell.transport.sender).OURS
-    limit = send_limit_bytes(cell.transport, tcp) if ours else None
+    bounded = transports.load(cell.transport.sender).PACES_ITSELF
+    limit = send_limit_bytes(cell.transport, tcp) if bounded else None
     return LinkModel(
         rate_bps=shares(frozenset(range(len(connections))))[connections.index(planned)],
         delay_ns=one_way_ns,

@@ -69,8 +69,8 @@ def _incarnations(segments: Segments) -> Iterator[Segments]:
     previous: tuple[int, int] | None = None
     for place in syns.tolist():
         syn = int(segments.source[place]), int(segments.raw_sequence[place])
-        again = _after_data(segments, place) if previous is None else syn != previous
-        if again:
+        begins_anew = _after_data(segments, place) if previous is None else syn != previous
+        if begins_anew:
             cuts.append(place)
         previous = syn
     cuts.append(segments.record.size)

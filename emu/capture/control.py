@@ -22,8 +22,6 @@ from emu.capture.frames import (
 from emu.capture.reassembly import Reader
 
 INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 4, 5
-DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
-DEFAULT_FRAME_SIZE = 16_384
 
 _LARGEST_TABLE = 1 << 24  # of HPACK; the peer's limit need not be known to decode
 

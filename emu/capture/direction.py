@@ -9,8 +9,6 @@ import numpy as np
 from emu.capture.arrays import Ints
 from emu.capture.connections import Conversation
 from emu.capture.control import (
-    DEFAULT_FRAME_SIZE,
-    DEFAULT_WINDOW,
     MAX_FRAME_SIZE,
     Control,
     read_control,
@@ -25,6 +23,7 @@ from emu.capture.segments import ACK, SYN, Segments
 from emu.capture.streams import HalfStream, half_streams, service_intervals
 from emu.capture.timing import Chunks, data_chunks, frame_records
 from emu.capture.windows import NO_CREDIT, credit_history, read_grants
+from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES
 
 SHORT_GAPS: Final = 8
 """Divisor: short gaps have the threshold that ends a service interval, divided by this."""
@@ -54,7 +53,7 @@ class Direction:
         if self.unbounded_by(peer):
             return self
         sizes = [s.value for s in peer.control.settings if s.number == MAX_FRAME_SIZE]
-        limit = max([DEFAULT_FRAME_SIZE, *sizes])
+        limit = max([DEFAULT_FRAME_BYTES, *sizes])
         large = np.flatnonzero(self.frames.length > limit)
         if not large.size:
             return self
@@ -74,7 +73,7 @@ class Direction:
         """
         if self.frames.problem or not peer.opened or peer.control.updates.size:
             return False
-        return int(self.frames.length[self.frames.of(Kind.DATA)].sum()) > DEFAULT_WINDOW
+        return int(self.frames.length[self.frames.of(Kind.DATA)].sum()) > DEFAULT_WINDOW_BYTES
 
 
 def read_direction(

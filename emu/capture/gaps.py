@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from emu.capture.arrays import Ints
-from emu.capture.control import DEFAULT_WINDOW
 from emu.capture.frames import Frames, Kind
 from emu.capture.timing import Chunks
 from emu.capture.windows import ALL_STREAMS, CONNECTION, Grants
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 
 
 class Cause(StrEnum):
@@ -76,7 +76,7 @@ def find_gaps(
     stayed idle for more than `gap_ns` after the credit could have reached it. Where the
     windows are not known no credit explains anything.
     """
-    sender = _Sender(frames, DEFAULT_WINDOW if credit_known else _ENDLESS)
+    sender = _Sender(frames, DEFAULT_WINDOW_BYTES if credit_known else _ENDLESS)
     found: list[Gap] = []
     spans: list[_Span] | None = None
     whole_frame = True

@@ -26,12 +26,12 @@ def signed(difference: int) -> int:
 class Layout:
     """Disjoint pieces of a byte stream in order of arrival, and the repeated segments.
 
-    A piece is its stream offset, length, place in the file and record. `again` has stream
+    A piece is its stream offset, length, place in the file and record. `repeated` has stream
     offset, length and place of each repeated segment; `reach` is the furthest byte seen.
     """
 
     pieces: list[Columns] = field(default_factory=list)
-    again: list[tuple[int, int, int]] = field(default_factory=list)
+    repeated: list[tuple[int, int, int]] = field(default_factory=list)
     retransmitted_bytes: int = 0
     reordered_segments: int = 0
     early_bytes: int = 0
@@ -90,7 +90,7 @@ def _place(layout: Layout, seen: "_Seen", start: int, length: int, at: int, arri
     new = seen.missing(start, start + length)
     repeated = length - sum(to - since for since, to in new)
     if repeated:
-        layout.again.append((start, length, at))
+        layout.repeated.append((start, length, at))
         layout.retransmitted_bytes += repeated
     if new and start < layout.reach:
         layout.reordered_segments += 1

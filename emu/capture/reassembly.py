@@ -192,7 +192,7 @@ def _join(
         early_bytes=layout.early_bytes,
         cut_bytes=int(segments.missing.sum()),
         segments=int((segments.length > 0).sum()),
-        retransmitted_segments=len(layout.again),
+        retransmitted_segments=len(layout.repeated),
         retransmitted_bytes=layout.retransmitted_bytes,
         reordered_segments=layout.reordered_segments,
         conflicting_segments=0,
@@ -202,11 +202,11 @@ def _join(
 
 def _conflicts(data: Bytes, stream: ByteStream, layout: Layout) -> int:
     """Count repeated segments whose bytes differ from those that came first."""
-    if not layout.again:
+    if not layout.repeated:
         return 0
     reader = Reader(data, stream)
     count = 0
-    for offset, size, at in layout.again:
+    for offset, size, at in layout.repeated:
         first = reader.read(offset, size)
         count += first != data[at : at + len(first)].tobytes()
     return count

@@ -217,15 +217,15 @@ class Capture:
         """Request tcpdump's counts, and wait for them."""
         known = len(self._said())
         self._process.send_signal(signal.SIGUSR1)
-        told: list[_Counts] = []
+        answers: list[_Counts] = []
 
         def answered() -> bool:
             counts = _last_counts(self._said()[known:])
-            told.extend([counts] if counts else [])
-            return bool(told)
+            answers.extend([counts] if counts else [])
+            return bool(answers)
 
         self._await(answered, ANSWER_TIMEOUT_S, "tells no counts")
-        return told[-1]
+        return answers[-1]
 
     def _await(self, done: Callable[[], object], seconds: float, else_: str) -> None:
         deadline = time.monotonic() + seconds
@@ -255,10 +255,10 @@ class Capture:
 
 def _last_counts(said: bytes) -> _Counts | None:
     """Last counts printed: captured, received by the filter, dropped (by kernel and interface)."""
-    told = _COUNTS.findall(said)
-    if not told:
+    printed = _COUNTS.findall(said)
+    if not printed:
         return None
-    captured, received, kernel, interface = told[-1]
+    captured, received, kernel, interface = printed[-1]
     return int(captured), int(received), int(kernel) + int(interface or 0)
 
 

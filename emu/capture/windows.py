@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from emu.capture.arrays import Ints, Mask, ints
-from emu.capture.control import DEFAULT_WINDOW, INITIAL_WINDOW_SIZE, Control
+from emu.capture.control import INITIAL_WINDOW_SIZE, Control
 from emu.capture.frames import END_STREAM, Frames, Kind
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 
 CONNECTION = 0
 ALL_STREAMS = -1
@@ -72,7 +73,7 @@ def read_grants(frames: Frames, control: Control, tail_record: Ints, time_ns: In
         (place, int(frames.stream[place]), amount)
         for place, amount in zip(control.updates.tolist(), control.increments.tolist(), strict=True)
     ]
-    initial = DEFAULT_WINDOW
+    initial = DEFAULT_WINDOW_BYTES
     # Of several values in one frame the last one counts: nothing happens between.
     announced = {s.frame: s.value for s in control.settings if s.number == INITIAL_WINDOW_SIZE}
     for frame, value in announced.items():
@@ -135,11 +136,11 @@ class _Ledger:
 
     def __init__(self, known_after_ns: int) -> None:
         self._known_after_ns = known_after_ns
-        self._initial = DEFAULT_WINDOW
-        self._initials: list[tuple[int, int]] = [(0, DEFAULT_WINDOW)]
+        self._initial = DEFAULT_WINDOW_BYTES
+        self._initials: list[tuple[int, int]] = [(0, DEFAULT_WINDOW_BYTES)]
         self._accounts: dict[int, _Account] = {}
         self._closed: set[int] = set()
-        self._connection = DEFAULT_WINDOW
+        self._connection = DEFAULT_WINDOW_BYTES
         self._shrunk = False
         self._moved = 0
         self._visitor = CONNECTION

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from emu.duration import expected_seconds
 from emu.plan import Plan, distinct_receivers
 from h2model.candidates import not_studied
-from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.scenario import LinkSpec, TrainingSpec
+from netcosim.scenario.unstudied_releases import not_studied_text
 from netcosim.units import format_duration, format_rate, format_size
 
 

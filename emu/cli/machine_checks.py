@@ -31,11 +31,11 @@ def check_machine(plan: Plan) -> list[str]:
         check_kernel(plan.net, plan.scenario.cluster.tcp)
         return []
     unknown = ["tools, namespaces and the shaping of links"]
-    for feature, wish, there in _asked(plan):
+    for feature, needed_by, there in _asked(plan):
         if there is None:
-            unknown.append(f"{feature}, for {wish}")
+            unknown.append(f"{feature}, for {needed_by}")
         elif not there:
-            raise EnvironmentRefusedError(f"{wish} needs {feature}, which this kernel lacks")
+            raise EnvironmentRefusedError(f"{needed_by} needs {feature}, which this kernel lacks")
     return unknown
 
 

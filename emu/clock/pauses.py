@@ -40,9 +40,6 @@ class Pauses:
         )
 
 
-NO_PAUSES: Final = Pauses(by_processor={})
-
-
 class PauseRecorders:
     """Running recorders; `scheduling` has the class that each was granted."""
 

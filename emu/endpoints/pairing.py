@@ -8,8 +8,7 @@ from typing import Any
 from emu.endpoints.releases import newest
 from emu.endpoints.transports import load
 from h2model import transports
-from h2model.candidates import DEFAULT_FRAME_BYTES
-from h2model.connection import FRAME_HEADER_BYTES
+from h2model.protocol import DEFAULT_FRAME_BYTES, FRAME_HEADER_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Direction, TcpSpec, TransportSpec
 
@@ -161,10 +160,10 @@ def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
 
 
 def _tcp(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
-    ours = transports.load(spec.sender).OURS
+    bounded = transports.load(spec.sender).PACES_ITSELF
     return {
         "congestion_control": tcp.congestion_control,
-        "send_buffer_bytes": send_limit_bytes(spec, tcp) if ours else tcp.send_buffer,
+        "send_buffer_bytes": send_limit_bytes(spec, tcp) if bounded else tcp.send_buffer,
         "receive_buffer_bytes": tcp.receive_buffer,
         "notsent_lowat_bytes": tcp.notsent_lowat,
     }

@@ -13,10 +13,9 @@ import numpy as np
 
 from emu.capture.arrays import Ints
 from emu.capture.report import ConnectionReport, DirectionReport, StreamReport
-from emu.capture.windows import ALL_STREAMS, CONNECTION
-from h2model.connection import UNLIMITED_BYTES
+from emu.capture.windows import ALL_STREAMS, CONNECTION, Grants
+from h2model.protocol import DEFAULT_WINDOW_BYTES, UNLIMITED_BYTES
 
-DEFAULT_WINDOW = 65_535  # RFC 9113, section 6.9.2
 MOST_KEPT = 12
 PIECE_BYTES = 16_384
 """Larger frames are analysed in pieces of this size."""
@@ -143,16 +142,15 @@ def find_bursts(
         known=data.credit_known,
         boundless=not data.credit_known and _is_whole(data) and _is_whole(peer),
     )
-    groups = [*enumerate(_groups(spans))]
-    sent = np.concatenate([[0], np.cumsum(direction.size_bytes)])
-    shared = [(n, g) for n, g in groups if len(g[2]) > 1]
-    shared.sort(key=lambda each: int(sent[each[1][0]] - sent[each[1][1]]))
+    groups = list(_groups(spans))
+    shared = [group for group in groups if len(group.spans) > 1]
+    largest = sorted(shared, key=lambda group: -direction.bytes_between(group.first, group.behind))
     return Bursts(
         count=len(groups),
         streams=len(spans),
         kept=tuple(
-            _burst(direction, group, first, last, windows, number == 0)
-            for number, (first, last, group) in sorted(shared[:most], key=lambda each: each[0])
+            _burst(direction, group, windows, is_first=group is groups[0])
+            for group in sorted(largest[:most], key=groups.index)
         ),
     )
 
@@ -186,6 +184,10 @@ class _Direction:
         HEADERS often share a packet with the end of the frame before them.
         """
         return int(np.searchsorted(self.time_ns, time_ns, side="right"))
+
+    def bytes_between(self, first: int, behind: int) -> int:
+        """DATA bytes of these frames."""
+        return int(self.size_bytes[first:behind].sum())
 
 
 def _pings(data: DirectionReport, peer: DirectionReport) -> tuple[Ints, Ints]:
@@ -256,18 +258,27 @@ def _asked_ns(
     return None
 
 
-def _groups(spans: Sequence[_Span]) -> Iterator[tuple[int, int, list[_Span]]]:
-    """(first frame, behind the last frame, streams) of each burst."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Group:
+    """Streams of one burst, whose frames reach from `first` to before `behind`."""
+
+    first: int
+    behind: int
+    spans: Sequence[_Span]
+
+
+def _groups(spans: Sequence[_Span]) -> Iterator[_Group]:
+    """Bursts in the order of the wire."""
     group: list[_Span] = []
-    end = 0
+    behind = 0
     for span in spans:
-        if group and span.asked >= end:
-            yield min(s.first for s in group), end, group
+        if group and span.asked >= behind:
+            yield _Group(first=min(s.first for s in group), behind=behind, spans=group)
             group = []
         group.append(span)
-        end = max(end, span.last + 1)
+        behind = max(behind, span.last + 1)
     if group:
-        yield min(s.first for s in group), end, group
+        yield _Group(first=min(s.first for s in group), behind=behind, spans=group)
 
 
 def _is_whole(side: DirectionReport) -> bool:
@@ -294,73 +305,98 @@ class _Windows:
         initial = self.grants.amount[given & (self.grants.stream == ALL_STREAMS)].sum()
         connection = self.grants.amount[given & (self.grants.stream == CONNECTION)].sum()
         return (
-            min(UNLIMITED_BYTES, DEFAULT_WINDOW + int(initial)),
-            DEFAULT_WINDOW + int(connection) - int(self._sent[place]),
+            min(UNLIMITED_BYTES, DEFAULT_WINDOW_BYTES + int(initial)),
+            DEFAULT_WINDOW_BYTES + int(connection) - int(self._sent[place]),
         )
 
 
-def _burst(
-    data: _Direction,
-    spans: Sequence[_Span],
-    first: int,
-    last: int,
-    windows: _Windows,
-    is_first: bool,
-) -> Burst:
-    stream, size, times = (
-        data.stream[first:last],
-        data.size_bytes[first:last],
-        data.time_ns[first:last],
-    )
-    offset = np.concatenate([[0], np.cumsum(size)])
-    numbers, group = np.unique(stream, return_inverse=True)
-    sizes = dict(zip(numbers.tolist(), np.bincount(group, weights=size).tolist(), strict=True))
+class _Positions:
+    """DATA bytes of a burst before each of its frames, and before a frame or a time."""
+
+    def __init__(self, data: _Direction, group: _Group) -> None:
+        self._first = group.first
+        self._time_ns = data.time_ns[group.first : group.behind]
+        sizes = data.size_bytes[group.first : group.behind]
+        self._bytes = np.concatenate([[0], np.cumsum(sizes)])
+
+    def of_frame(self, place: int) -> int:
+        """Bytes before a frame of the direction; the nearest end where it is none of the burst."""
+        last = self._bytes.size - 1
+        return int(self._bytes[min(max(place - self._first, 0), last)])
+
+    def at(self, times_ns: Ints) -> Ints:
+        """Bytes that had passed before each of these times."""
+        passed: Ints = self._bytes[np.searchsorted(self._time_ns, times_ns)]
+        return passed
+
+
+def _burst(data: _Direction, group: _Group, windows: _Windows, *, is_first: bool) -> Burst:
+    """Frames of a group, with what reached their sender meanwhile."""
+    frames = slice(group.first, group.behind)
+    times_ns = data.time_ns[frames]
+    positions = _Positions(data, group)
     # What was granted this early had reached the sender before it sent anything of the burst.
-    begin_ns = int(data.start_ns[first]) - data.round_trip_ns
-    initial, connection = windows.at(first, begin_ns)
-
-    def position(place: int) -> int:
-        return int(offset[min(max(place - first, 0), offset.size - 1)])
-
-    served = tuple(
-        Served(
-            stream=span.stream,
-            size_bytes=int(sizes[span.stream]),
-            asked_at=position(span.asked),
-            asked_ns=span.asked_ns,
-            opened_at=position(span.opened),
-            opened_ns=span.opened_ns,
-            first_at=position(span.first),
-            last_at=position(span.last + 1),
-            finished=span.finished,
-        )
-        for span in sorted(spans, key=lambda span: span.first)
-    )
-    pinged = (data.pinged_ns >= times[0]) & (data.pinged_ns < times[-1])
-    ping_at, answer_at = (
-        offset[np.searchsorted(times, when[pinged])]
-        for when in (data.pinged_ns, np.minimum(data.answered_ns, times[-1]))
-    )
-    grants = windows.grants
-    late = np.flatnonzero((grants.time_ns > begin_ns) & (grants.time_ns < times[-1]))
-    late_at = offset[np.searchsorted(times, grants.time_ns[late] + data.round_trip_ns)]
-    columns = (late_at, grants.time_ns[late], grants.stream[late], grants.amount[late])
+    begin_ns = int(data.start_ns[group.first]) - data.round_trip_ns
+    end_ns = int(times_ns[-1])
+    initial, connection = windows.at(group.first, begin_ns)
     return Burst(
-        stream=stream,
-        size_bytes=size,
-        time_ns=times,
-        frame_bytes=int(data.frame_bytes[first:last].max()),
-        streams=served,
+        stream=data.stream[frames],
+        size_bytes=data.size_bytes[frames],
+        time_ns=times_ns,
+        frame_bytes=int(data.frame_bytes[frames].max()),
+        streams=_served(data, group, positions),
         grants=()
         if initial is None
-        else tuple(
-            Grant(at=at, time_ns=time_ns, stream=number, amount=amount)
-            for at, time_ns, number, amount in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
-        ),
+        else _grants(data, windows.grants, begin_ns, end_ns, positions),
         initial_window=initial,
         connection_credit=connection,
         first=is_first,
-        answers=tuple((answer_at - ping_at).tolist()),
+        answers=_ping_answers(data, int(times_ns[0]), end_ns, positions),
     )
+
+
+def _served(data: _Direction, group: _Group, positions: _Positions) -> tuple[Served, ...]:
+    """Streams of a burst in the order of their first DATA."""
+    frames = slice(group.first, group.behind)
+    numbers, stream_of = np.unique(data.stream[frames], return_inverse=True)
+    sizes = np.bincount(stream_of, weights=data.size_bytes[frames])
+    size_bytes = dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
+    return tuple(
+        Served(
+            stream=span.stream,
+            size_bytes=int(size_bytes[span.stream]),
+            asked_at=positions.of_frame(span.asked),
+            asked_ns=span.asked_ns,
+            opened_at=positions.of_frame(span.opened),
+            opened_ns=span.opened_ns,
+            first_at=positions.of_frame(span.first),
+            last_at=positions.of_frame(span.last + 1),
+            finished=span.finished,
+        )
+        for span in sorted(group.spans, key=lambda span: span.first)
+    )
+
+
+def _grants(
+    data: _Direction, granted: Grants, begin_ns: int, end_ns: int, positions: _Positions
+) -> tuple[Grant, ...]:
+    """Credit that the capture saw between two times, where it reached the sender."""
+    during = (granted.time_ns > begin_ns) & (granted.time_ns < end_ns)
+    times_ns = granted.time_ns[during]
+    # What the sender does with it passes the capture a round trip later.
+    reached_at = positions.at(times_ns + data.round_trip_ns)
+    columns = (reached_at, times_ns, granted.stream[during], granted.amount[during])
+    return tuple(
+        Grant(at=at, time_ns=time_ns, stream=stream, amount=amount)
+        for at, time_ns, stream, amount in zip(*(c.tolist() for c in columns), strict=True)
+    )
+
+
+def _ping_answers(
+    data: _Direction, begin_ns: int, end_ns: int, positions: _Positions
+) -> tuple[int, ...]:
+    """Bytes that passed between each PING of the burst and its answer."""
+    during = (data.pinged_ns >= begin_ns) & (data.pinged_ns < end_ns)
+    pinged_at = positions.at(data.pinged_ns[during])
+    answered_at = positions.at(np.minimum(data.answered_ns[during], end_ns))
+    return tuple((answered_at - pinged_at).tolist())

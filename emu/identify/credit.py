@@ -10,7 +10,7 @@ of them, what a receiver had not counted while it said nothing at all is not hel
 that explains most and far more than any other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,8 +20,9 @@ from emu.capture.arrays import Ints
 from emu.capture.report import ConnectionReport, DirectionReport
 from emu.capture.streams import HalfStream
 from emu.capture.windows import ALL_STREAMS, CONNECTION
-from emu.identify.bursts import DEFAULT_WINDOW
-from h2model.credit.grpc_progress import PROGRESS_BYTES
+from h2model.credit import load, names
+from h2model.observed import ObservedUpdate
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 from netcosim.results.streams.identification import CreditVerdict
 
 HANDLING_NS: Final = 10_000_000
@@ -37,89 +38,6 @@ MOST: Final = 0.5
 """Least share to explain without allowing for silences; also twice that of any other rule."""
 
 MOST_STREAMS: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
-    """One WINDOW_UPDATE of a stream that needed credit.
-
-    `window` is the initial window then; `granted` all credit before it; `least` and `received`
-    bound what the receiver had consumed, `least_silent` with its silence before the update allowed
-    for; `message` is all that the stream carried.
-    """
-
-    window: int
-    granted: int
-    amount: int
-    least: int
-    least_silent: int
-    received: int
-    message: int
-    frame: int
-    first: bool
-
-    @property
-    def after(self) -> int:
-        """All credit with this update."""
-        return self.granted + self.amount
-
-    @property
-    def covers(self) -> bool:
-        """True if credit now reaches to the message's end exactly, or about a window beyond it."""
-        return self.after == self.message or self.covers_and_window
-
-    @property
-    def covers_and_window(self) -> bool:
-        """True if a window is left when the message is read; a frame may be counted, not read."""
-        return 0 <= self.after - self.message - self.window <= self.frame
-
-    def counted(self, size_bytes: int) -> bool:
-        """True if the receiver can have counted so much when it sent the update."""
-        return self.least <= size_bytes <= self.received + self.frame
-
-    @property
-    def exhausted(self) -> bool:
-        """True if every granted byte had arrived."""
-        return self.received >= self.granted
-
-
-def _fixed(u: Update) -> bool:
-    return u.exhausted and u.amount == u.window
-
-
-def _half(u: Update) -> bool:
-    consumed = u.after - u.window
-    return u.window <= 2 * u.amount < u.window + 2 * u.frame and u.least <= consumed <= u.received
-
-
-def _rest_at_header(u: Update) -> bool:
-    return u.first and u.covers and u.least <= u.frame
-
-
-def _rest_when_exhausted(u: Update) -> bool:
-    return u.first and u.covers and u.exhausted
-
-
-def _grpc_progress(u: Update) -> bool:
-    if u.covers_and_window:
-        return u.received + u.frame >= u.message - PROGRESS_BYTES
-    return u.counted(u.after - u.window - PROGRESS_BYTES)
-
-
-_RULES: Final[dict[str, Callable[[Update], bool]]] = {
-    "fixed": _fixed,
-    "grpc_progress": _grpc_progress,
-    "half": _half,
-    "rest_at_header": _rest_at_header,
-    "rest_when_exhausted": _rest_when_exhausted,
-}
-_WORDS: Final = {
-    "fixed": "the whole window anew, when it is used up",
-    "grpc_progress": "up to the window and 1 MiB of what the message still needs ahead",
-    "half": "what was consumed, half a window at a time",
-    "rest_at_header": "the rest of the message, at its first bytes",
-    "rest_when_exhausted": "the rest of the message, when the first window is used up",
-}
 
 
 def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> CreditVerdict:
@@ -142,7 +60,7 @@ def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> Credit
             statement="cannot tell the credit rule with this capture, because " + _why(read),
             evidence=evidence,
         )
-    shares = {name: sum(map(rule, updates)) / len(updates) for name, rule in _RULES.items()}
+    shares = {name: sum(map(load(name).explains, updates)) / len(updates) for name in names()}
     fitting = [name for name, share in shares.items() if share >= EXPLAINED]
     late = None if fitting else _but_for_silences(updates, shares)
     if late is not None:
@@ -155,7 +73,7 @@ def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> Credit
         evidence = (*evidence, "the others came late, after the receiver had said nothing")
     grows = "; its initial window moves meanwhile (bandwidth-delay probing)" if probing else ""
     if len(fitting) == 1:
-        statement = f"{fitting[0]} ({_WORDS[fitting[0]]}){grows}"
+        statement = f"{fitting[0]} ({load(fitting[0]).ABOUT}){grows}"
     elif fitting:
         statement = (
             f"cannot tell {' from '.join(fitting)} with this capture, because its messages and"
@@ -172,7 +90,7 @@ def judge_credit(connections: Sequence[tuple[ConnectionReport, bool]]) -> Credit
     )
 
 
-def _but_for_silences(updates: Sequence[Update], shares: Mapping[str, float]) -> str | None:
+def _but_for_silences(updates: Sequence[ObservedUpdate], shares: Mapping[str, float]) -> str | None:
     """The rule that explains nearly all updates, if those after a silence may be late.
 
     It must explain most without, and twice as many as any other rule.
@@ -181,8 +99,10 @@ def _but_for_silences(updates: Sequence[Update], shares: Mapping[str, float]) ->
     rivals = [share for name, share in shares.items() if name != best]
     if shares[best] < max(MOST, 2 * max(rivals)):
         return None
-    rule = _RULES[best]
-    explained = sum(rule(u) or rule(replace(u, least=u.least_silent)) for u in updates)
+    explains = load(best).explains
+    explained = sum(
+        explains(u) or explains(replace(u, least_bytes=u.least_silent_bytes)) for u in updates
+    )
     return best if explained >= EXPLAINED * len(updates) else None
 
 
@@ -190,7 +110,7 @@ def _but_for_silences(updates: Sequence[Update], shares: Mapping[str, float]) ->
 class _Read:
     """Credit evidence of one connection: stream updates, windows, and counts."""
 
-    updates: tuple[Update, ...]
+    updates: tuple[ObservedUpdate, ...]
     windows: tuple[int, ...]
     needing: int
     streams: int
@@ -208,7 +128,7 @@ class _Read:
             if (half := s.server if to_client else s.client).data_bytes
         ]
         moved = peer.grants.stream == ALL_STREAMS
-        levels = DEFAULT_WINDOW + np.cumsum(peer.grants.amount[moved])
+        levels = DEFAULT_WINDOW_BYTES + np.cumsum(peer.grants.amount[moved])
         frames = data.frames.time_ns
         late = frames.size and (peer.grants.time_ns[moved] > frames[0]).sum()
         needing = [(s, h) for s, h in halves if data.credit_known and h.ended_ns is not None]
@@ -221,7 +141,7 @@ class _Read:
                 for stream, half in needing[:MOST_STREAMS]
                 for update in _updates(data, peer, stream, half)
             ),
-            windows=tuple(dict.fromkeys(levels.tolist())) or (DEFAULT_WINDOW,),
+            windows=tuple(dict.fromkeys(levels.tolist())) or (DEFAULT_WINDOW_BYTES,),
             needing=len(needing),
             streams=len(halves),
             moves=int(late),
@@ -237,7 +157,7 @@ class _Read:
             " were larger than their window"
         )
         if self.updates:
-            amounts = [u.amount for u in self.updates]
+            amounts = [u.amount_bytes for u in self.updates]
             used = sum(u.exhausted for u in self.updates)
             yield (
                 f"{len(amounts)} WINDOW_UPDATEs to these, {min(amounts)} to {max(amounts)} bytes;"
@@ -258,12 +178,12 @@ def _why(read: Sequence[_Read]) -> str:
 def _window_at(peer: DirectionReport, time_ns: int) -> int:
     grants = peer.grants
     moved = (grants.stream == ALL_STREAMS) & (grants.time_ns <= time_ns)
-    return DEFAULT_WINDOW + int(grants.amount[moved].sum())
+    return DEFAULT_WINDOW_BYTES + int(grants.amount[moved].sum())
 
 
 def _updates(
     data: DirectionReport, peer: DirectionReport, stream: int, half: HalfStream
-) -> Iterator[Update]:
+) -> Iterator[ObservedUpdate]:
     grants = peer.grants
     mine = np.flatnonzero(np.isin(grants.stream, (stream, ALL_STREAMS)))
     chunks = np.flatnonzero(data.chunks.stream == stream)
@@ -271,7 +191,7 @@ def _updates(
     total = np.concatenate([[0], np.cumsum(data.chunks.size_bytes[chunks])])
     patience_ns = peer.round_trip_ns + HANDLING_NS
     spoke = np.sort(np.concatenate([grants.time_ns, peer.pings_ns]))
-    window = granted = DEFAULT_WINDOW
+    window = granted = DEFAULT_WINDOW_BYTES
     frame = int(data.frames.size_bytes.max(initial=0))
     first = True
     for place in mine.tolist():
@@ -285,17 +205,17 @@ def _updates(
             continue
         if granted >= half.flow_bytes:
             break  # nothing is needed any more; what C-core adds then only follows its counting
-        yield Update(
-            window=window,
-            granted=granted,
-            amount=amount,
-            least=int(total[np.searchsorted(arrived, now_ns - patience_ns, side="right")]),
-            least_silent=int(
+        yield ObservedUpdate(
+            window_bytes=window,
+            granted_bytes=granted,
+            amount_bytes=amount,
+            least_bytes=int(total[np.searchsorted(arrived, now_ns - patience_ns, side="right")]),
+            least_silent_bytes=int(
                 total[np.searchsorted(arrived, _counted_ns(spoke, now_ns, patience_ns), "right")]
             ),
-            received=int(total[np.searchsorted(arrived, now_ns, side="right")]),
-            message=half.flow_bytes,
-            frame=frame,
+            received_bytes=int(total[np.searchsorted(arrived, now_ns, side="right")]),
+            message_bytes=half.flow_bytes,
+            frame_bytes=frame,
             first=first,
         )
         granted += amount

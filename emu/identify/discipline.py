@@ -10,7 +10,7 @@ import numpy as np
 
 from emu.capture.windows import ALL_STREAMS
 from emu.identify.bursts import Burst
-from emu.identify.candidates import Candidate
+from emu.identify.discipline_candidates import Candidate
 from emu.identify.distance import distance
 from emu.identify.fitting import Evidence, Fit, fit_all, most_ahead_of
 from emu.identify.formatting import turn_evidence
@@ -122,6 +122,14 @@ class _Ranking:
             for name in self.ranked
         )
 
+    def score(self, name: str) -> CandidateScore:
+        """Return the score of one rule."""
+        return next(each for each in self.table() if each.name == name)
+
+    def options(self, name: str) -> dict[str, int]:
+        """Return the options with which a rule was replayed."""
+        return _int_options(self.pooled[name][0].candidate)
+
 
 def _ranking(
     fits: Sequence[tuple[int, Mapping[str, Fit]]], turns: Turns, *, guessed: bool
@@ -152,35 +160,72 @@ def _verdict(
     unbound: bool,
 ) -> DisciplineVerdict:
     """Turn a ranking into a verdict; `unbound` windows are known never to have bound."""
-    best, alike, table = ranking.best, ranking.alike, ranking.table()
-    score = {each.name: each for each in table}
-    options = _int_options(ranking.pooled[best][0].candidate)
-    found: str | None = None
+    plain = _same_without_windows(ranking.best, ranking.alike) if unbound else None
     if not ranking.left:
-        statement = _none_of_them(table[0], turns)
-    elif (plain := _same_without_windows(best, alike)) is not None and unbound:
-        found = plain
-        options = options if plain == best else {}
-        alike = tuple(name for name in (best, *alike) if name != plain)
-        statement = (
-            f"{_named(plain, {}, score[plain])}; {', '.join(alike)} is the same rule where no"
-            " window binds, as here"
-        )
-    elif alike:
-        alike = (best, *alike)
-        statement = _cannot_tell(best, ranking.alike, ranking.pooled, fits)
+        finding = _none_fits(ranking, turns)
+    elif plain is not None:
+        finding = _plain_rule(plain, ranking)
+    elif ranking.alike:
+        finding = _several_fit(ranking, fits)
     else:
-        found = best
-        others = [each for each in table if each.name != best]
-        second = f"; next best {_shown(others[0])}" if others else ""
-        statement = _named(best, options, score[best]) + second
+        finding = _one_fits(ranking)
     return DisciplineVerdict(
-        discipline=found,
-        options={} if found is None else options,
-        alike=alike,
-        statement=statement,
+        discipline=finding.discipline,
+        options=finding.options,
+        alike=finding.alike,
+        statement=finding.statement,
         evidence=turn_evidence(turns),
-        candidates=table,
+        candidates=ranking.table(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Finding:
+    """Rule that explains the bursts, if it is one, and the statement on it.
+
+    `alike` are the rules that can't be told from one another, or from the one that was found.
+    """
+
+    discipline: str | None = None
+    options: dict[str, int] = field(default_factory=dict)
+    alike: tuple[str, ...] = ()
+    statement: str
+
+
+def _none_fits(ranking: _Ranking, turns: Turns) -> _Finding:
+    return _Finding(alike=ranking.alike, statement=_none_of_them(ranking.table()[0], turns))
+
+
+def _plain_rule(plain: str, ranking: _Ranking) -> _Finding:
+    """Rule without windows, of which all that fit are variants that no window distinguished."""
+    alike = tuple(name for name in (ranking.best, *ranking.alike) if name != plain)
+    return _Finding(
+        discipline=plain,
+        options=ranking.options(plain) if plain == ranking.best else {},
+        alike=alike,
+        statement=(
+            f"{_named(plain, {}, ranking.score(plain))}; {', '.join(alike)} is the same rule where"
+            " no window binds, as here"
+        ),
+    )
+
+
+def _several_fit(ranking: _Ranking, fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> _Finding:
+    return _Finding(
+        alike=(ranking.best, *ranking.alike),
+        statement=_cannot_tell(ranking.best, ranking.alike, ranking.pooled, fits),
+    )
+
+
+def _one_fits(ranking: _Ranking) -> _Finding:
+    best = ranking.best
+    options = ranking.options(best)
+    others = [each for each in ranking.table() if each.name != best]
+    second = f"; next best {_shown(others[0])}" if others else ""
+    return _Finding(
+        discipline=best,
+        options=options,
+        statement=_named(best, options, ranking.score(best)) + second,
     )
 
 
@@ -198,7 +243,7 @@ def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit
     names = [
         name
         for name in every
-        if disciplines.by_priority(name) or all(name in found for _, found in fits)
+        if disciplines.traits(name).by_priority or all(name in found for _, found in fits)
     ]
     return {name: [_fit_of(name, found) for _, found in fits] for name in names}
 
@@ -209,10 +254,10 @@ def _fit_of(name: str, found: Mapping[str, Fit]) -> Fit:
 
 def _fits(name: str, fits: Sequence[Fit], turns: Turns) -> bool:
     """True if a rule explains what was captured, whatever others do."""
-    if disciplines.goes_round(name) and turns.out_of_turn > OUT_OF_TURN * turns.returned:
+    if disciplines.traits(name).goes_round and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         return False
     misplaced = float(np.mean([fit.apart.misplaced for fit in fits]))
-    return misplaced <= (FITS_PACED if disciplines.paced(name) else FITS)
+    return misplaced <= (FITS_PACED if disciplines.traits(name).paced else FITS)
 
 
 def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
@@ -220,7 +265,8 @@ def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
         f"none of the known disciplines fits: the nearest, {nearest.name}, is off by"
         f" {100 * nearest.misplaced:.1f} % of the bytes"
     )
-    if disciplines.goes_round(nearest.name) and turns.out_of_turn > OUT_OF_TURN * turns.returned:
+    goes_round = disciplines.traits(nearest.name).goes_round
+    if goes_round and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         text += f", and {turns.out_of_turn} of {turns.returned} turns were out of turn"
     return text
 
@@ -259,7 +305,7 @@ def _shown(rival: CandidateScore) -> str:
 
 def _needless(name: str, scores: Mapping[str, float]) -> bool:
     """True if priorities were guessed though the rule without them does as well."""
-    if not disciplines.by_priority(name):
+    if not disciplines.traits(name).by_priority:
         return False
     plain = disciplines.without_priorities(name)
     return scores[plain] - scores[name] < max(MARGIN, scores[name])

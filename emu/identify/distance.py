@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emu.capture.arrays import Ints, ints
-from emu.identify.replay import Run
+from emu.identify.discipline_replay import Run
 
 GRID = 400
 MOST_OCTAVES = 4.0

@@ -8,9 +8,9 @@ import numpy as np
 
 from emu.capture.windows import CreditHistory
 from emu.identify.bursts import Burst, Served, merge_runs
-from emu.identify.candidates import Candidate, candidates
+from emu.identify.discipline_candidates import Candidate, candidates
+from emu.identify.discipline_replay import HandOverMark, Run, Setting, replay
 from emu.identify.distance import Distance, Reference
-from emu.identify.replay import HandOver, Run, Setting, replay
 from emu.identify.turns import Turns, headers_tell
 from h2model import disciplines
 
@@ -22,13 +22,13 @@ STRAIN: Final = 0.02
 then it must decide on megabytes at once, as grpcio 1.17.0 to 1.59.5 do."""
 
 _BY_REQUEST: Final = (
-    HandOver.APPEARANCE,
-    HandOver.REQUEST,
-    HandOver.QUEUE,
-    HandOver.FIRST_HALF,
-    HandOver.FIRST_LONGER,
+    HandOverMark.APPEARANCE,
+    HandOverMark.REQUEST,
+    HandOverMark.QUEUE,
+    HandOverMark.FIRST_HALF,
+    HandOverMark.FIRST_LONGER,
 )
-_UNTOLD: Final = (HandOver.APPEARANCE, HandOver.NOTHING)
+_OF_A_PUSH: Final = (HandOverMark.APPEARANCE, HandOverMark.NOTHING)
 """Marks of a push, which has neither a request nor HEADERS before the first DATA."""
 
 
@@ -129,19 +129,19 @@ class _Search:
         new = (setting for setting in settings if setting != fit.setting)
         return _best((fit, *(self._fit(fit.candidate, setting) for setting in new))) or fit
 
-    def _marks(self) -> tuple[HandOver, ...]:
+    def _marks(self) -> tuple[HandOverMark, ...]:
         burst = self.evidence.burst
         if all(s.asked_at == s.first_at for s in burst.streams):
-            return _UNTOLD
-        return (HandOver.HEADERS,) if headers_tell(burst) else _BY_REQUEST
+            return _OF_A_PUSH
+        return (HandOverMark.HEADERS,) if headers_tell(burst) else _BY_REQUEST
 
     def _settings(
-        self, marks: Iterable[HandOver], steps: Sequence[int] = _ROUGHLY
+        self, marks: Iterable[HandOverMark], steps: Sequence[int] = _ROUGHLY
     ) -> Iterator[Setting]:
         """Settings that the capture leaves open, as far as they can matter for this burst."""
         burst = self.evidence.burst
         for mark in marks:
-            by_place = mark in (HandOver.HEADERS, HandOver.QUEUE)
+            by_place = mark in (HandOverMark.HEADERS, HandOverMark.QUEUE)
             asked = any(s.asked_at > 0 for s in burst.streams) and not by_place
             later = asked or any(grant.at > 0 for grant in burst.grants)
             bound = min(self.most_ahead, self.upto // 2) if later else 0
@@ -151,7 +151,7 @@ class _Search:
     def _fit(self, candidate: Candidate, setting: Setting) -> Fit | None:
         burst = self.evidence.burst
         priorities: Mapping[int, int] = {}
-        if disciplines.by_priority(candidate.name):
+        if disciplines.traits(candidate.name).by_priority:
             priorities = self.evidence.priorities or inferred_priorities(burst, setting)
             if len(set(priorities.values())) < 2:
                 return None  # it is the rule without them then
@@ -181,7 +181,7 @@ def inferred_priorities(burst: Burst, setting: Setting) -> dict[int, int]:
     """Infer priorities: a stream that came later and finished earlier was more urgent."""
 
     def handed(stream: Served) -> tuple[int, int, int]:
-        if setting.hand_over is HandOver.HEADERS:
+        if setting.hand_over is HandOverMark.HEADERS:
             return stream.opened_at, stream.opened_ns, stream.stream
         return stream.asked_at, stream.asked_ns, stream.stream
 

@@ -15,7 +15,7 @@ from emu.identify.analysis import (
     SideRecord,
     StreamRecord,
 )
-from netcosim.results.failure import one_line
+from netcosim.formatting import one_line
 from netcosim.results.streams.identification import DisciplineVerdict, Identification
 
 MOST_SETTINGS = 8

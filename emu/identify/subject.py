@@ -1,12 +1,16 @@
 """Subject of an identification, and its place in the identify scenario."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from emu.endpoints.pairing import widest
 from emu.endpoints.releases import newest
-from h2model.transports.grpc import RFC_WINDOW_BYTES, holds_window
+from h2model import credit as credit_rules
+from h2model import transports
+from h2model.protocol import DEFAULT_WINDOW_BYTES
+from h2model.transports.grpc import holds_window
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, TransportSpec, build_scenario
 
@@ -23,12 +27,14 @@ BOTH_CELLS: Final = ("default", "off")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A release of grpcio (None: the newest), a script, or our own endpoints by rule."""
+    """A kind of endpoint, with the settings of a transport that it has as sender and as receiver.
 
-    kind: Literal["grpc", "script", "h2"] = "grpc"
-    release: str | None = None
-    script: Path | None = None
-    discipline: str | None = None
+    `credit` is the credit rule of all receivers with a window.
+    """
+
+    kind: str = "grpc"
+    sends: Mapping[str, str] = field(default_factory=dict)
+    receives: Mapping[str, str] = field(default_factory=dict)
     credit: str | None = None
 
     @classmethod
@@ -53,10 +59,19 @@ class Subject:
         if len(given) > 1 and given[0] in others:
             raise ScenarioError(f"{given[1]}: can't be asked for together with {given[0]}")
         if discipline is not None or credit is not None:
-            return cls(kind="h2", discipline=discipline or "fifo", credit=credit)
+            return cls(
+                kind="h2",
+                sends={"discipline": discipline or "fifo"},
+                credit=credit,
+            )
         if endpoint is not None:
-            return cls(kind="script", script=endpoint.absolute())
-        return cls(release=release) if release is not None else None
+            script = str(endpoint.absolute())
+            return cls(
+                kind="script", sends={"sender_script": script}, receives={"receiver_script": script}
+            )
+        if release is not None:
+            return cls(sends={"sender_release": release}, receives={"receiver_release": release})
+        return None
 
 
 def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
@@ -72,7 +87,7 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
             f"--release, --endpoint, --discipline and --credit go with --scenario {SCENARIO}"
         )
     data = scenario.model_dump(mode="json", exclude_none=True)
-    if subject.kind == "h2":
+    if transports.load(subject.kind).PACES_ITSELF:
         data["transport"] = [t for t in data["transport"] if t["name"] not in BOTH_CELLS]
     for transport in data["transport"]:
         name = transport["name"]
@@ -83,8 +98,8 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
         if subject.credit is not None and transport.get("window"):
             transport["credit"] = subject.credit
     found = build_scenario(data, "command line")
-    transports = [t for each in found.transport if (t := _possible(each)) is not None]
-    return found.model_copy(update={"transport": tuple(transports)})
+    possible = [t for each in found.transport if (t := _possible(each)) is not None]
+    return found.model_copy(update={"transport": tuple(possible)})
 
 
 def _possible(transport: TransportSpec) -> TransportSpec | None:
@@ -92,7 +107,7 @@ def _possible(transport: TransportSpec) -> TransportSpec | None:
     if transport.receiver != "grpc":
         return transport
     if transport.window is not None and not holds_window(transport.receiver_release or newest()):
-        return transport.model_copy(update={"window": RFC_WINDOW_BYTES})
+        return transport.model_copy(update={"window": DEFAULT_WINDOW_BYTES})
     if not transport.flow_control and widest(transport).flow_control:
         return None
     return transport
@@ -101,14 +116,7 @@ def _possible(transport: TransportSpec) -> TransportSpec | None:
 def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:
     end = "sender" if sends else "receiver"
     transport[end] = subject.kind
-    if subject.kind == "grpc" and subject.release is not None:
-        transport[f"{end}_release"] = subject.release
-        if not sends and "window" in transport and not holds_window(subject.release or newest()):
-            transport["window"] = f"{RFC_WINDOW_BYTES}B"
-    elif subject.kind == "script":
-        transport[f"{end}_script"] = str(subject.script)
-    elif subject.kind == "h2" and sends:
-        transport["discipline"] = subject.discipline
+    transport.update(subject.sends if sends else subject.receives)
 
 
 def name_of(scenario: Scenario, newest: str) -> str:
@@ -119,4 +127,4 @@ def name_of(scenario: Scenario, newest: str) -> str:
     if sends.sender == "script":
         return str(sends.sender_script)
     receives = next(t for t in scenario.transport if t.name in RECEIVER_CELLS)
-    return f"our h2 endpoint ({sends.discipline}, {receives.credit or 'half'})"
+    return f"our h2 endpoint ({sends.discipline}, {receives.credit or credit_rules.DEFAULT})"

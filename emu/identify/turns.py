@@ -1,7 +1,7 @@
 """Structure of a burst, read without any model: visits, turns, used-up windows, preemptions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,8 @@ _NEAR = 0.02
 """Turns this close to one another count as equal."""
 
 _MOST_COMPARED = 1000
+
+_Levels = dict[int, set[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,52 +72,98 @@ class Turns:
 
 def read_turns(burst: Burst, credit: CreditHistory | None) -> Turns:
     """Read the structure off a burst; `credit` as the capture saw it, None where unknown."""
-    runs = burst.runs()
-    ends = np.cumsum([size for _, size in runs]).tolist()
-    of = {served.stream: served for served in burst.streams}
+    visits = _Visits(burst)
     contested = _contested(burst.streams)
-    visits: dict[int, list[int]] = {}
-    for place, (stream, _) in enumerate(runs):
-        visits.setdefault(stream, []).append(place)
     window, levels = _credit(burst, credit)
+    ended, ring = _ended_visits(visits, contested, levels)
+    limited = [s for s in burst.streams if s.stream in window and s.size_bytes > window[s.stream]]
+    exact = [s for s in limited if visits.first_bytes(s.stream) == window[s.stream]]
+    return Turns(
+        streams=len(burst.streams),
+        contested=len(contested),
+        visits=sum(visits.count(stream) for stream in contested),
+        whole=sum(visits.count(stream) == 1 for stream in contested),
+        overtaken=_overtaken([s for s in burst.streams if s.stream in contested]),
+        turn_bytes=tuple(ended.turn_bytes),
+        credit_ended=ended.by_credit,
+        limited=len(limited),
+        first_is_window=len(exact),
+        second_finishes=sum(visits.count(s.stream) == 2 for s in exact),
+        returned=ring.returned,
+        out_of_turn=ring.out_of_turn,
+        preempted=ended.preempted,
+        frame_bytes=burst.frame_bytes,
+    )
+
+
+class _Visits:
+    """Visits of a burst in order, as (stream, bytes), and where those of each stream are."""
+
+    def __init__(self, burst: Burst) -> None:
+        self.runs = burst.runs()
+        self._ends: list[int] = np.cumsum([size for _, size in self.runs]).tolist()
+        self._served = {served.stream: served for served in burst.streams}
+        self._places: dict[int, list[int]] = {}
+        for place, (stream, _) in enumerate(self.runs):
+            self._places.setdefault(stream, []).append(place)
+
+    def count(self, stream: int) -> int:
+        """Number of visits to a stream."""
+        return len(self._places[stream])
+
+    def first_bytes(self, stream: int) -> int:
+        """Bytes of the first visit to a stream."""
+        return self.runs[self._places[stream][0]][1]
+
+    def is_last(self, place: int) -> bool:
+        """True if a visit is the last one to its stream."""
+        return self._places[self.runs[place][0]][-1] == place
+
+    def is_preempted(self, place: int) -> bool:
+        """True if the next visit's stream came during this one, and is then served to its end."""
+        if self._places[self.runs[place + 1][0]] != [place + 1]:
+            return False
+        following = self._served[self.runs[place + 1][0]]
+        arrived_at = max(following.asked_at, min(following.opened_at, following.first_at))
+        return self._ends[place] - self.runs[place][1] < arrived_at <= self._ends[place]
+
+
+@dataclass(slots=True)
+class _Ended:
+    """Visits that did not finish their stream, by their end.
+
+    `by_credit` ended with the stream's credit; all others are turns, some of them `preempted`.
+    """
+
+    turn_bytes: list[int] = field(default_factory=list)
+    by_credit: int = 0
+    preempted: int = 0
+
+
+def _ended_visits(
+    visits: _Visits, contested: Collection[int], levels: _Levels
+) -> tuple[_Ended, "_Ring"]:
+    """Visits of contested streams by their end, and the order in which these streams were served.
+
+    `levels` are the credit that each stream had been granted at any time.
+    """
+    ended, ring = _Ended(), _Ring()
     sent: dict[int, int] = {}
-    turn_bytes: list[int] = []
-    credit_ended = preempted = 0
-    ring = _Ring()
-    for place, (stream, size) in enumerate(runs):
+    for place, (stream, size) in enumerate(visits.runs):
         sent[stream] = sent.get(stream, 0) + size
         if stream not in contested:
             continue
         ring.served(stream)
-        if visits[stream][-1] == place:
+        if visits.is_last(place):
             continue
         if sent[stream] in levels.get(stream, ()):
-            credit_ended += 1
+            ended.by_credit += 1
             continue
         ring.waits(stream)
-        turn_bytes.append(size)
-        following = of[runs[place + 1][0]]
-        arrived = max(following.asked_at, min(following.opened_at, following.first_at))
-        finishes = visits[following.stream] == [place + 1]
-        preempted += finishes and ends[place] - size < arrived <= ends[place]
-    limited = [s for s in burst.streams if s.stream in window and s.size_bytes > window[s.stream]]
-    exact = [s for s in limited if runs[visits[s.stream][0]][1] == window[s.stream]]
-    return Turns(
-        streams=len(burst.streams),
-        contested=len(contested),
-        visits=sum(len(visits[stream]) for stream in contested),
-        whole=sum(len(visits[stream]) == 1 for stream in contested),
-        overtaken=_overtaken([s for s in burst.streams if s.stream in contested]),
-        turn_bytes=tuple(turn_bytes),
-        credit_ended=credit_ended,
-        limited=len(limited),
-        first_is_window=len(exact),
-        second_finishes=sum(len(visits[s.stream]) == 2 for s in exact),
-        returned=ring.returned,
-        out_of_turn=ring.out_of_turn,
-        preempted=preempted,
-        frame_bytes=burst.frame_bytes,
-    )
+        ended.turn_bytes.append(size)
+        if visits.is_preempted(place):
+            ended.preempted += 1
+    return ended, ring
 
 
 class _Ring:
@@ -166,9 +214,6 @@ def _overtaken(streams: Sequence[Served]) -> int:
     rank = {key: place for place, key in enumerate(sorted(keys))}
     ranks = np.array([rank[key] for key in keys[:_MOST_COMPARED]])
     return int((np.triu(ranks[:, None] > ranks[None, :])).sum())
-
-
-_Levels = dict[int, set[int]]
 
 
 def _credit(burst: Burst, credit: CreditHistory | None) -> tuple[dict[int, int], _Levels]:

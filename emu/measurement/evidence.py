@@ -19,10 +19,10 @@ from emu.measurement.trace_rows import (
 from emu.measurement.validity import Facts, LinkSeen
 from netcosim.errors import CaptureError
 from netcosim.scenario import TcpSpec
-from topo.spec import NetSpec
+from topo.spec import FRAME_BYTES, NetSpec
 
 _LEAST_LAG_NS: Final = 20_000_000
-_FRAME_BITS: Final = 1514 * 8
+_FRAME_BITS: Final = FRAME_BYTES * 8
 
 
 def captured_connections(

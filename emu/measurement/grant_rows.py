@@ -5,11 +5,11 @@ from operator import itemgetter
 
 import numpy as np
 
-from emu.capture.control import DEFAULT_WINDOW
 from emu.capture.control import MAX_FRAME_SIZE as MAX_FRAME_SIZE_NUMBER
 from emu.capture.report import DirectionReport
 from emu.capture.windows import ALL_STREAMS
 from emu.measurement.trace_rows import CapturedBurst
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 from netcosim.job import Cell
 from netcosim.results.streams.grants import (
     INITIAL_WINDOW,
@@ -55,7 +55,7 @@ def _credit(feedback: DirectionReport) -> Iterator[tuple[int, str, int, int]]:
     """Time, kind, stream and bytes of the data receiver's changes to windows and frame size."""
     grants = feedback.grants
     moved = np.where(grants.stream == ALL_STREAMS, grants.amount, 0)
-    initial = DEFAULT_WINDOW + np.cumsum(moved, dtype=np.int64)
+    initial = DEFAULT_WINDOW_BYTES + np.cumsum(moved, dtype=np.int64)
     columns = (grants.time_ns, grants.stream, grants.amount, initial)
     for time_ns, stream, amount, window in zip(*(c.tolist() for c in columns), strict=True):
         if stream == ALL_STREAMS:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from emu.capture.report import Packets
 from emu.clock.spans import Span, Spans
-from emu.network.tc import FRAME_BYTES
+from topo.spec import FRAME_BYTES
 
 WINDOW_FRAMES: Final = 16
 _LEAST_WINDOWS: Final = 20

@@ -1,10 +1,8 @@
 """Rows of `trace.parquet` and `windows.parquet` from captures and the applications' logs."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 
@@ -13,12 +11,11 @@ from emu.capture.report import gaps_between
 from emu.capture.streams import HalfStream
 from emu.endpoints import BurstLog, StreamLog
 from emu.plan import PlannedConnection
+from emu.remote.endpoint_common import TENSOR_PATH
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow
-
-_PATH: Final = re.compile(r"/netcosim\.Tensors/b(\d+)/t(\d+)")
 
 Logs = Mapping[int, BurstLog]
 """One connection's logs by burst."""
@@ -102,7 +99,7 @@ def find_burst(carried: CapturedConnection, burst: int) -> CapturedBurst:
     """
     found: dict[int, StreamReport] = {}
     for stream in carried.report.streams:
-        match = _PATH.fullmatch(stream.path or "")
+        match = TENSOR_PATH.fullmatch(stream.path or "")
         if match is not None and int(match[1]) == burst:
             found[int(match[2])] = stream
     log = carried.logs[burst]

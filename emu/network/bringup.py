@@ -51,7 +51,7 @@ class Applied:
     steering: receive_steering.Steering
 
 
-def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Applied:
+def bring_up(spec: NetSpec, tcp_settings: TcpSpec, log: Callable[[str], None]) -> Applied:
     """Build and configure the network; the caller tears down `Applied.built`.
 
     Raises
@@ -63,7 +63,7 @@ def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Appl
     tcp.quiet_namespace()
     built = build_net(spec)
     try:
-        return _configured(spec, wishes, built, log)
+        return _configured(spec, tcp_settings, built, log)
     except Exception:
         for node in spec.node_names:
             built.pid(node)  # raises if its shell died, which is why whatever else failed
@@ -71,7 +71,7 @@ def bring_up(spec: NetSpec, wishes: TcpSpec, log: Callable[[str], None]) -> Appl
 
 
 def _configured(
-    spec: NetSpec, wishes: TcpSpec, built: BuiltNet, log: Callable[[str], None]
+    spec: NetSpec, tcp_settings: TcpSpec, built: BuiltNet, log: Callable[[str], None]
 ) -> Applied:
     places = _places(spec, built)
     ends = [(built.pid(place.node), place.interface) for place in places]
@@ -80,14 +80,14 @@ def _configured(
     sysctls, offloads = {}, {}
     for host in spec.hosts:
         reach = _reach(spec, host)
-        chosen = tcp.choose_sysctls(wishes, *reach)
+        chosen = tcp.choose_sysctls(tcp_settings, *reach)
         route = partial(
             tcp.route,
             built.host_interface(host.name),
             built.addresses[host.name],
             PREFIX_BITS,
-            congestion_control=wishes.congestion_control,
-            window_bytes=tcp.window_clamp(wishes, *reach),
+            congestion_control=tcp_settings.congestion_control,
+            window_bytes=tcp.window_clamp(tcp_settings, *reach),
         )
         neighbours = _neighbours(spec, host, built)
 

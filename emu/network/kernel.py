@@ -51,11 +51,11 @@ def check_kernel(spec: NetSpec, tcp: TcpSpec) -> Kernel:
         _need(kernel, feature, "shaping any link")
     for plan in spec.links:
         if plan.link.needs_netem:
-            wish = (
+            needed_by = (
                 f"link {plan.name} (delay {format_duration(plan.link.delay)}, "
                 f"jitter {format_duration(plan.link.jitter)}, loss {plan.link.loss:g})"
             )
-            _need(kernel, "netem", wish)
+            _need(kernel, "netem", needed_by)
     for switch in spec.switches:
         feature = "bridge" if switch.kind == "linuxbridge" else "openvswitch"
         _need(kernel, feature, f"switch {switch.name}")
@@ -65,10 +65,10 @@ def check_kernel(spec: NetSpec, tcp: TcpSpec) -> Kernel:
     return kernel
 
 
-def _need(kernel: Kernel, feature: str, wish: str) -> None:
+def _need(kernel: Kernel, feature: str, needed_by: str) -> None:
     if not kernel.has(feature):
         raise EnvironmentRefusedError(
-            f"{wish} needs {feature}, which this kernel lacks: {kernel.missing[feature]}"
+            f"{needed_by} needs {feature}, which this kernel lacks: {kernel.missing[feature]}"
         )
 
 

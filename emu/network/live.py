@@ -169,15 +169,15 @@ def open_network(
     """
     if _in_first_namespace():
         raise EnvironmentRefusedError("a network is built only inside private namespaces")
-    wishes = tcp or TcpSpec()
+    tcp_settings = tcp or TcpSpec()
     log("asking the kernel what it can do")
-    kernel.check_kernel(spec, wishes)
+    kernel.check_kernel(spec, tcp_settings)
     with contextlib.ExitStack() as stack:
         if openvswitch.is_wanted(spec):
             bridges = tuple(switch.name for switch in spec.switches)
             folder = isolate.scratch_dir() / "openvswitch"
             stack.enter_context(openvswitch.daemons(folder, bridges))
-        live = LiveNetwork(spec, bring_up(spec, wishes, log))
+        live = LiveNetwork(spec, bring_up(spec, tcp_settings, log))
         stack.callback(live.close)
         yield live
 

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from emu.clock.processor_time import ProcessorClock
 from emu.network.contention import Busy, watching_contention
-from emu.network.figures import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
+from emu.network.expected import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
-from emu.network.probing import Ask, asking, serving
-from emu.network.reading import (
+from emu.network.pairs import Pair, Stretch, plan_pairs, plan_rounds
+from emu.network.probe_processes import Ask, asking, serving
+from emu.network.rate_readings import (
     AGREEMENT,
     AGREEMENT_BOTH,
     GRACE_NS,
@@ -27,8 +28,7 @@ from emu.network.reading import (
     read_way,
 )
 from emu.network.records import Measured, PathMeasured, ShareMeasured
-from emu.network.rounds import Pair, Stretch, plan_pairs, plan_rounds
-from emu.network.shares import measure_share
+from emu.network.share_measurement import measure_share
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetSpec
@@ -45,8 +45,8 @@ __all__ = [
     "PathMeasured",
     "ShareMeasured",
     "expected_s",
-    "measure_again",
     "measure_network",
+    "remeasure",
 ]
 
 
@@ -65,7 +65,7 @@ def measure_network(live: LiveNetwork, *, log: Callable[[str], None] = lambda _:
     return _measure(live, plan_pairs(live.spec), shared, log)
 
 
-def measure_again(
+def remeasure(
     live: LiveNetwork,
     before: Measured,
     paths: Sequence[PathMeasured],

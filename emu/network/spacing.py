@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from emu.network.tc import FRAME_BYTES, PAYLOAD_BYTES
+from topo.spec import FRAME_BYTES, PAYLOAD_BYTES
 
 WINDOW_NS: Final = 20_000_000
 """Ten times the bucket: what it brings after a pause moves a window by a tenth at most."""

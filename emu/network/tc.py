@@ -25,10 +25,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from netcosim.scenario import LinkSpec
+from topo.spec import FRAME_BYTES
 
-FRAME_BYTES: Final = 1514
-# What TCP with timestamps carries of them.
-PAYLOAD_BYTES: Final = 1448
 # The bucket must hold what the rate brings while the timer or the processor is late, else that is
 # lost for good; yet a full bucket leaves at line speed, so it shortens a burst after a pause by
 # as much. 2 ms of the rate: 25 kB at 100 Mbit/s.
@@ -136,11 +134,6 @@ class Shape:
     netem: Netem | None
     classes: tuple[HtbClass, ...]
     matches: dict[str, Match] = field(default_factory=dict)
-
-    @property
-    def htb_parent(self) -> str:
-        """Parent of the HTB qdisc: the root, or netem where there is one."""
-        return "root" if self.netem is None else "1:1"
 
     @property
     def bucket_bytes(self) -> int:

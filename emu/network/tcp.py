@@ -7,6 +7,7 @@ from typing import Final
 from emu.network import commands
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
+from topo.spec import FRAME_BYTES
 
 # A sender keeps about this much of its rate in the kernel: enough for a process that is late
 # by a few ms, little enough that unacknowledged bytes stay few.
@@ -14,7 +15,6 @@ SEND_BUFFER_S: Final = 0.010
 # TCP hands segments to the queues in bunches, which leave at line speed. As many as the rate
 # brings in 0.1 ms: one up to 240 Mbit/s, eight at 1 Gbit/s, where one at a time would take a core.
 BUNCH_S: Final = 0.0001
-_FRAME_BYTES: Final = 1514
 # The kernel counts 2260 bytes of memory for one segment of 1448, less in bunches.
 _MEMORY_PER_BYTE: Final = {True: 1.6, False: 1.15}
 # It wakes a blocked sender when a third of the buffer is free (sk_stream_is_writeable), so two
@@ -25,7 +25,7 @@ _LEAST_SEND_BYTES: Final = 64 * 2**10
 _LEAST_WINDOW_BYTES: Final = 2 * 2**20
 # Where the window that Linux would like to give can't advance, because it is as large as the buffer
 # and the application reads late, acknowledgements are put off (__tcp_ack_snd_check), and the sender
-# that waits for them leaves the link idle. That wish grows by two bytes for each one received, so
+# that waits for them leaves the link idle. That window grows by two bytes for each one received, so
 # the buffer is larger than any connection makes it. It is a bound: what is advertised is less.
 _RECEIVE_BYTES: Final = 2**30
 _LEAST_BYTES: Final = 4096
@@ -38,7 +38,7 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
     Parameters
     ----------
     tcp
-        The wishes; what is None is chosen here.
+        The settings asked for; what is None is chosen here.
     rate_bps
         The highest rate at which the host can send to a peer.
     round_trip_ns
@@ -90,7 +90,7 @@ def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
 
 def bunch_segments(rate_bps: int, loss: float = 0.0) -> int:
     """Most segments that TCP may queue as one; one if packets are to be lost one by one."""
-    return 1 if loss else max(1, int(rate_bps / 8 * BUNCH_S / _FRAME_BYTES))
+    return 1 if loss else max(1, int(rate_bps / 8 * BUNCH_S / FRAME_BYTES))
 
 
 def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from emu.network.live import LiveNetwork
-from emu.network.measure import measure_again, measure_network
+from emu.network.measure import measure_network, remeasure
 from emu.network.records import Measured, PathMeasured, ShareMeasured
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
@@ -64,7 +64,7 @@ def measure_and_verify(
         log(f"measuring again: {problem}")
         paths = [path for path in measured.paths if _path_problem(path, tcp)]
         shares = [share for share in measured.shares if _share_problem(share)]
-        measured = measure_again(live, measured, paths, shares, log=log)
+        measured = remeasure(live, measured, paths, shares, log=log)
     verify(measured, tcp)
     return measured, ATTEMPTS
 

@@ -8,8 +8,8 @@ from h2model import disciplines, transports
 from h2model.candidates import not_studied, parameter_digests
 from netcosim.job import Cell
 from netcosim.results.run_record import Validity, first_bursts
-from netcosim.results.streams.cell_summary import CellFacts
 from netcosim.results.streams.grants import INITIAL_WINDOW, GrantRow
+from netcosim.scoring.facts import CellFacts
 
 
 def parameters_used(cells: Iterable[Cell]) -> dict[str, str]:
@@ -41,8 +41,8 @@ def cell_facts(
         The rows of its receivers' credit.
     """
     transport = cell.transport
-    ours = transports.load(transport.receiver).OURS
-    links = [link for key, link in models.items() if key.startswith(link_key(cell.name, 0)[:-1])]
+    keeps_windows = transports.load(transport.receiver).KEEPS_WINDOWS
+    links = _links_of(cell, models)
     return CellFacts(
         workload=cell.workload.name,
         transport=transport.name,
@@ -52,7 +52,7 @@ def cell_facts(
         receiver_release=transport.receiver_release,
         direction=cell.workload.direction,
         flow_control=transport.flow_control,
-        windowed=transport.flow_control and (cell.window_bytes is not None or ours),
+        windowed=transport.flow_control and (cell.window_bytes is not None or keeps_windows),
         window_bytes=cell.window_bytes,
         configured_discipline=transport.discipline,
         without_windows={name: disciplines.without_windows(name) for name in disciplines.names()},
@@ -67,6 +67,12 @@ def cell_facts(
         past_bytes=max((link["past_bytes"] for link in links), default=None),
         bdp_bytes=max((_bdp_bytes(link) for link in links), default=None),
     )
+
+
+def _links_of(cell: Cell, models: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Links of a cell's connections, which are numbered from 0, out of those of all cells."""
+    keys = {link_key(cell.name, number) for number in range(len(models))}
+    return [link for key, link in models.items() if key in keys]
 
 
 def _share(validity: Sequence[Validity], part_ns: Callable[[Validity], int]) -> float | None:

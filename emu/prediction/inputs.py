@@ -12,6 +12,7 @@ from h2model.arrivals import spans_of
 from h2model.connection import Grant, LinkModel
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.results.streams.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
@@ -19,12 +20,11 @@ from netcosim.results.streams.lost import LostRow, moments_on_work_clock, work_c
 from netcosim.trace import StreamRow
 from netcosim.work_clock import on_work_clock
 from topo.share import Way
-
-DEFAULT_WINDOW_BYTES: Final = 65_535
-"""Initial window of streams and connections (RFC 9113, section 6.9.2)."""
+from topo.spec import FRAME_BYTES
 
 _LONG_BEFORE_NS: Final = -(10**9)
-_LEAST_BUCKET_BYTES: Final = 4 * 1514
+_LEAST_SLACK_BYTES: Final = 4 * FRAME_BYTES
+"""Spacing between frames that is no pause, even where the token bucket is smaller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,33 +93,41 @@ class RoundInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellInputs:
-    """A cell with all its rounds; every round began with new connections.
+class CellCalibration:
+    """Calibration of a cell's connections and receivers, measured before the cells.
 
-    `shares` says how its connections, by position, share the links; `overhead` what its ends add,
-    as calibrated before the cells, if it was, and `acceptance` how long pushed calls are left
-    unread.
+    Attributes
+    ----------
+    links : the path of each connection, by its number
+    shares : how the connections, by position, share the links
+    overhead : what their ends add, if it was measured
+    acceptance : how long the receivers leave pushed calls unread
     """
 
-    cell: Cell
-    rounds: tuple[RoundInputs, ...]
+    links: Mapping[int, LinkModel]
     shares: Shares
     overhead: Overhead | None = None
     acceptance: Acceptance = AT_ONCE
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellInputs:
+    """A cell with all its rounds; every round began with new connections."""
+
+    cell: Cell
+    rounds: tuple[RoundInputs, ...]
+    calibration: CellCalibration
+
+
 def cell_inputs(
     plan: Plan,
     cell: Cell,
-    links: Mapping[int, LinkModel],
+    calibration: CellCalibration,
     attempts: Mapping[int, int],
     *,
-    shares: Shares,
     measured: Sequence[StreamRow],
     grants: Sequence[GrantRow],
     lost: Sequence[LostRow] = (),
-    overhead: Overhead | None = None,
-    acceptance: Acceptance | None = None,
 ) -> CellInputs:
     """Collect the inputs of a cell's predictions, on the clock of link work.
 
@@ -127,20 +135,14 @@ def cell_inputs(
     ----------
     plan, cell
         The resolved scenario; it has the messages' priorities and their order of release.
-    links
-        The path of each connection, by its number.
+    calibration
+        The cell's paths and receivers, as measured before the cells.
     attempts
         The round that each burst belongs to.
-    shares
-        How the connections share the links.
     measured, grants
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
     lost
         The rows of time that its links lost; the part that pauses explain is cut out of all times.
-    overhead
-        The calibrated overhead of the cell's ends.
-    acceptance
-        The time that its receivers leave pushed calls unread; None if it was not measured.
     """
     clocks = work_clocks(lost)
     rows: dict[tuple[int, int], list[StreamRow]] = {}
@@ -155,15 +157,13 @@ def cell_inputs(
     bottlenecks = plan.bottlenecks(cell)
     return CellInputs(
         cell=cell,
-        shares=shares,
-        overhead=overhead,
-        acceptance=acceptance or AT_ONCE,
+        calibration=calibration,
         rounds=tuple(
             RoundInputs(
                 connections=tuple(
                     _connection(
                         planned,
-                        links[planned.index],
+                        calibration.links[planned.index],
                         bottlenecks[planned.index],
                         bursts,
                         rows,
@@ -271,7 +271,7 @@ def busy_ns(rows: Sequence[StreamRow], link: LinkModel) -> int:
     when the burst began.
     """
     spans = sorted(spans_of(rows))
-    slack_ns = 8e9 * max(link.bucket_bytes, _LEAST_BUCKET_BYTES) / link.rate_bps
+    slack_ns = 8e9 * max(link.bucket_bytes, _LEAST_SLACK_BYTES) / link.rate_bps
     pauses_ns = 0.0
     reached = spans[0][0]
     for start_ns, end_ns in spans:

@@ -6,7 +6,7 @@ It runs when nothing is measured any more: a processor that predicts is missing 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from emu.prediction.cell import predict_cell
+from emu.prediction.cell_prediction import predict_cell
 from emu.prediction.delivery import takes_turns, with_delivered
 from emu.prediction.inputs import CellInputs
 from netcosim.parallel_map import side_by_side
@@ -19,8 +19,8 @@ _WORTH_BYTES: Final = 100_000_000
 def cell_predictions(known: CellInputs) -> list[StreamRow]:
     """Predict the wire ends and delivered ends of a cell, with every model at every level."""
     first = frozenset(round_.connections[0].bursts[0].burst for round_ in known.rounds)
-    rows = predict_cell(known)
-    return with_delivered(rows, known.overhead, first, in_turn=takes_turns(known.cell))
+    rows, overhead = predict_cell(known), known.calibration.overhead
+    return with_delivered(rows, overhead, first, in_turn=takes_turns(known.cell))
 
 
 def predict_cells(cells: Sequence[CellInputs]) -> Iterator[list[StreamRow]]:

@@ -7,9 +7,9 @@ from typing import Any, Final
 from emu.calibration.links import shared_links
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, link_key, receiver_key
-from emu.prediction.inputs import CellInputs, cell_inputs
+from emu.prediction.inputs import CellCalibration, CellInputs, cell_inputs
 from h2model.connection import LinkModel
-from h2model.overhead import Acceptance, Linear, Overhead
+from h2model.overhead import AT_ONCE, Acceptance, Linear, Overhead
 from netcosim.errors import StorageError
 from netcosim.job import Cell
 from netcosim.results.folder import RUN
@@ -77,18 +77,25 @@ def inputs_of(plan: Plan, rows: CellRows, calibrated: Calibrated) -> CellInputs:
     StorageError
         The record lacks something, or has something else in its place.
     """
-    cell, receiver = rows.cell, receiver_key(rows.cell)
     return cell_inputs(
         plan,
-        cell,
-        dict(_links(plan, cell, calibrated)),
+        rows.cell,
+        _calibration(plan, rows.cell, calibrated),
         {v.burst: v.attempt for v in rows.validity},
-        shares=shared_links(calibrated.links, plan.connections(cell), plan.net),
         measured=rows.measured,
         grants=rows.grants,
         lost=rows.lost,
+    )
+
+
+def _calibration(plan: Plan, cell: Cell, calibrated: Calibrated) -> CellCalibration:
+    """Measurements of a cell's connections and receivers, as the models take them."""
+    receiver = receiver_key(cell)
+    return CellCalibration(
+        links=dict(_links(plan, cell, calibrated)),
+        shares=shared_links(calibrated.links, plan.connections(cell), plan.net),
         overhead=_overhead(calibrated, receiver),
-        acceptance=_acceptance(calibrated, receiver),
+        acceptance=_acceptance(calibrated, receiver) or AT_ONCE,
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import grpc
 
+from emu.remote.endpoint_common import BurstLog, EndpointFailureError, give_up, parse_path
 from emu.remote.grpc_common import Sampler, arm
-from emu.remote.steering import BurstLog, EndpointFailureError, give_up, parse_path
 
 
 class Answers:

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from emu.remote.steering import (
+from emu.remote.endpoint_common import (
     BurstLog,
     EndpointFailureError,
     emit,
@@ -21,8 +21,9 @@ from emu.remote.steering import (
 )
 
 # A receiver may add up to 1 MiB of what a message still needs to a stream's window (C-core,
-# chttp2 flow_control.cc); HTTP/2 forbids more than 2**31 - 1 in all (RFC 9113, 6.9.1).
-UNLIMITED_BYTES = 2**31 - 1 - 2**20
+# chttp2 flow_control.cc); HTTP/2 forbids more than 2**31 - 1 in all (RFC 9113, 6.9.1). The same as
+# in h2model.transports.grpc, which Python 3.7 can't import.
+LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 SAMPLE_S = 0.002
 CONNECT_TIMEOUT_S = 15
 LOOK_S = 0.02
@@ -50,7 +51,7 @@ def channel_options(settings: dict[str, Any]) -> list[tuple[str, int]]:
     ]
     window = settings.get("window_bytes")
     if not settings.get("flow_control", True):
-        window = UNLIMITED_BYTES
+        window = LARGEST_WINDOW_BYTES
     if window:
         options += [("grpc.http2.lookahead_bytes", window), ("grpc.http2.bdp_probe", 0)]
     return options

@@ -1,4 +1,4 @@
-"""One end of one gRPC connection, as a process: configuration in argv, steering on stdin.
+"""One end of one gRPC connection, as a process: configuration in argv, commands on stdin.
 
 See docs/reference/endpoints.md. Needs nothing but grpcio and the standard library, and nothing
 newer than Python 3.7: old releases need old interpreters. One unary call a tensor on one channel,
@@ -21,11 +21,11 @@ os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # grpc reads its environment when it is imported.
+from emu.remote.endpoint_common import EndpointFailureError, give_up  # noqa: E402
 from emu.remote.grpc_common import check_release  # noqa: E402
 from emu.remote.grpc_requester import Requester  # noqa: E402
 from emu.remote.grpc_responder import HAS_ASYNCIO, serve_asyncio  # noqa: E402
 from emu.remote.grpc_single import serve_one_thread  # noqa: E402
-from emu.remote.steering import EndpointFailureError, give_up  # noqa: E402
 
 
 def read_commands(commands: queue.Queue[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 
+from emu.remote.endpoint_common import BurstLog, EndpointFailureError, emit, give_up, tensor_path
 from emu.remote.grpc_common import (
     CONNECT_TIMEOUT_S,
     Sampler,
@@ -16,7 +17,6 @@ from emu.remote.grpc_common import (
     arm,
     channel_options,
 )
-from emu.remote.steering import BurstLog, EndpointFailureError, emit, give_up, tensor_path
 
 
 class Requester:

@@ -10,9 +10,9 @@ import threading
 import time
 from typing import Any
 
+from emu.remote.endpoint_common import BurstLog, EndpointFailureError, emit, give_up
 from emu.remote.grpc_answers import Answers, Service, bind
 from emu.remote.grpc_common import LOOK_S, channel_options, seen_connected
-from emu.remote.steering import BurstLog, EndpointFailureError, emit, give_up
 
 try:
     from grpc import aio

@@ -11,9 +11,9 @@ from typing import Any
 
 import grpc
 
+from emu.remote.endpoint_common import EndpointFailureError, emit, give_up
 from emu.remote.grpc_answers import Answers, Service, bind
 from emu.remote.grpc_common import LOOK_S, channel_options, seen_connected
-from emu.remote.steering import EndpointFailureError, emit, give_up
 
 
 def serve_one_thread(config: dict[str, Any], commands: queue.Queue[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""One end of one HTTP/2 connection, as a process: configuration in argv, steering on stdin.
+"""One end of one HTTP/2 connection, as a process: configuration in argv, commands on stdin.
 
 See docs/reference/endpoints.md. One thread, one loop; the discipline is the state machine that
 the predictions use.
@@ -20,23 +20,24 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 from h2 import events  # noqa: E402 - after the path is set
 
 from emu.remote import h2_wire  # noqa: E402
-from emu.remote.h2_receiver import Receiver  # noqa: E402
-from emu.remote.h2_roles import Requester, Responder, Role, Timers  # noqa: E402
-from emu.remote.h2_sender import Sender  # noqa: E402
-from emu.remote.steering import (  # noqa: E402
+from emu.remote.endpoint_common import (  # noqa: E402
     BurstLog,
     EndpointFailureError,
     emit,
     give_up,
     read_back,
 )
+from emu.remote.h2_receiver import Receiver  # noqa: E402
+from emu.remote.h2_roles import Requester, Responder, Role, Timers  # noqa: E402
+from emu.remote.h2_sender import Sender  # noqa: E402
+from h2model.protocol import DEFAULT_FRAME_BYTES  # noqa: E402
 
 STDIN = 0
 _WINDOWS = (events.WindowUpdated, events.RemoteSettingsChanged)
 CONNECT_TIMEOUT_S = 15
 
 
-class Steering:
+class CommandReader:
     """Reader of the emulator's commands, line by line; ends the process when it is gone."""
 
     def __init__(self) -> None:
@@ -54,11 +55,13 @@ class Steering:
 class Endpoint:
     """Event loop of one end: timers, the scheduler, then wait for peer, emulator or timer."""
 
-    def __init__(self, config: dict[str, Any], sock: socket.socket, steering: Steering) -> None:
+    def __init__(
+        self, config: dict[str, Any], sock: socket.socket, commands: CommandReader
+    ) -> None:
         settings = config["settings"]
         requester = config["role"] == "requester"
         sends = requester == (config["mode"] == "push")
-        self._steering = steering
+        self._commands = commands
         self._timers = Timers()
         self._wire = h2_wire.Wire(sock, client=requester, settings=settings, tcp=config["tcp"])
         self._sender = Sender(self._wire, settings) if sends else None
@@ -95,7 +98,7 @@ class Endpoint:
         if sock in readable:
             self._receive()
         if STDIN in readable:
-            return all(self._obey(command) for command in self._steering.read())
+            return all(self._obey(command) for command in self._commands.read())
         return True
 
     def _obey(self, command: dict[str, Any]) -> bool:
@@ -168,10 +171,10 @@ class Endpoint:
         )
 
 
-def open_socket(config: dict[str, Any], steering: Steering) -> socket.socket | None:
+def open_socket(config: dict[str, Any], commands: CommandReader) -> socket.socket | None:
     """Listen for the one peer, or connect to it; None when told to stop before that."""
     address = (config["address"], config["port"])
-    frame = config["settings"].get("frame_size_bytes") or h2_wire.DEFAULT_FRAME_BYTES
+    frame = config["settings"].get("frame_size_bytes") or DEFAULT_FRAME_BYTES
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     h2_wire.prepare(sock, config["tcp"], frame)
     try:
@@ -194,19 +197,19 @@ def open_socket(config: dict[str, Any], steering: Steering) -> socket.socket | N
             readable, _, _ = select.select(reads, [], [])
             if sock in readable:
                 return sock.accept()[0]
-            if any(command["cmd"] == "stop" for command in steering.read()):
+            if any(command["cmd"] == "stop" for command in commands.read()):
                 return None
 
 
 def main() -> None:
     """Run one endpoint."""
     gc.disable()  # Collected between bursts, never within one.
-    steering = Steering()
+    commands = CommandReader()
     try:
         config = json.loads(sys.argv[1])
-        sock = open_socket(config, steering)
+        sock = open_socket(config, commands)
         if sock is not None:
-            Endpoint(config, sock, steering).run()
+            Endpoint(config, sock, commands).run()
     except EndpointFailureError as problem:
         give_up(problem)
 

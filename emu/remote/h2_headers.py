@@ -4,7 +4,6 @@ import struct
 
 Headers = list[tuple[str, str]]
 
-PREFIX_BYTES = 5
 SIZE_HEADER = "netcosim-size"
 
 

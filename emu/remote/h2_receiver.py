@@ -7,12 +7,11 @@ from typing import Any
 
 from h2.exceptions import StreamClosedError
 
-from emu.remote.h2_headers import PREFIX_BYTES
+from emu.remote.endpoint_common import EndpointFailureError
 from emu.remote.h2_wire import Wire, inbound_connection_window, inbound_window
-from emu.remote.steering import EndpointFailureError
+from h2model.credit import DEFAULT as DEFAULT_CREDIT
 from h2model.credit import load
-
-DEFAULT_CREDIT = "half"
+from h2model.protocol import GRPC_PREFIX_BYTES
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,12 +34,12 @@ class Receiver:
         self._window = inbound_window(settings)
         self._connection_window = inbound_connection_window(settings)
         self._consumed = 0
-        self._grant = load(settings.get("credit") or DEFAULT_CREDIT)
+        self._grant = load(settings.get("credit") or DEFAULT_CREDIT).grant
         self._incoming: dict[int, Incoming] = {}
 
     def expect(self, stream: int, size_bytes: int, announced_bytes: int | None = None) -> None:
         """Open a message of `size_bytes`; a header may have announced its length already."""
-        expected = size_bytes + (PREFIX_BYTES if self._grpc else 0)
+        expected = size_bytes + (GRPC_PREFIX_BYTES if self._grpc else 0)
         if announced_bytes is not None and announced_bytes != size_bytes:
             raise EndpointFailureError(
                 f"stream {stream} announces {announced_bytes} bytes instead of {size_bytes}"
@@ -81,10 +80,10 @@ class Receiver:
             )
 
     def _read_prefix(self, stream: int, message: Incoming, data: bytes) -> None:
-        message.head = (message.head + bytes(data[:PREFIX_BYTES]))[:PREFIX_BYTES]
-        if len(message.head) < PREFIX_BYTES:
+        message.head = (message.head + bytes(data[:GRPC_PREFIX_BYTES]))[:GRPC_PREFIX_BYTES]
+        if len(message.head) < GRPC_PREFIX_BYTES:
             return
-        length = int.from_bytes(message.head[1:], "big") + PREFIX_BYTES
+        length = int.from_bytes(message.head[1:], "big") + GRPC_PREFIX_BYTES
         if length != message.expected_bytes:
             raise EndpointFailureError(
                 f"stream {stream} announces {length} bytes instead of {message.expected_bytes}"

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from h2 import events
 
 from emu.remote import h2_headers
+from emu.remote.endpoint_common import BurstLog, EndpointFailureError, parse_path, tensor_path
 from emu.remote.h2_receiver import Receiver
 from emu.remote.h2_sender import Sender
 from emu.remote.h2_wire import Wire
-from emu.remote.steering import BurstLog, EndpointFailureError, parse_path, tensor_path
 
 Action = Callable[[], None]
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from emu.remote.endpoint_common import EndpointFailureError, unacknowledged_bytes
 from emu.remote.h2_headers import prefix
-from emu.remote.h2_wire import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES, Wire
-from emu.remote.steering import EndpointFailureError, unacknowledged_bytes
+from emu.remote.h2_wire import Wire
 from h2model.machine import BLOCKED, Machine
+from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES
 
 POLL_S = 0.00025
 """Time to wait before the socket is asked for room again."""

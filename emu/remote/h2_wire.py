@@ -10,17 +10,19 @@ from h2.events import Event
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
-from emu.remote.steering import (
+from emu.remote.endpoint_common import (
     TCP_NOTSENT_LOWAT,
     EndpointFailureError,
     unacknowledged_bytes,
     unsent_bytes,
 )
+from h2model.protocol import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_WINDOW_BYTES,
+    FRAME_HEADER_BYTES,
+    UNLIMITED_BYTES,
+)
 
-UNLIMITED_BYTES = 2**31 - 1
-FRAME_HEADER_BYTES = 9
-DEFAULT_WINDOW_BYTES = 65535
-DEFAULT_FRAME_BYTES = 16384
 DEFAULT_SEND_BYTES = 131072
 _READ_BYTES = 1 << 18
 _MANY_STREAMS = 2**20

@@ -1,30 +1,59 @@
 """Disciplines (stream schedulers of a sender), one file each; the registry is the folder.
 
 A discipline is a module with `ABOUT` (a few words), `OPTIONS` (names, defaults, order of its
-integer parameters) and the functions `start`, `enqueued`, `credited`, `select`, `sent`,
-`cancelled` over `h2model.state.State`. It may have, too:
+integer parameters), `TRAITS` (what is true of it) and the functions `start`, `enqueued`,
+`credited`, `select`, `sent`, `cancelled` over `h2model.state.State`. It may have, too:
 
-- `prepare(state, now_ns)`, called before a write is gathered: a discipline that gathers has one;
-- `CONSERVING = True`: it always chooses something while a stream has bytes and credit;
-- `PREEMPTS = True`: a stream may go before what is left of another;
-- `GOES_ROUND = True`: no stream's turn passes over one that has waited for longer;
-- `PACED = True`: its turns depend on how fast the kernel takes them, which no capture shows;
-- `WITHOUT_WINDOWS`: the name of the rule that it is where no window binds;
-- `WITHOUT_PRIORITIES`: it looks at priorities; the name of the rule that it is where all are alike;
+- `prepare(state, now_ns)`, called before the kernel is asked for room: gather the next write, as a
+  discipline does whose trait is `gathers`;
 - `visits(options)`: in how many visits it serves a message if credit returns at once, the first of
   at most a window, each to its end and in turn; 0 where that can't be said;
 - `suggested(observed)`: the options that an observed burst suggests, best first;
-- `describe(options)`: its options in words, behind `ABOUT`.
+- `describe(options)`: its options in words, behind `ABOUT`;
+- `IN_WORDS`: by option, what one that is not at its default is called in a list of such.
+
+Other names of a file begin with an underscore: `load` refuses what nobody would read.
 """
 
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from h2model.observed import Observed
+from h2model.registry import check_file
 from h2model.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What is true of a discipline, whatever its options.
+
+    Attributes
+    ----------
+    conserving : it always chooses something while a stream has bytes and credit
+    preempts : a stream may go before what is left of another
+    goes_round : no stream's turn passes over one that has waited for longer
+    paced : its turns depend on how fast the kernel takes them, which no capture shows
+    gathers : its writes are gathered by `h2model.gather`, and in the registers of that
+    without_windows : the rule that it is where no window binds, if that is another one
+    without_priorities : the rule that it is where all priorities are alike, if it looks at them
+    """
+
+    conserving: bool = False
+    preempts: bool = False
+    goes_round: bool = False
+    paced: bool = False
+    gathers: bool = False
+    without_windows: str | None = None
+    without_priorities: str | None = None
+
+    @property
+    def by_priority(self) -> bool:
+        """True if it looks at priorities."""
+        return self.without_priorities is not None
 
 
 class Discipline(Protocol):
@@ -32,6 +61,7 @@ class Discipline(Protocol):
 
     ABOUT: str
     OPTIONS: dict[str, int]
+    TRAITS: Traits
 
     @staticmethod
     def start(s: State) -> None: ...
@@ -47,63 +77,45 @@ class Discipline(Protocol):
     def cancelled(s: State, i: int, now: int) -> None: ...
 
 
+_OPTIONAL: Final = ("IN_WORDS", "describe", "prepare", "suggested", "visits")
+
+
 @cache
 def names() -> tuple[str, ...]:
     """The names of all disciplines, sorted."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
 
 
+@cache
 def load(name: str) -> Discipline:
     """The discipline of this name.
 
     Raises
     ------
     ValueError
-        There is none; the message lists those that exist.
+        There is none; the message lists those that exist. Or its file lacks a name, or has one
+        that no discipline has.
     """
     if name not in names():
         raise ValueError(f'unknown discipline "{name}"; allowed: {", ".join(names())}')
-    return cast("Discipline", importlib.import_module(f"{__name__}.{name}"))
+    module = importlib.import_module(f"{__name__}.{name}")
+    check_file(module, Discipline, _OPTIONAL)
+    return cast("Discipline", module)
 
 
-def conserves(name: str) -> bool:
-    """True if the discipline never rests while a stream has bytes and credit (work-conserving)."""
-    return bool(getattr(load(name), "CONSERVING", False))
-
-
-def preempts(name: str) -> bool:
-    """True if it may put a stream before what is left of another."""
-    return bool(getattr(load(name), "PREEMPTS", False))
-
-
-def by_priority(name: str) -> bool:
-    """True if it looks at priorities."""
-    return hasattr(load(name), "WITHOUT_PRIORITIES")
-
-
-def goes_round(name: str) -> bool:
-    """True if no stream's turn passes over one that has waited for longer."""
-    return bool(getattr(load(name), "GOES_ROUND", False))
-
-
-def paced(name: str) -> bool:
-    """True if its turns depend on how fast the kernel takes them."""
-    return bool(getattr(load(name), "PACED", False))
-
-
-def gathers(name: str) -> bool:
-    """True if it gathers writes, which are prepared before."""
-    return hasattr(load(name), "prepare")
+def traits(name: str) -> Traits:
+    """What is true of the discipline of this name."""
+    return load(name).TRAITS
 
 
 def without_windows(name: str) -> str:
     """Name of the rule that it equals where no window binds."""
-    return str(getattr(load(name), "WITHOUT_WINDOWS", name))
+    return traits(name).without_windows or name
 
 
 def without_priorities(name: str) -> str:
     """Name of the rule that it equals where all streams have the same priority."""
-    return str(getattr(load(name), "WITHOUT_PRIORITIES", name))
+    return traits(name).without_priorities or name
 
 
 def visits(name: str, options: Sequence[int]) -> int:
@@ -123,6 +135,17 @@ def describe(name: str, options: Mapping[str, int]) -> str:
     rule = load(name)
     more = getattr(rule, "describe", None)
     return f"{name} ({rule.ABOUT})" + ("" if more is None else str(more(options)))
+
+
+def changed_options(name: str, options: Sequence[int]) -> list[str]:
+    """The parameters that are not at their defaults, in the discipline's order and words."""
+    rule = load(name)
+    words: Mapping[str, str] = getattr(rule, "IN_WORDS", {})
+    return [
+        words.get(key, f"{key} {value}")
+        for (key, default), value in zip(rule.OPTIONS.items(), options, strict=True)
+        if value != default
+    ]
 
 
 def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[int]:

@@ -8,12 +8,14 @@ A stream without credit is passed over, and takes its place by arrival when cred
 """
 
 from collections.abc import Sequence
+from typing import Final
 
+from h2model.disciplines import Traits
 from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_sorted, take, unlink
 
 ABOUT = "whole streams in the order of hand-over"
 OPTIONS: dict[str, int] = {}
-CONSERVING = True
+TRAITS: Final = Traits(conserving=True)
 
 
 def start(s: State) -> None:

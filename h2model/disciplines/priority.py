@@ -6,16 +6,17 @@ connection; RFC 9218 urgency levels without incremental sharing.
 A more urgent stream preempts at the next decision.
 """
 
+from typing import Final
+
+from h2model.disciplines import Traits
 from h2model.disciplines.fifo import cancelled, credited, select, sent, start
 from h2model.state import State, push_sorted
 
 __all__ = ["OPTIONS", "cancelled", "credited", "enqueued", "select", "sent", "start"]
 
 ABOUT = "the most urgent stream first; a more urgent one preempts"
-WITHOUT_PRIORITIES = "fifo"
 OPTIONS: dict[str, int] = {}
-CONSERVING = True
-PREEMPTS = True
+TRAITS: Final = Traits(conserving=True, preempts=True, without_priorities="fifo")
 
 
 def enqueued(s: State, i: int, now: int) -> None:

@@ -9,16 +9,18 @@ stream has credit is looked at when its turn has come.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
+from h2model.disciplines import Traits
 from h2model.observed import LEAST_FRAME_BYTES, Observed
 from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by_tag, take, unlink
 
 ABOUT = "equal shares in grains below a frame"
-GOES_ROUND = True
 OPTIONS: dict[str, int] = {"grain": 4096}
-CONSERVING = True
-GRAIN = 0
-VIRTUAL = OWN
+TRAITS: Final = Traits(conserving=True, goes_round=True)
+
+_GRAIN: Final = 0
+_VIRTUAL: Final = OWN
 
 
 def start(s: State) -> None:
@@ -32,7 +34,7 @@ def enqueued(s: State, i: int, now: int) -> None:
 
 def credited(s: State, i: int, now: int) -> None:
     """A stalled stream starts again at the present virtual time."""
-    s.tag[i] = max(s.tag[i], s.shared[VIRTUAL])
+    s.tag[i] = max(s.tag[i], s.shared[_VIRTUAL])
     push_by_tag(s, i)
 
 
@@ -43,10 +45,10 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
         if s.credit[i] <= 0:
             unlink(s, i, STALLED)
             continue
-        size = allowed(s, i, min(budget, s.option[GRAIN]))
+        size = allowed(s, i, min(budget, s.option[_GRAIN]))
         if size == 0:
             break
-        s.shared[VIRTUAL] = s.tag[i]
+        s.shared[_VIRTUAL] = s.tag[i]
         s.tag[i] += size
         take(s, i, size)
         unlink(s, i, OUT)

@@ -7,7 +7,9 @@ A stream that runs out of credit loses the rest of its turn and returns to the t
 """
 
 from collections.abc import Mapping
+from typing import Final
 
+from h2model.disciplines import Traits
 from h2model.observed import LEAST_FRAME_BYTES, Observed
 from h2model.state import (
     CURRENT,
@@ -24,10 +26,10 @@ from h2model.state import (
 )
 
 ABOUT = "equal turns"
-GOES_ROUND = True
 OPTIONS: dict[str, int] = {"quantum": 16384}
-CONSERVING = True
-QUANTUM = 0
+TRAITS: Final = Traits(conserving=True, goes_round=True)
+
+_QUANTUM: Final = 0
 
 
 def start(s: State) -> None:
@@ -57,7 +59,7 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
                 continue
             unlink(s, i, OUT)
             s.shared[CURRENT] = i
-            s.shared[TURN] = s.option[QUANTUM]
+            s.shared[TURN] = s.option[_QUANTUM]
             s.visits[i] += 1
         elif s.credit[i] <= 0:
             s.shared[CURRENT] = NONE

@@ -21,8 +21,10 @@ payload of a full frame there.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from h2model.gather import begin, drop, emit, ready, taken
+from h2model.disciplines import Traits
+from h2model.gather import WriteRule, begin, drop, emit, ready, taken
 from h2model.observed import Observed
 from h2model.state import (
     CONNECTION_CREDIT,
@@ -41,32 +43,33 @@ from h2model.state import (
 )
 
 ABOUT = "a first visit of at most the window, then the rest to completion"
-WITHOUT_WINDOWS = "fifo"
 OPTIONS: dict[str, int] = {
     "requeue_at_completion": 0,
     "write": 0,
     "write_max": 0,
     "frame": 16384,
 }
-CONSERVING = True
-REQUEUE_AT_COMPLETION = 0
-WRITE = 1
-WRITE_MAX = 2
-FRAME = 3
+TRAITS: Final = Traits(conserving=True, gathers=True, without_windows="fifo")
 
-WRITE_MIN = 32768
-FAST_NS = 100_000_000
-SLOW_NS = 1_000_000_000
+# Places in State.option.
+_REQUEUE_AT_COMPLETION: Final = 0
+_WRITE: Final = 1
+_WRITE_MAX: Final = 2
+_FRAME: Final = 3
+
+_LEAST_TARGET: Final = 32768
+_FAST_NS: Final = 100_000_000
+_SLOW_NS: Final = 1_000_000_000
 
 
 def start(s: State) -> None:
     """No visit is in progress."""
-    begin(s, s.option[WRITE])
+    begin(s, s.option[_WRITE])
 
 
 def enqueued(s: State, i: int, now: int) -> None:
     """A new message waits at the tail for its first visit."""
-    if s.option[WRITE] == 0:
+    if s.option[_WRITE] == 0:
         s.visits[i] = 0
     push_tail(s, i)
 
@@ -78,8 +81,8 @@ def credited(s: State, i: int, now: int) -> None:
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """Go on with the visit in progress, or begin the next one."""
-    if s.option[WRITE] > 0:
-        if ready(s, now, s.option[FRAME], 0, 0, (0, 0, 0)):
+    if s.option[_WRITE] > 0:
+        if ready(s, now, _write_rule(s)):
             return emit(s, budget)
         return NONE, 0
     while True:
@@ -109,8 +112,20 @@ def select(s: State, budget: int, now: int) -> tuple[int, int]:
 
 def prepare(s: State, now: int) -> None:
     """Gather the next write as soon as the kernel has the last one, whether it has room or not."""
-    if s.option[WRITE] > 0:
-        ready(s, now, s.option[FRAME], 0, 0, (0, 0, 0))
+    if s.option[_WRITE] > 0:
+        ready(s, now, _write_rule(s))
+
+
+def _write_rule(s: State) -> WriteRule:
+    """A visit goes on beyond the write that it fills; HEADERS are not counted."""
+    return WriteRule(
+        frame_bytes=s.option[_FRAME],
+        capped=False,
+        finish_first=False,
+        first_head_bytes=0,
+        head_bytes=0,
+        tail_bytes=0,
+    )
 
 
 def _begin(s: State, i: int) -> None:
@@ -121,7 +136,7 @@ def _begin(s: State, i: int) -> None:
         s.shared[TURN] = s.left[i]
         return
     s.shared[TURN] = min(s.left[i], s.credit[i])
-    if s.left[i] > s.shared[TURN] and s.option[REQUEUE_AT_COMPLETION] == 0:
+    if s.left[i] > s.shared[TURN] and s.option[_REQUEUE_AT_COMPLETION] == 0:
         push_tail(s, i)
 
 
@@ -138,11 +153,11 @@ def _end_if_over(s: State, i: int) -> None:
 
 def sent(s: State, i: int, size: int, now: int) -> None:
     """A write is over when the kernel has all of it."""
-    first = s.option[WRITE]
+    first = s.option[_WRITE]
     if first > 0:
-        largest = max(first, s.option[WRITE_MAX])
-        smallest = WRITE_MIN if largest > first else first
-        taken(s, size, now, (FAST_NS, SLOW_NS), (smallest, largest))
+        largest = max(first, s.option[_WRITE_MAX])
+        smallest = _LEAST_TARGET if largest > first else first
+        taken(s, size, now, (_FAST_NS, _SLOW_NS), (smallest, largest))
 
 
 def cancelled(s: State, i: int, now: int) -> None:
@@ -154,7 +169,7 @@ def cancelled(s: State, i: int, now: int) -> None:
 
 def visits(options: Sequence[int]) -> int:
     """Two, unless they are cut where writes end."""
-    return 0 if options[WRITE] > 0 else 2
+    return 0 if options[_WRITE] > 0 else 2
 
 
 def suggested(observed: Observed) -> list[dict[str, int]]:

@@ -19,13 +19,14 @@ streak. `head_first`, `head` and `tail` are the bytes of the HEADERS before the 
 connection, before each later one, and after each: they count against the target.
 """
 
-from h2model.gather import begin, drop, emit, put_back, ready, taken
+from typing import Final
+
+from h2model.disciplines import Traits
+from h2model.gather import WriteRule, begin, drop, emit, put_back, ready, taken
 from h2model.observed import Observed
 from h2model.state import NONE, State, push_tail
 
 ABOUT = "turns of an adaptive write target that grows by half"
-GOES_ROUND = True
-PACED = True
 OPTIONS: dict[str, int] = {
     "target": 131072,
     "target_min": 32768,
@@ -38,24 +39,27 @@ OPTIONS: dict[str, int] = {
     "head": 0,
     "tail": 0,
 }
-CONSERVING = True
-TARGET_INITIAL = 0
-TARGET_MIN = 1
-TARGET_MAX = 2
-FAST_NS = 3
-SLOW_NS = 4
-FRAME = 5
-FINISH_FIRST = 6
-HEAD_FIRST = 7
-HEAD_LATER = 8
-TAIL_BYTES = 9
+IN_WORDS = {"finish_first": "finishes messages first"}
+TRAITS: Final = Traits(conserving=True, goes_round=True, paced=True, gathers=True)
 
-_MOST_TARGETS = 4
+# Places in State.option.
+_TARGET: Final = 0
+_TARGET_MIN: Final = 1
+_TARGET_MAX: Final = 2
+_FAST_NS: Final = 3
+_SLOW_NS: Final = 4
+_FRAME: Final = 5
+_FINISH_FIRST: Final = 6
+_HEAD_FIRST: Final = 7
+_HEAD: Final = 8
+_TAIL: Final = 9
+
+_MOST_TARGETS: Final = 4
 
 
 def start(s: State) -> None:
     """Set the connection's first target."""
-    begin(s, s.option[TARGET_INITIAL])
+    begin(s, s.option[_TARGET])
 
 
 def enqueued(s: State, i: int, now: int) -> None:
@@ -65,27 +69,36 @@ def enqueued(s: State, i: int, now: int) -> None:
 
 def credited(s: State, i: int, now: int) -> None:
     """A stalled stream returns to the tail, with `finish_first` to the head."""
-    put_back(s, i, s.option[FINISH_FIRST])
+    put_back(s, i, s.option[_FINISH_FIRST] == 1)
 
 
 def select(s: State, budget: int, now: int) -> tuple[int, int]:
     """Emit what the cycle has gathered; gather the next one when the last is with the kernel."""
-    heads = (s.option[HEAD_FIRST], s.option[HEAD_LATER], s.option[TAIL_BYTES])
-    if ready(s, now, s.option[FRAME], 1, s.option[FINISH_FIRST], heads):
+    if ready(s, now, _write_rule(s)):
         return emit(s, budget)
     return NONE, 0
 
 
 def prepare(s: State, now: int) -> None:
     """Gather the next cycle as soon as the kernel has the last one, whether it has room or not."""
-    heads = (s.option[HEAD_FIRST], s.option[HEAD_LATER], s.option[TAIL_BYTES])
-    ready(s, now, s.option[FRAME], 1, s.option[FINISH_FIRST], heads)
+    ready(s, now, _write_rule(s))
+
+
+def _write_rule(s: State) -> WriteRule:
+    return WriteRule(
+        frame_bytes=s.option[_FRAME],
+        capped=True,
+        finish_first=s.option[_FINISH_FIRST] == 1,
+        first_head_bytes=s.option[_HEAD_FIRST],
+        head_bytes=s.option[_HEAD],
+        tail_bytes=s.option[_TAIL],
+    )
 
 
 def sent(s: State, i: int, size: int, now: int) -> None:
     """Move the target by the cycle's duration when the kernel has all of it."""
-    pace = (s.option[FAST_NS], s.option[SLOW_NS])
-    taken(s, size, now, pace, (s.option[TARGET_MIN], s.option[TARGET_MAX]))
+    pace = (s.option[_FAST_NS], s.option[_SLOW_NS])
+    taken(s, size, now, pace, (s.option[_TARGET_MIN], s.option[_TARGET_MAX]))
 
 
 def cancelled(s: State, i: int, now: int) -> None:

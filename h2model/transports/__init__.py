@@ -6,8 +6,10 @@ fields of a transport that it has as sender and as receiver, and a function::
     SENDER_HAS, RECEIVER_HAS: frozenset of fields of a transport
     INSTEAD: mapping from a field that it lacks to what to do instead
     STUDIED: the implementation whose releases `h2model.parameters` has; None: it does as configured
-    OURS: whether it is of our own: its discipline decides right before the socket, it keeps to a
-        bound on what is behind that decision, to its windows, and without gRPC's framing
+    PACES_ITSELF: as a sender it decides right before the socket what goes next, and keeps to a
+        bound of unacknowledged bytes
+    KEEPS_WINDOWS: as a receiver it has windows as long as flow control is on, and keeps to them
+    GRPC_FRAMING: its messages carry gRPC's prefix
     def check(spec, *, sends: bool, newest: str) -> None   # ScenarioError for a value it can't take
 """
 
@@ -29,7 +31,9 @@ class Kind(Protocol):
     RECEIVER_HAS: frozenset[str]
     INSTEAD: Mapping[str, str]
     STUDIED: str | None
-    OURS: bool
+    PACES_ITSELF: bool
+    KEEPS_WINDOWS: bool
+    GRPC_FRAMING: bool
 
     def check(self, spec: TransportSpec, *, sends: bool, newest: str) -> None:
         """Refuse values that this end can't take; `newest` is the release that is not named."""
@@ -85,19 +89,29 @@ def check_transport(spec: TransportSpec, newest: str, also: Collection[str] = ()
     receiver.check(spec, sends=False, newest=newest)
 
 
-def _given(spec: TransportSpec) -> dict[str, object]:
-    """The settings that not every end has, and that this transport was given."""
-    fields: dict[str, object] = {
-        "sender_release": spec.sender_release,
-        "receiver_release": spec.receiver_release,
-        "sender_script": spec.sender_script,
-        "receiver_script": spec.receiver_script,
-        "window": spec.window,
-        "connection_window": spec.connection_window,
-        "credit": spec.credit,
-        "frame_size": spec.frame_size,
-        "discipline": spec.discipline,
-        "options": str(spec.options) if spec.options else None,
-        "whole_messages": spec.whole_messages or None,
+def releases_not_named(spec: TransportSpec) -> tuple[str, ...]:
+    """Fields of the ends' releases that the transport's kinds have, and that it does not give.
+
+    Raises
+    ------
+    ScenarioError
+        A kind is unknown.
+    """
+    where = f"transport[{spec.name}]"
+    ends = {
+        "sender_release": load(spec.sender, f"{where}.sender").SENDER_HAS,
+        "receiver_release": load(spec.receiver, f"{where}.receiver").RECEIVER_HAS,
     }
-    return {field: value for field, value in fields.items() if value is not None}
+    return tuple(f for f, has in ends.items() if f in has and getattr(spec, f) is None)
+
+
+def _given(spec: TransportSpec) -> dict[str, object]:
+    """The settings that not every kind has, and that this transport was given."""
+    kinds = [load(name) for name in names()]
+    special = frozenset[str]().union(*(k.SENDER_HAS | k.RECEIVER_HAS for k in kinds))
+    given = {f: getattr(spec, f) for f in TransportSpec.model_fields if f in special}
+    return {
+        field: str(value) if isinstance(value, Mapping) else value
+        for field, value in given.items()
+        if value not in (None, False, {})
+    }

@@ -4,19 +4,20 @@ from types import MappingProxyType
 from typing import Final
 
 from h2model.parameters import order_of
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 
 SENDER_HAS: Final = frozenset({"sender_release", "whole_messages"})
 RECEIVER_HAS: Final = frozenset({"receiver_release", "window"})
 STUDIED: Final = "grpc"
-OURS: Final = False
+PACES_ITSELF: Final = False
+KEEPS_WINDOWS: Final = False
+GRPC_FRAMING: Final = True
 _DECIDES: Final = "a grpc sender has no such setting; its release decides"
 INSTEAD: Final = MappingProxyType({"discipline": _DECIDES, "options": _DECIDES})
 
 LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
-RFC_WINDOW_BYTES = 65535
-"""Initial window of HTTP/2 (RFC 9113, section 6.9.2)."""
 
 # First release, and first release no more: read off the wire at both edges and at a few releases
 # between (docs/how-to/grpc-releases.md); one between two that behave alike is taken to do so, too.
@@ -67,12 +68,12 @@ def _check_window(spec: TransportSpec, window_bytes: int, release: str) -> None:
     if window_bytes > LARGEST_WINDOW_BYTES:
         allowed = f"gRPC adds up to 1 MiB; must be <= {LARGEST_WINDOW_BYTES} bytes"
         raise ScenarioError.at(where, window_bytes, allowed)
-    if window_bytes != RFC_WINDOW_BYTES and not holds_window(release):
+    if window_bytes != DEFAULT_WINDOW_BYTES and not holds_window(release):
         raise ScenarioError.at(
             where,
             window_bytes,
             f"grpcio {release} takes it back with its second SETTINGS; must be"
-            f" {RFC_WINDOW_BYTES} bytes, or the receiver_release up to 1.51 or from 1.74 on",
+            f" {DEFAULT_WINDOW_BYTES} bytes, or the receiver_release up to 1.51 or from 1.74 on",
         )
 
 

@@ -10,7 +10,9 @@ from netcosim.scenario import TransportSpec
 SENDER_HAS: Final = frozenset({"discipline", "options", "frame_size"})
 RECEIVER_HAS: Final = frozenset({"window", "connection_window", "credit", "frame_size"})
 STUDIED: Final = None
-OURS: Final = True
+PACES_ITSELF: Final = True
+KEEPS_WINDOWS: Final = True
+GRPC_FRAMING: Final = False
 INSTEAD: Final = MappingProxyType(
     {"whole_messages": "an h2 sender has no such setting; give it the discipline fifo"}
 )

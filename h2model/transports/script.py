@@ -13,7 +13,9 @@ RECEIVER_HAS: Final = frozenset(
     {"receiver_script", "window", "connection_window", "credit", "frame_size"}
 )
 STUDIED: Final = None
-OURS: Final = False
+PACES_ITSELF: Final = False
+KEEPS_WINDOWS: Final = False
+GRPC_FRAMING: Final = True
 INSTEAD: Final[Mapping[str, str]] = MappingProxyType({})
 
 

@@ -12,7 +12,7 @@ from netcosim.cli.options import (
     read_options,
 )
 from netcosim.cli.table import print_summary, print_training
-from netcosim.results.failure import CrashSite
+from netcosim.failure import CrashSite
 
 __all__ = [
     "CrashSite",

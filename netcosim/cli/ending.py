@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
-from netcosim.results.failure import CrashSite, guarded
+from netcosim.failure import CrashSite, guarded
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CTRL_C: Final = {signal.SIGINT: "Ctrl-C"}

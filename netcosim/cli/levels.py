@@ -5,9 +5,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from netcosim.results.failure import one_line
+from netcosim.formatting import one_line, percent
 from netcosim.results.streams.summary import CellSummary, ModelResult, Summary
-from netcosim.results.streams.verdict import percent
+from netcosim.trace import LEVELS, PREDICT
 
 _TITLE = (
     "By level: order error, and time error on the clock of link work, in % of the burst's length"
@@ -17,7 +17,6 @@ _HEADINGS = (
     *("", "level", "order\nmean", "order\nmax", "time\nmean", "time\nmax"),
     *("2nd\nmean", "2nd\nmax", "order\nexact"),
 )
-_LEVELS = ("PREDICT", "EXPLAIN", "ORACLE")
 
 
 def print_levels(summary: Summary, console: Console) -> None:
@@ -33,15 +32,15 @@ def print_levels(summary: Summary, console: Console) -> None:
 
 
 def _add(table: Table, cell: CellSummary) -> None:
-    asked = {m.model for m in cell.models if m.level != "PREDICT"}
+    asked = {m.model for m in cell.models if m.level != PREDICT}
     if asked:
         table.add_row(Text(one_line(cell.cell), style="bold"))
     rows = sorted(
         (m for m in cell.models if m.model in asked),
-        key=lambda m: (m.model, _LEVELS.index(m.level)),
+        key=lambda m: (m.model, LEVELS.index(m.level)),
     )
     for row in rows:
-        name = f"  {one_line(row.model)}" if row.level == "PREDICT" else ""
+        name = f"  {one_line(row.model)}" if row.level == PREDICT else ""
         table.add_row(Text(name), row.level, *_figures(row))
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from netcosim.cli.options import Parser
 from netcosim.errors import ScenarioError
-from netcosim.results.failure import CrashSite, guarded, one_line
+from netcosim.failure import CrashSite, guarded
+from netcosim.formatting import one_line
 from netcosim.workload.imports import import_profile
 from netcosim.workload.lint import lint
 

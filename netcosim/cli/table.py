@@ -7,9 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from netcosim.results.failure import one_line
+from netcosim.formatting import one_line, percent
 from netcosim.results.streams.summary import CellSummary, ModelResult, NotRun, Summary
-from netcosim.results.streams.verdict import counted, first_differs, percent
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
     comparisons,
@@ -22,14 +21,14 @@ from netcosim.results.training.findings import (
     speed_up,
 )
 from netcosim.results.training.summary import Series, TrainingSummary
+from netcosim.scoring.first_bursts import counted, first_differs
+from netcosim.trace import PREDICT
 from netcosim.units import format_size
-
-LEVEL = "PREDICT"
 
 _TITLE = (
     "Order errors (level PREDICT): where in its connection's bytes a stream ends, predicted against"
     " measured, in %; the mean above the largest; * is nearest. time: of that model, in % of the"
-    " burst's length, without recorded pauses. sure: bursts that exclude every other model"
+    " burst's length, without recorded pauses. Decisive bursts exclude every other model"
 )
 
 
@@ -130,7 +129,7 @@ def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequ
     for model in models:
         table.add_column(Text(one_line(model).replace("_", "\n")), justify="right", min_width=6)
     table.add_column("time", justify="right")
-    table.add_column("sure\ngrade", justify="right")
+    table.add_column("decisive\nbursts,\ngrade", justify="right")
     for cell in cells:
         table.add_row(
             Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}{_unstudied(cell)}"),
@@ -181,7 +180,7 @@ def _time(cell: CellSummary) -> str:
 
 
 def _judged(cell: CellSummary) -> list[ModelResult]:
-    return [m for m in cell.models if m.level == LEVEL]
+    return [m for m in cell.models if m.level == PREDICT]
 
 
 def _number(fraction: float) -> str:

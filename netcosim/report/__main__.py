@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from netcosim.errors import ScenarioError
+from netcosim.failure import CrashSite, guarded
 from netcosim.report.write import write_report
-from netcosim.results.failure import CrashSite, guarded
 from netcosim.results.storage.ownership import calling_user
 
 PROG = "netcosim.report"

@@ -6,10 +6,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from netcosim.report.streams.timeline import size_text
+from netcosim.formatting import percent, short_size
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
-from netcosim.results.streams.verdict import percent
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.units import format_size
 
@@ -26,7 +25,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        percent=percent, size=size_text, exact=format_size, ms=_ms, mbit=_mbit, data_url=_data_url
+        percent=percent, size=short_size, exact=format_size, ms=_ms, mbit=_mbit, data_url=_data_url
     )
     return made
 

@@ -55,7 +55,8 @@ class Validity(_Record):
     )
     late_ns: int = Field(description="how late the endpoints' timed waits ended at most")
     past_scheduler_bytes: int | None = Field(
-        description="most bytes the kernel held past the sender's scheduler; null if unknown"
+        description="most unacknowledged bytes the kernel held past the sender's scheduler; null if"
+        " unknown"
     )
 
 

@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
+from netcosim.formatting import printable, quoted, shorter
 from netcosim.scenario.fields import Record
 from netcosim.scenario.model import (
     ClusterSpec,
@@ -128,10 +129,10 @@ def one_line(
     if kind == "extra_forbidden":
         message = f"unknown key; allowed: {', '.join(_keys(first['loc'], model, tables))}"
     else:
-        message = _MESSAGES.get(kind) or _brief(first["msg"].removeprefix("Value error, "))
+        message = _MESSAGES.get(kind) or shorter(first["msg"].removeprefix("Value error, "))
     value = "" if kind == "missing" else _shown(first["input"])
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return _printable(f"{where or 'scenario'}: {value}{message}{more}")
+    return printable(f"{where or 'scenario'}: {value}{message}{more}")
 
 
 _MESSAGES = {
@@ -163,29 +164,4 @@ def _keys(
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict | list | tuple):
-        return ""
-    text = str(value)
-    text = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
-    return f'"{text}": ' if isinstance(value, str) else f"{text}: "
-
-
-_LONGEST_SHOWN = 80
-
-
-def _printable(text: str) -> str:
-    """One line that a terminal shows as it is."""
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
-def _brief(message: str) -> str:
-    for long, short in (
-        ("Input should be", "must be"),
-        ("String should have", "must have"),
-        ("greater than or equal to", ">="),
-        ("less than or equal to", "<="),
-        ("greater than", ">"),
-        ("less than", "<"),
-    ):
-        message = message.replace(long, short)
-    return message
+    return "" if isinstance(value, dict | list | tuple) else f"{quoted(value)}: "

@@ -8,7 +8,7 @@ what the assumed jitter rests on (docs/reference/profile.md).
 from importlib import resources
 
 from netcosim.errors import ScenarioError
-from netcosim.workload.checked import printable, shown
+from netcosim.formatting import printable, shown
 from netcosim.workload.importers import torch
 from netcosim.workload.lint import check
 from netcosim.workload.model import Profile

@@ -9,11 +9,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from netcosim.errors import ScenarioError
+from netcosim.formatting import printable, shorter, shown
 
 Record = TypeVar("Record", bound=BaseModel)
 Where = Callable[[tuple[int | str, ...]], str]
-
-LONGEST_SHOWN: Final = 80
 
 
 def read_text(path: Path) -> str:
@@ -81,20 +80,6 @@ def validated(
     raise ScenarioError(printable(f"{source}: {where(first['loc'])}{message}{more}"))
 
 
-def printable(text: str) -> str:
-    """One line that a terminal shows as it is."""
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
-def shown(value: object) -> str:
-    """A value as it stands in a message, cut off where it is long."""
-    if isinstance(value, int) and abs(value) >= 10**LONGEST_SHOWN:
-        return "a number of many digits"
-    text = str(value)
-    text = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
-    return f'"{text}"' if isinstance(value, str) else text
-
-
 class _NotStrictError(Exception):
     """Text that Python reads as JSON, and others don't."""
 
@@ -121,7 +106,7 @@ def _rank(error: ErrorDetails) -> int:
 
 def _complaint(error: ErrorDetails) -> str:
     kind, value = error["type"], error["input"]
-    message = _MESSAGES.get(kind) or _brief(error["msg"])
+    message = _MESSAGES.get(kind) or _in_plain_words(error["msg"])
     if kind in ("missing", "extra_forbidden") or isinstance(value, dict | list | tuple):
         return message
     return f"{'null' if value is None else shown(value)}: {message}"
@@ -140,17 +125,11 @@ _MESSAGES: Final = {
 }
 
 
-def _brief(message: str) -> str:
-    for long, short in (
-        ("Input should be", "must be"),
+def _in_plain_words(complaint: str) -> str:
+    for type_name, words in (
         ("a valid integer", "a whole number"),
         ("a valid number", "a number"),
         ("a valid string", "text"),
-        ("String should have", "must have"),
-        ("greater than or equal to", ">="),
-        ("less than or equal to", "<="),
-        ("greater than", ">"),
-        ("less than", "<"),
     ):
-        message = message.replace(long, short)
-    return message
+        complaint = complaint.replace(type_name, words)
+    return shorter(complaint)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from netcosim.errors import ScenarioError
+from netcosim.formatting import printable
 from netcosim.workload import importers
-from netcosim.workload.checked import printable, read_text
+from netcosim.workload.checked import read_text
 from netcosim.workload.model import Profile
 
 

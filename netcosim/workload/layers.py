@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netcosim.errors import ScenarioError
-from netcosim.workload.checked import shown
+from netcosim.formatting import shown
 from netcosim.workload.graph import cycle_text, dependents, find_cycle, sorted_nodes
 from netcosim.workload.model import Compute, Jitter, Operation, Resource, Step, Transfer
 

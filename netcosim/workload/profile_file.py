@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from netcosim.workload.checked import Where, parse_json, read_text, shown, validated
+from netcosim.formatting import shown
+from netcosim.workload.checked import Where, parse_json, read_text, validated
 from netcosim.workload.model import Compute, Jitter, Parsing, Profile, Resource, Step, Transfer
 
 _PARTS: Final[dict[str, type[BaseModel]]] = {

@@ -77,11 +77,6 @@ def wire(model: str, names: Sequence[str]) -> Wiring:
     return found
 
 
-def known_architectures() -> tuple[str, ...]:
-    """Networks of which the branches are known, sorted."""
-    return tuple(sorted(_ARCHITECTURES))
-
-
 def _block(architecture: _Architecture, name: str) -> str | None:
     match = architecture.layer.match(name)
     return None if match is None else match["block"]

@@ -7,7 +7,7 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, StragglerSpec
 from netcosim.units import format_duration
-from sim.experiment.job import TrainingCell, training_cells
+from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.point import straggler_text
 from sim.experiment.presence import all_gone_ns
 from sim.plan import Network

@@ -27,7 +27,7 @@ from sim.cli.checks import checked_cells, notes
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import changed, shared_options, sim_parser, traced
-from sim.experiment.job import TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
 from sim.session import Session, worker_counts
@@ -83,8 +83,8 @@ def _run(
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
-    told = notes(scenario, cells)
-    for note in told:
+    problems = notes(scenario, cells)
+    for note in problems:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
         site.folder = path
@@ -97,7 +97,7 @@ def _run(
             progress=Progress(console),
             command=(PROG, *arguments),
             started=started,
-            problems=told,
+            problems=problems,
         )
         summary = session.run()
     from netcosim.report.write import write_report  # only here: it takes a while to load

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from netcosim.results.failure import one_line
+from netcosim.formatting import one_line
 from netcosim.scenario import Scenario
 from netcosim.units import format_rate, format_size
 from sim.cli.checks import conditions_before, notes
-from sim.experiment.job import TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.experiment.point import straggler_text
 from sim.prepare.build import tensors_of
 from sim.session import simulated_counts, worker_counts

@@ -10,7 +10,7 @@ from netcosim.units import format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
 from sim.prepare.build import tensors_of
-from sim.settings import share_names
+from sim.shares import share_names
 from sim.stragglers import (
     kind_names,
     named_stragglers,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from netcosim.cli import Options, Parser, make_parser
 from netcosim.errors import ScenarioError
+from netcosim.policies import synchronisation_names
 from netcosim.scenario import Scenario, build_scenario
 from netcosim.scenario.training import MOST_WORKERS
 from sim.stragglers import named
@@ -28,7 +29,7 @@ def sim_parser(prog: str) -> Parser:
     add("--batch", metavar="N", type=int, help="examples of a step")
     add("--steps", metavar="N", type=int, help="of each worker, warm-up included")
     add("--warmup", metavar="N", type=int, help="the first steps, which no figure counts")
-    add("--synchronisation", metavar="NAME", help="asp, bsp or ssp")
+    add("--synchronisation", metavar="NAME", help=_any_of(synchronisation_names()))
     add("--gap", metavar="N", type=int, help="of ssp, steps")
     add("--order", metavar="NAME", help="in which tensors are released")
     add("--placement", metavar="NAME", help="of tensors on servers")
@@ -43,6 +44,11 @@ def sim_parser(prog: str) -> Parser:
     add("--trace", metavar="LIST", help="keep every operation for these numbers of workers")
     add("--trace-steps", metavar="N", type=int, help="of each worker, that a trace keeps")
     return parser
+
+
+def _any_of(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def shared_options(found: argparse.Namespace) -> Options:

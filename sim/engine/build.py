@@ -10,7 +10,7 @@ from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
 from sim.engine.control import Control
 from sim.kernels import layout
-from sim.kernels.layout import Floats, Ints, Net, Run, Step
+from sim.kernels.layout import C, Floats, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
 from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace
@@ -172,80 +172,18 @@ def _speed_arrays(speeds: Sequence[SpeedTrace | None]) -> tuple[Ints, Floats, Fl
 
 def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> Run:
     """Build the initial state of a run; every worker is absent."""
-    workers, channels, servers, ops, transfers, processors, _, places = (int(n) for n in step.sizes)
-    flows, links = workers * channels, 2 * servers
-    delayed = bool(net.flag[layout.DELAYED])
-    sources = links + workers * places + ((flows + workers) if delayed else 0)
-    top, wide = width(sources), width(workers * step.channel_at.shape[1])
-    kept = bool(net.flag[layout.KEEP_ROWS])
-    chunked = bool(net.flag[layout.KEEP_CHUNKS])
-    tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
-    seed(tree, 0, top)
-    for link in range(links):
-        seed(flow_tree, link * wide, wide)
-    clock = np.zeros(2)
-    ints, floats = zeros(np.int64), zeros(np.float64)
-    plan_size = gathered_streams(sending, transfers)
     return Run(
-        clock=clock,
+        clock=np.zeros(2),
         scalar=_scalars(),
-        key=np.full(top, np.inf),
-        tree=tree,
-        flow_key=np.full(wide * links, np.inf),
-        flow_tree=flow_tree,
-        clock_v=floats(links),
-        clock_t=floats(links),
-        speed=np.ones(links),
-        active=ints(links),
-        chunk_slot=np.full(flows, NONE, dtype=np.int64),
-        chunk_bytes=ints(flows),
-        chunk_start=floats(flows),
-        base_v=floats(flows),
-        base_bytes=ints(flows),
-        left_bytes=floats(flows),
-        rate=floats(flows),
-        since=floats(flows),
-        port_left=floats(servers + workers),
-        port_users=ints(servers + workers),
-        decided=ints(flows),
-        connections=make_streams(workers * transfers, net.option),
-        shared=make_shared(flows, int(net.window[1])),
-        plan_slot=ints(flows, plan_size),
-        plan_bytes=ints(flows, plan_size),
-        unsent=ints(workers * transfers),
-        waits=ints(workers, ops),
-        ops_left=ints(workers),
-        rec=ints(workers),
-        done=ints(workers),
-        limit=np.full(workers, limit, dtype=np.int64),
-        presence=ints(workers),
-        started=floats(workers),
-        queue=ints(workers, ops),
-        head=ints(workers, processors),
-        tail=ints(workers, processors),
-        running=np.full((workers, places), NONE, dtype=np.int64),
-        rest=np.full((workers, ops), -1.0),
-        line_op=ints(flows if delayed else 1, transfers),
-        line_time=floats(flows if delayed else 1, transfers),
-        line_head=ints(flows if delayed else 1),
-        line_tail=ints(flows if delayed else 1),
-        mode=np.full(workers, layout.WAITING, dtype=np.int64),
-        mode_since=floats(workers),
-        spent=floats(workers, layout.MODES),
-        downs=ints(workers),
-        ups=ints(workers),
-        computes=ints(workers),
-        todo=ints(flows),
-        noted=ints(flows),
-        ready=floats(workers if kept else 1, ops),
-        begun=floats(workers if kept else 1, ops),
-        start_requested=ints(workers),
-        row=ints(rows if kept else 1, 3),
-        row_time=floats(rows if kept else 1, 3),
-        chunk=ints(rows if chunked else 1, 4),
-        chunk_time=floats(rows if chunked else 1, 2),
-        step_row=ints(rows, 2),
-        step_time=floats(rows, 2),
+        **_event_sources(step, net),
+        **_links(step),
+        **_chunks(step),
+        **_discipline(step, net, sending),
+        **_progress(step, limit),
+        **_processors(step),
+        **_lines(step, net),
+        **_modes(step),
+        **_tables(step, net, rows),
     )
 
 
@@ -255,6 +193,150 @@ def _scalars() -> Ints:
     return scalars
 
 
+def _event_sources(step: Step, net: Net) -> dict[str, Any]:
+    """Tournaments: among all sources of events, and among the connections of each link."""
+    workers, links = int(step.sizes[W]), 2 * int(step.sizes[K])
+    sources = links + workers * int(step.sizes[U])
+    if net.flag[layout.DELAYED]:
+        sources += workers * (int(step.sizes[C]) + 1)
+    top, wide = width(sources), width(workers * step.channel_at.shape[1])
+    tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
+    seed(tree, 0, top)
+    for link in range(links):
+        seed(flow_tree, link * wide, wide)
+    return {
+        "key": np.full(top, np.inf),
+        "tree": tree,
+        "flow_key": np.full(wide * links, np.inf),
+        "flow_tree": flow_tree,
+    }
+
+
+def _links(step: Step) -> dict[str, Any]:
+    """Clocks of links, and room for shares to work out rates."""
+    links, ports = 2 * int(step.sizes[K]), int(step.sizes[K] + step.sizes[W])
+    ints, floats = zeros(np.int64), zeros(np.float64)
+    return {
+        "clock_v": floats(links),
+        "clock_t": floats(links),
+        "speed": np.ones(links),
+        "active": ints(links),
+        "port_left": floats(ports),
+        "port_users": ints(ports),
+        "decided": ints(_connections(step)),
+    }
+
+
+def _chunks(step: Step) -> dict[str, Any]:
+    """The chunk of each connection, and which connections are to choose one."""
+    connections = _connections(step)
+    ints, floats = zeros(np.int64), zeros(np.float64)
+    return {
+        "chunk_slot": np.full(connections, NONE, dtype=np.int64),
+        "chunk_bytes": ints(connections),
+        "chunk_start": floats(connections),
+        "base_v": floats(connections),
+        "base_bytes": ints(connections),
+        "left_bytes": floats(connections),
+        "rate": floats(connections),
+        "since": floats(connections),
+        "todo": ints(connections),
+        "noted": ints(connections),
+    }
+
+
+def _discipline(step: Step, net: Net, sending: Sending) -> dict[str, Any]:
+    """State of the disciplines, by stream and by connection."""
+    connections, transfers = _connections(step), int(step.sizes[T])
+    streams = int(step.sizes[W]) * transfers
+    ints, gathered = zeros(np.int64), gathered_streams(sending, transfers)
+    return {
+        "connections": make_streams(streams, net.option),
+        "shared": make_shared(connections, int(net.window[1])),
+        "plan_slot": ints(connections, gathered),
+        "plan_bytes": ints(connections, gathered),
+        "unsent": ints(streams),
+    }
+
+
+def _progress(step: Step, limit: int) -> dict[str, Any]:
+    """Steps of each worker, and what is left of the one that it is in."""
+    workers = int(step.sizes[W])
+    ints = zeros(np.int64)
+    return {
+        "waits": ints(workers, int(step.sizes[N])),
+        "ops_left": ints(workers),
+        "rec": ints(workers),
+        "done": ints(workers),
+        "limit": np.full(workers, limit, dtype=np.int64),
+        "presence": ints(workers),
+        "started": np.zeros(workers),
+        "start_requested": ints(workers),
+    }
+
+
+def _processors(step: Step) -> dict[str, Any]:
+    """Queues and places of processors, all of them free."""
+    workers, ops, processors = int(step.sizes[W]), int(step.sizes[N]), int(step.sizes[P])
+    ints = zeros(np.int64)
+    return {
+        "queue": ints(workers, ops),
+        "head": ints(workers, processors),
+        "tail": ints(workers, processors),
+        "running": np.full((workers, int(step.sizes[U])), NONE, dtype=np.int64),
+        "rest": np.full((workers, ops), -1.0),
+    }
+
+
+def _lines(step: Step, net: Net) -> dict[str, Any]:
+    """Transfers on their way after the last byte; of minimal size without delays."""
+    lines = _connections(step) if net.flag[layout.DELAYED] else 1
+    transfers = int(step.sizes[T])
+    ints = zeros(np.int64)
+    return {
+        "line_op": ints(lines, transfers),
+        "line_time": np.zeros((lines, transfers)),
+        "line_head": ints(lines),
+        "line_tail": ints(lines),
+    }
+
+
+def _modes(step: Step) -> dict[str, Any]:
+    """Time of each worker by mode; all wait."""
+    workers = int(step.sizes[W])
+    ints, floats = zeros(np.int64), zeros(np.float64)
+    return {
+        "mode": np.full(workers, layout.WAITING, dtype=np.int64),
+        "mode_since": floats(workers),
+        "spent": floats(workers, layout.MODES),
+        "downs": ints(workers),
+        "ups": ints(workers),
+        "computes": ints(workers),
+    }
+
+
+def _tables(step: Step, net: Net, rows: int) -> dict[str, Any]:
+    """Tables of results with so many rows; those that are not kept are of minimal size."""
+    kept, chunks_kept = bool(net.flag[layout.KEEP_ROWS]), bool(net.flag[layout.KEEP_CHUNKS])
+    workers, ops = int(step.sizes[W]) if kept else 1, int(step.sizes[N])
+    operations, chunks = rows if kept else 1, rows if chunks_kept else 1
+    ints, floats = zeros(np.int64), zeros(np.float64)
+    return {
+        "ready": floats(workers, ops),
+        "begun": floats(workers, ops),
+        "row": ints(operations, 3),
+        "row_time": floats(operations, 3),
+        "chunk": ints(chunks, 4),
+        "chunk_time": floats(chunks, 2),
+        "step_row": ints(rows, 2),
+        "step_time": floats(rows, 2),
+    }
+
+
+def _connections(step: Step) -> int:
+    return int(step.sizes[W] * step.sizes[C])
+
+
 def zeros(kind: type) -> Callable[..., NDArray[Any]]:
     """Function that makes arrays of zeros of this type from their shape."""
     return lambda *shape: np.zeros(shape, dtype=kind)
@@ -262,7 +344,7 @@ def zeros(kind: type) -> Callable[..., NDArray[Any]]:
 
 def gathered_streams(sending: Sending, streams: int) -> int:
     """Most entries of one write of a connection with so many streams; 1 without writes."""
-    gathers = disciplines.gathers(sending.discipline)
+    gathers = disciplines.traits(sending.discipline).gathers
     return 2 * streams + 8 if gathers else 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from h2model import disciplines
-from sim.engine.answers import Answers, joined_parts
+from sim.engine.base import BaseEngine, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
 from sim.kernels import changes, layout
@@ -59,7 +59,7 @@ class Chunks:
     end_ns: Floats
 
 
-class Engine(Answers):
+class Engine(BaseEngine):
     """Generic discrete-event engine, for jobs of any shape.
 
     Parameters

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from sim.analytic import Phases
 from sim.engine.engine import Chunks
-from sim.experiment.job import TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.experiment.run import conditions_of, make_tracing_engine
 from sim.plan import DOWN, UP, Floats
 

@@ -10,7 +10,7 @@ from netcosim.errors import ScenarioError
 from netcosim.results.training.summary import Estimate, LinkUse, Point, Series
 from netcosim.scenario import StragglerSpec
 from sim import analytic
-from sim.experiment.job import TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.experiment.phases import phases
 from sim.experiment.run import RunFigures
 from sim.experiment.statistics import (
@@ -34,11 +34,11 @@ class Reference:
     Attributes
     ----------
     steps_per_s : of that worker
-    told : that worker as input of the analytic models
+    one_worker : that worker as input of the analytic models
     """
 
     steps_per_s: Estimate
-    told: analytic.OneWorker
+    one_worker: analytic.OneWorker
 
 
 def without_stragglers(cell: TrainingCell) -> TrainingCell:
@@ -49,10 +49,10 @@ def without_stragglers(cell: TrainingCell) -> TrainingCell:
 def make_reference(cell: TrainingCell, runs: Sequence[RunFigures]) -> Reference:
     """Build the reference from the runs of one worker of a cell without stragglers."""
     found = estimate([run.steps_per_s for run in runs])
-    told = analytic.one_worker(
+    one_worker = analytic.one_worker(
         cell.plans(0).plan, cell.network(1), cell.batch, 1e9 / found.mean, phases=phases(cell)
     )
-    return Reference(steps_per_s=found, told=told)
+    return Reference(steps_per_s=found, one_worker=one_worker)
 
 
 def make_point(
@@ -79,7 +79,7 @@ def make_point(
         link_utilisation=_links(cell, workers, float(np.mean(rates))),
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
-        baselines=_baselines(reference.told, workers),
+        baselines=_baselines(reference.one_worker, workers),
     )
 
 

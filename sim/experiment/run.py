@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.engine.answers import Steps
+from sim.engine.base import Steps
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
-from sim.experiment.job import DRAWS, STRAGGLERS, TrainingCell
+from sim.experiment.cell import DRAWS, STRAGGLERS, TrainingCell
 from sim.experiment.steady_state import count_all, count_settled
 from sim.fast.fast import FastEngine
 from sim.kernels.layout import Floats
@@ -85,13 +85,13 @@ def make_engine(
     job = _job(cell, under, drawn)
     if prepared.shape is not None and not under.why_generic:
         return FastEngine(
-            prepared.collapsed,
+            prepared.fused,
             *job,
             Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
             shape=prepared.shape,
         )
     return Engine(
-        prepared.collapsed,
+        prepared.fused,
         *job,
         Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
         speeds=under.speeds,

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.engine.answers import Steps
+from sim.engine.base import Steps
 from sim.plan import Floats
 
 BATCH: Final = 5

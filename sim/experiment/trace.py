@@ -6,7 +6,7 @@ from netcosim.results.training.operations import WORKER as AT_WORKER
 from netcosim.results.training.operations import OperationColumns, link_place, server_place
 from netcosim.trace import Service, StreamRow
 from sim.engine.engine import Chunks, Operations
-from sim.experiment.job import TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.experiment.run import conditions_of, draw_steps, make_tracing_engine, play
 from sim.plan import DOWN, WORKER, StepPlan
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sim.engine.build import gathered_streams, make_shared, make_streams, zeros
-from sim.fast.layout import BY_TURNS, Race, Shape
+from sim.fast.layout import BY_DISCIPLINE, STEP_ENDS, FastRun, K, Shape, W
 from sim.kernels import layout as generic
 from sim.kernels.layout import Net
 from sim.kernels.tree import seed, width
@@ -16,19 +16,28 @@ _ROWS = 1 << 14
 _LOG = 1 << 10
 
 
-def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
+def with_workers(shape: Shape, workers: int) -> Shape:
+    """The shape with its sizes and sources of events for so many workers."""
+    sizes = shape.sizes.copy()
+    sizes[W] = workers
+    servers = int(sizes[K])
+    leaves = [servers, workers * servers, servers]
+    return shape._replace(sizes=sizes, first_leaf=np.cumsum([0, *leaves], dtype=np.int64))
+
+
+def make_fast_run(shape: Shape, net: Net, sending: Sending, limit: int) -> FastRun:
     """Build the initial state of a run; no worker may do more steps than the limit."""
     workers, servers, forward, processors = (int(n) for n in shape.sizes)
     downs = len(shape.down_size)
     links = 2 * servers
-    top, wide = width(links + workers * (servers + 1)), width(workers)
+    top, wide = width(int(shape.first_leaf[STEP_ENDS]) + workers), width(workers)
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
     seed(tree, 0, top)
     for link in range(links):
         seed(flow_tree, link * wide, wide)
 
     ints, floats = zeros(np.int64), zeros(np.float64)
-    return Race(
+    return FastRun(
         clock=floats(2),
         scalar=ints(generic.SCALARS),
         key=np.full(top, np.inf),
@@ -49,8 +58,8 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
         ups_left=ints(workers),
         next_up=ints(workers, servers),
         busy_from=ints(workers, servers),
-        turn=floats(workers),
-        back_end=floats(workers),
+        forward_end=floats(workers),
+        backward_end=floats(workers),
         down_end=floats(workers),
         free_at=floats(workers, processors),
         last=floats(workers),
@@ -68,7 +77,8 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
         start_requested=ints(workers),
         arrival=floats(workers, downs),
         order=ints(1, 1) if shape.chain[0] else ints(workers, downs),
-        ring=ints(max(2 * len(shape.up_size), forward) + 1),
+        queue=ints(max(2 * len(shape.up_size), forward) + 1),
+        visit=ints(2 * len(shape.up_size) + 1),
         unmet=ints(forward),
         taken=ints(servers),
         **_discipline(shape, net, sending, workers),
@@ -79,7 +89,7 @@ def make_race(shape: Shape, net: Net, sending: Sending, limit: int) -> Race:
 
 def _discipline(shape: Shape, net: Net, sending: Sending, workers: int) -> dict[str, Any]:
     """Arrays of the discipline's state; of minimal size where it is not asked."""
-    asked = bool((shape.replay == BY_TURNS).all())
+    asked = bool((shape.replay == BY_DISCIPLINE).all())
     streams = max(len(shape.down_size), len(shape.up_size)) if asked else 1
     connections = (len(net.ns_per_byte), workers) if asked else (1, 1)
     shared = make_shared(math.prod(connections), int(net.window[1]))
@@ -90,15 +100,15 @@ def _discipline(shape: Shape, net: Net, sending: Sending, workers: int) -> dict[
     }
 
 
-def with_longer_log(race: Race) -> Race:
+def with_longer_log(run: FastRun) -> FastRun:
     """The state with room for twice as many entries in every log."""
-    entries = race.log_t.shape[1]
+    entries = run.log_t.shape[1]
     longer: dict[str, Any] = {}
     for name in ("log_t", "log_v", "log_n"):
-        old = getattr(race, name)
+        old = getattr(run, name)
         new = np.zeros((len(old), 2 * entries))
-        for link, last in enumerate(race.logged):
+        for link, last in enumerate(run.logged):
             kept = np.arange(max(0, last - entries), last)
             new[link, kept & (2 * entries - 1)] = old[link, kept & (entries - 1)]
         longer[name] = new
-    return race._replace(**longer)
+    return run._replace(**longer)

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
-from sim.engine.answers import Answers
+from sim.engine.base import BaseEngine
 from sim.engine.build import make_net
 from sim.engine.control import DEFAULT, Control
 from sim.engine.engine import Stop
 from sim.fast import loop
-from sim.fast.build import make_race, with_longer_log
+from sim.fast.build import make_fast_run, with_longer_log, with_workers
 from sim.fast.layout import LOG_FULL, Shape
 from sim.fast.replay import scheduler
 from sim.fast.shape import asks_discipline, fast_shape
@@ -23,8 +23,9 @@ from sim.kernels.layout import Floats, Ints
 from sim.plan import Draws, Network, Sending, StepPlan
 
 SHARE: Final = "equal"
+"""Share that is bound: any with a virtual clock does, as the fast path asks it for no rates."""
 NOT_ASKED: Final = "fifo"
-"""Discipline bound where none is asked, so that the source is complete."""
+"""Discipline that is bound where none is asked: compiling needs one, and which one is no matter."""
 
 
 @functools.cache
@@ -32,17 +33,17 @@ def compile_fast(discipline: str | None = None) -> Callable[..., int]:
     """Compile `sim.fast.loop.advance`; with a discipline it asks that for every chunk."""
     name = "fast" if discipline is None else f"fast_{discipline}"
     asked = discipline is not None
-    bound = binding(discipline or NOT_ASKED, SHARE, turns=asked)
+    bound = binding(discipline or NOT_ASKED, SHARE, asked=asked)
     return compile_kernel(loop.advance, name, *bound)
 
 
 def interpret_fast(discipline: str | None = None) -> Callable[..., int]:
     """`sim.fast.loop.advance` as plain Python; see `compile_fast`."""
     asked = discipline is not None
-    return interpret(loop.advance, discipline or NOT_ASKED, SHARE, turns=asked)
+    return interpret(loop.advance, discipline or NOT_ASKED, SHARE, asked=asked)
 
 
-class FastEngine(Answers):
+class FastEngine(BaseEngine):
     """Fast path for jobs of the usual shape; for parameters see `sim.engine.engine.Engine`.
 
     `shape` is what `fast_shape` made of the same plan, network and sending, where that is known.
@@ -65,12 +66,9 @@ class FastEngine(Answers):
         shape: Shape | None = None,
     ) -> None:
         workers, steps = draws.step.shape
-        shape = shape or fast_shape(plan, network, sending)
-        sizes = shape.sizes.copy()
-        sizes[0] = workers
-        self._shape = shape._replace(sizes=sizes)
+        self._shape = with_workers(shape or fast_shape(plan, network, sending), workers)
         self._net = make_net(network, sending, draws, control, [None] * workers)
-        self._run = make_race(self._shape, self._net, sending, steps)
+        self._run = make_fast_run(self._shape, self._net, sending, steps)
         asked = sending.discipline if asks_discipline(sending) else None
         self._advance = compile_fast(asked) if compiled else interpret_fast(asked)
         rule = disciplines.load(sending.discipline)

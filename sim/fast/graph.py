@@ -1,11 +1,12 @@
 """Sort a plan's operations by their role in a step, for steps of the fast path's shape.
 
 The shape: all that waits for nothing are pulls and computations; a worker computes on one
-processor; there is a computation, the *turn*, that waits for all pulls, and that every other
-computation is before or behind; every push waits for the turn, or for computations behind it;
-behind a push there is at most an update, on a processor of capacity 1, and behind that nothing.
+processor; there is a computation, the *last forward operation*, that waits for all pulls, and that
+every other computation is before (*forward*) or behind (*backward*); every push waits for it, or
+for backward computations; behind a push there is at most an update, on a processor of capacity 1,
+and behind that nothing.
 
-What is behind the turn then runs in an order that no duration changes: one processor, which nothing
+Backward computations then run in an order that no duration changes: on one processor, which nothing
 from outside reaches any more.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from sim.kernels.layout import NONE
 from sim.plan import DOWN, WORKER, StepPlan
-from sim.prepare.collapse import order_of
+from sim.prepare.fuse import order_of
 
 
 class NotOfThisShapeError(Exception):
@@ -28,16 +29,16 @@ class Parts:
     Attributes
     ----------
     pulls, pushes : by server; pushes in the order of their hand-over
-    forward : computations up to the turn, which is the last; each behind those that it waits for
-    behind : computations behind the turn, in the order in which they run
-    released : by push, how many of `behind` end before its hand-over
+    forward : forward computations, each behind those that it waits for
+    backward : backward computations, in the order in which they run
+    released : by push, how many of `backward` end before its hand-over
     updates : by push
     """
 
     pulls: list[list[int]]
     pushes: list[list[int]]
     forward: list[int]
-    behind: list[int]
+    backward: list[int]
     released: dict[int, int]
     updates: dict[int, int]
 
@@ -55,16 +56,16 @@ def parts_of(plan: StepPlan) -> Parts:
     pulled = [op for server in pulls for op in server]
     _check_pulls(plan, pulled, before)
     _check_computes(plan, pulled, computes, before)
-    forward = _up_to_turn(plan, pulled, computes, before)
-    behind = _behind(plan, forward, computes, before)
-    turns = {op: i for i, op in enumerate([forward[-1], *behind])}
-    released = {op: _released(plan, op, turns, before) for server in pushes for op in server}
+    forward = _forward(plan, pulled, computes, before)
+    backward = _backward(plan, forward, computes, before)
+    ended = {op: i for i, op in enumerate([forward[-1], *backward])}
+    released = {op: _released(plan, op, ended, before) for server in pushes for op in server}
     return Parts(
         pulls=pulls,
         pushes=[sorted(server, key=released.__getitem__) for server in pushes],
         forward=forward,
-        behind=behind,
-        released={op: turn for op, (turn, _) in released.items()},
+        backward=backward,
+        released={op: count for op, (count, _) in released.items()},
         updates=_updates(plan, pushes, updates),
     )
 
@@ -115,10 +116,10 @@ def _check_computes(
             raise NotOfThisShapeError(f"{plan.names[op]} waits for a push or an update")
 
 
-def _up_to_turn(
+def _forward(
     plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
 ) -> list[int]:
-    """Forward computations, the turn last: it is the first computation that can be the turn."""
+    """Forward computations; the last one is the first that can be."""
     ancestors = [0] * plan.operations  # a bit for each operation
     for op in computes:
         for b in before[op]:
@@ -139,10 +140,10 @@ def _up_to_turn(
     )
 
 
-def _behind(
+def _backward(
     plan: StepPlan, forward: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
 ) -> list[int]:
-    """Computations behind the turn in the order in which they run: first in, first out."""
+    """Backward computations in the order in which they run: first in, first out."""
     ended = set(forward[:-1])
     unended = set(computes) - ended
     left = {op: sum(b in unended for b in before[op]) for op in unended}
@@ -157,13 +158,18 @@ def _behind(
 
 
 def _released(
-    plan: StepPlan, op: int, turns: dict[int, int], before: Sequence[list[int]]
+    plan: StepPlan, op: int, ended: dict[int, int], before: Sequence[list[int]]
 ) -> tuple[int, int]:
-    """Number of computations behind the turn that a push waits for, and its rank when released."""
-    last = max(before[op], key=lambda b: turns.get(b, NONE), default=NONE)
-    if last not in turns:
-        raise NotOfThisShapeError(f"{plan.names[op]}, a push, does not wait for the turn")
-    return turns[last], after(plan, last).index(op)
+    """Number of backward computations that end before a push, and its rank when released.
+
+    `ended` is that number for whatever may release a push.
+    """
+    last = max(before[op], key=lambda b: ended.get(b, NONE), default=NONE)
+    if last not in ended:
+        raise NotOfThisShapeError(
+            f"{plan.names[op]}, a push, does not wait for the last forward operation"
+        )
+    return ended[last], after(plan, last).index(op)
 
 
 def _updates(plan: StepPlan, pushes: Sequence[list[int]], updates: Sequence[int]) -> dict[int, int]:

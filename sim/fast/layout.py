@@ -1,7 +1,7 @@
 """The flat arrays of the fast path.
 
 W workers, K servers, L = 2 * K links (downlinks first), R recorded steps, D downs, F forward
-operations (the last one is the turn: all pulls are before it), S ups, Q processors at servers.
+operations (all pulls are before the last one), S ups, Q processors at servers.
 """
 
 from typing import Final, NamedTuple
@@ -23,11 +23,25 @@ UNWATCHED: Final = 0
 IN_ORDER: Final = 1
 BY_VISITS: Final = 2
 """Some push is larger than a first visit."""
-BY_TURNS: Final = 3
+BY_DISCIPLINE: Final = 3
 """The discipline is asked for every chunk."""
 
-SECOND: Final = 1 << 40
-"""Added to a push's number in a queue: its second visit."""
+WHOLE: Final = 1 << 40
+"""Value of Shape.largest where there are no second visits: more bytes than any push has."""
+
+# Values of FastRun.visit.
+FIRST: Final = 0
+SECOND: Final = 1
+
+# Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
+DOWNLINKS: Final = 0
+"""Ends of pulls, by server."""
+HAND_OVERS: Final = 1
+"""Pushes handed over to an idle connection, by worker and server."""
+UPLINKS: Final = 2
+"""Ends of busy periods of pushes, by server."""
+STEP_ENDS: Final = 3
+"""By worker."""
 
 W: Final = 0
 K: Final = 1
@@ -41,8 +55,8 @@ class Shape(NamedTuple):
     Attributes
     ----------
     down_start : (K + 1,) where each server's downs begin among all
-    down : (R or 1, D) downs of each server in the order in which they end; BY_TURNS, in which they
-        are handed over
+    down : (R or 1, D) downs of each server in the order in which they end; BY_DISCIPLINE, in which
+        they are handed over
     down_cum : (R or 1, D) bytes of the connection up to each of those
     down_size, down_priority : (D,)
     chain : (1,) 1 if each forward operation waits for the one before it
@@ -56,13 +70,14 @@ class Shape(NamedTuple):
     up_start : (K + 1,) where each server's ups begin among all
     up_size, up_priority : (S,) in the order in which they are handed over, by server
     up_cum : (S + K,) bytes before each of a server's ups, with one more entry for each server
-    up_turn : (S,) how many computations behind the turn end before the hand-over; pushes of one
-        turn are handed over at once, those of others are not, even if at the same time
+    up_released : (S,) how many backward operations end before the hand-over; pushes behind the
+        same one are handed over at once, those of others are not, even if at the same time
     offset_ns : (R, S) from the end of the last forward operation to the hand-over
     update : (S,) the processor that an up's update runs on, NONE if it has none
     update_ns : (R, S)
     replay : (K,) how a busy period's ends are found; see above
     largest : (1,) bytes of a first visit
+    first_leaf : (4,) where each class of sources of events begins; see DOWNLINKS and so on
     sizes : (4,) W, K, F, Q
     """
 
@@ -87,16 +102,17 @@ class Shape(NamedTuple):
     up_size: Ints
     up_priority: Ints
     up_cum: Ints
-    up_turn: Ints
+    up_released: Ints
     offset_ns: Floats
     update: Ints
     update_ns: Floats
     replay: Ints
     largest: Ints
+    first_leaf: Ints
     sizes: Ints
 
 
-class Race(NamedTuple):
+class FastRun(NamedTuple):
     """State of a simulation. Names that `sim.kernels.layout.Run` has, too, mean the same.
 
     Attributes
@@ -106,7 +122,7 @@ class Race(NamedTuple):
     logged, oldest : (L,) how many entries there were; the first one that may still be needed
     downs_left, ups_left : (W,) links on which the worker's step has not ended
     next_up, busy_from : (W, K) the next up to be handed over, the first of the busy period
-    turn, back_end : (W,) when the last forward operation ends, and the last of all
+    forward_end, backward_end : (W,) when the last forward operation ends, and the last of all
     down_end : (W,) when the last pull ended
     free_at : (W, Q) when the server's processor has done all updates
     last : (W,) the latest end of an up or an update
@@ -115,7 +131,8 @@ class Race(NamedTuple):
     ended_at : (W,) when the worker's last step ended
     arrival : (W, D) ends of pulls
     order : (W, D) pulls of each server by their ends; (1, 1) in a chain, which needs none
-    ring : room for a queue of pushes or of forward operations
+    queue : room for a queue of pushes or of forward operations
+    visit : which visit of a push each entry of the queue is
     unmet : (F,) how many things each operation of a forward pass still waits for
     taken : (K,) the next pull of each server that a forward pass takes in
     streams, unsent : the discipline's state, and bytes that have not left, of the busy period that
@@ -144,8 +161,8 @@ class Race(NamedTuple):
     ups_left: Ints
     next_up: Ints
     busy_from: Ints
-    turn: Floats
-    back_end: Floats
+    forward_end: Floats
+    backward_end: Floats
     down_end: Floats
     free_at: Floats
     last: Floats
@@ -163,7 +180,8 @@ class Race(NamedTuple):
     start_requested: Ints
     arrival: Floats
     order: Ints
-    ring: Ints
+    queue: Ints
+    visit: Ints
     unmet: Ints
     taken: Ints
     streams: State

@@ -13,10 +13,11 @@ from sim.fast.graph import NotOfThisShapeError, Parts, after, parts_of, predeces
 from sim.fast.layout import Shape
 from sim.kernels.layout import NONE
 from sim.plan import Floats, Ints, Network, Sending, StepPlan
+from sim.shares import load_share
 
 
 def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
-    """Arrange a plan as the fast path needs it.
+    """Arrange a plan as the fast path needs it; `sim.fast.build.with_workers` completes it.
 
     Raises
     ------
@@ -25,15 +26,14 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
     """
     _check_settings(network, sending)
     parts = parts_of(plan)
-    turns = asks_discipline(sending)
     pulls = [op for server in parts.pulls for op in server]
     pushes = [op for server in parts.pushes for op in server]
     number = {op: i for i, op in enumerate(pulls)}
     order, total = _downs(plan, parts, sending)
     forward_ns = plan.duration_ns[:, parts.forward]
-    behind = np.cumsum(plan.duration_ns[:, parts.behind], axis=1)
-    behind = np.concatenate([np.zeros((plan.steps, 1)), behind], axis=1)
-    turn = [parts.released[op] for op in pushes]
+    backward = np.cumsum(plan.duration_ns[:, parts.backward], axis=1)
+    backward = np.concatenate([np.zeros((plan.steps, 1)), backward], axis=1)
+    released = [parts.released[op] for op in pushes]
     update_of, update_ns, processors = _updates(plan, parts, pushes)
     return Shape(
         down_start=_starts(parts.pulls),
@@ -44,27 +44,28 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
         **_forward(plan, parts, number),
         forward_ns=np.ascontiguousarray(forward_ns),
         forward_sum=forward_ns.sum(axis=1),
-        backward_sum=behind[:, -1].copy(),
+        backward_sum=backward[:, -1].copy(),
         up_start=_starts(parts.pushes),
         up_size=plan.size_bytes[pushes],
         up_priority=plan.priority[pushes],
         up_cum=_cumulated(plan, parts.pushes),
-        up_turn=np.array(turn, dtype=np.int64),
-        offset_ns=np.ascontiguousarray(behind[:, turn]),
+        up_released=np.array(released, dtype=np.int64),
+        offset_ns=np.ascontiguousarray(backward[:, released]),
         update=update_of,
         update_ns=update_ns,
-        replay=_replays(plan, parts, update_of, sending, turns=turns),
+        replay=_replays(plan, parts, update_of, sending),
         largest=np.array([_first_visit(sending)], dtype=np.int64),
+        first_leaf=np.zeros(4, dtype=np.int64),
         sizes=np.array([0, plan.servers, len(parts.forward), processors], dtype=np.int64),
     )
 
 
 def _check_settings(network: Network, sending: Sending) -> None:
     for wrong, what in (
-        (network.share != "equal", f"share is {network.share}"),
+        (not load_share(network.share).CLOCKED, f"share is {network.share}"),
         (network.both_busy != 1.0, "a port's rate depends on its other direction"),
         (bool(network.delay_ns.any()), "there are delays"),
-        (not disciplines.conserves(sending.discipline), f"{sending.discipline} may rest"),
+        (not disciplines.traits(sending.discipline).conserving, f"{sending.discipline} may rest"),
     ):
         if wrong:
             raise NotOfThisShapeError(what)
@@ -173,13 +174,13 @@ def _served(plan: StepPlan, pulls: list[int], sending: Sending) -> tuple[list[in
 def _first_visit(sending: Sending) -> int:
     """Bytes of a first visit; more than any push has where there are no second ones."""
     two = _visits(sending) == 2
-    return sending.window_bytes if two and sending.window_bytes else layout.SECOND
+    return sending.window_bytes if two and sending.window_bytes else layout.WHOLE
 
 
-def _replays(plan: StepPlan, parts: Parts, update: Ints, sending: Sending, *, turns: bool) -> Ints:
+def _replays(plan: StepPlan, parts: Parts, update: Ints, sending: Sending) -> Ints:
     """Kind of replay of each server's pushes; see `sim.fast.layout`."""
-    if turns:
-        return np.full(plan.servers, layout.BY_TURNS, dtype=np.int64)
+    if asks_discipline(sending):
+        return np.full(plan.servers, layout.BY_DISCIPLINE, dtype=np.int64)
     start = _starts(parts.pushes)
     kinds = []
     for k, server in enumerate(parts.pushes):

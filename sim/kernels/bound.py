@@ -13,7 +13,7 @@ Fields = TypeVar("Fields")
 CLOCKED = 1
 """1 if the share is 1/n, so that a virtual clock per link does."""
 
-TURNS = 0
+ASKED = 0
 """1 if the fast path asks the discipline for every chunk, as the generic engine does."""
 
 

@@ -25,7 +25,7 @@ from sim.kernels.layout import (
     U,
 )
 from sim.kernels.links import leave
-from sim.kernels.modes import flow_ended, turn
+from sim.kernels.modes import flow_ended, switch_mode
 from sim.kernels.processors import (
     end_computation,
     end_of_work,
@@ -54,7 +54,7 @@ def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:
     run.rest[worker, :] = -1.0
     run.computes[worker] = 0
     if was_busy:
-        turn(run, net, worker, WAITING)
+        switch_mode(run, net, worker, WAITING)
     run.presence[worker] = presence
     find_slowest(run)
 

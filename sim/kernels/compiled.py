@@ -20,9 +20,9 @@ from types import FunctionType
 from typing import Any, Final, cast
 
 from h2model import disciplines
-from h2model.compiled import bind_copy
 from netcosim.errors import StorageError
 from sim.kernels import bound, loop
+from sim.kernels.copies import bind_copy
 
 KERNEL_PACKAGES: Final = (
     "h2model",
@@ -50,28 +50,31 @@ def compile_engine(discipline: str, share: str) -> Callable[..., int]:
 
 @functools.cache
 def interpret(
-    function: Callable[..., Any], discipline: str, share: str, *, turns: bool = False
+    function: Callable[..., Any], discipline: str, share: str, *, asked: bool = False
 ) -> Callable[..., Any]:
     """Bind a function of an engine as for compiling it, but as plain Python.
 
     For what happens so rarely that compiling it would take longer, and for tests.
     """
-    replaced, constants = binding(discipline, share, turns=turns)
+    replaced, constants = binding(discipline, share, asked=asked)
     return bind_copy(cast("FunctionType", function), replaced, constants, {}, lambda copy: copy)
 
 
 def binding(
-    discipline: str, share: str, *, turns: bool = False
+    discipline: str, share: str, *, asked: bool = False
 ) -> tuple[dict[object, object], dict[str, int]]:
-    """Replacements for the functions and constants of `sim.kernels.bound`."""
+    """Replacements for the functions and constants of `sim.kernels.bound`.
+
+    `asked` is true if the fast path asks the discipline for every chunk.
+    """
     rule = disciplines.load(discipline)
-    strategy = import_module(f"sim.shares.{share}")
+    strategy = import_module(f"sim.shares.{share}")  # by name, as shares import kernels
     replaced: dict[object, object] = {
         getattr(bound, name): getattr(rule, name)
         for name in ("start", "enqueued", "credited", "select", "sent", "cancelled")
     }
     replaced[bound.rates] = strategy.rates
-    return replaced, {"CLOCKED": strategy.CLOCKED, "TURNS": int(turns)}
+    return replaced, {"CLOCKED": strategy.CLOCKED, "ASKED": int(asked)}
 
 
 def compile_kernel(

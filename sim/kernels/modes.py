@@ -10,7 +10,7 @@ from sim.kernels.layout import (
 )
 
 
-def turn(run: Run, net: Net, worker: int, mode: int) -> None:
+def switch_mode(run: Run, net: Net, worker: int, mode: int) -> None:
     """Switch a worker to another mode; the time in the last one is accumulated."""
     now = run.clock[0]
     if now > run.mode_since[worker] and run.done[worker] >= net.flag[COUNT_FROM]:
@@ -28,7 +28,7 @@ def begin_anew(run: Run, net: Net, worker: int) -> None:
         mode |= SENDING
     if run.computes[worker] > 0:
         mode |= COMPUTING
-    turn(run, net, worker, mode)
+    switch_mode(run, net, worker, mode)
 
 
 def flow_began(run: Run, worker: int, down: bool, net: Net) -> None:
@@ -36,11 +36,11 @@ def flow_began(run: Run, worker: int, down: bool, net: Net) -> None:
     if down:
         run.downs[worker] += 1
         if run.downs[worker] == 1:
-            turn(run, net, worker, run.mode[worker] | RECEIVING)
+            switch_mode(run, net, worker, run.mode[worker] | RECEIVING)
     else:
         run.ups[worker] += 1
         if run.ups[worker] == 1:
-            turn(run, net, worker, run.mode[worker] | SENDING)
+            switch_mode(run, net, worker, run.mode[worker] | SENDING)
 
 
 def flow_ended(run: Run, worker: int, down: bool, net: Net) -> None:
@@ -48,22 +48,22 @@ def flow_ended(run: Run, worker: int, down: bool, net: Net) -> None:
     if down:
         run.downs[worker] -= 1
         if run.downs[worker] == 0:
-            turn(run, net, worker, run.mode[worker] & ~RECEIVING)
+            switch_mode(run, net, worker, run.mode[worker] & ~RECEIVING)
     else:
         run.ups[worker] -= 1
         if run.ups[worker] == 0:
-            turn(run, net, worker, run.mode[worker] & ~SENDING)
+            switch_mode(run, net, worker, run.mode[worker] & ~SENDING)
 
 
 def computing_began(run: Run, worker: int, net: Net) -> None:
     """Count one more computation that runs at the worker."""
     run.computes[worker] += 1
     if run.computes[worker] == 1:
-        turn(run, net, worker, run.mode[worker] | COMPUTING)
+        switch_mode(run, net, worker, run.mode[worker] | COMPUTING)
 
 
 def computing_ended(run: Run, worker: int, net: Net) -> None:
     """Count one computation less that runs at the worker."""
     run.computes[worker] -= 1
     if run.computes[worker] == 0:
-        turn(run, net, worker, run.mode[worker] & ~COMPUTING)
+        switch_mode(run, net, worker, run.mode[worker] & ~COMPUTING)

@@ -26,7 +26,7 @@ from sim.kernels.layout import (
     Run,
     Step,
 )
-from sim.kernels.modes import begin_anew, turn
+from sim.kernels.modes import begin_anew, switch_mode
 from sim.kernels.processors import enter
 from sim.kernels.tree import put
 
@@ -109,7 +109,7 @@ def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
     run.step_time[i, 1] = run.clock[0]
     run.scalar[STEPS] = i + 1
     run.scalar[ENDED] = worker
-    turn(run, net, worker, WAITING)
+    switch_mode(run, net, worker, WAITING)
     was_slowest = run.done[worker] == run.scalar[SLOWEST]
     run.done[worker] += 1
     run.presence[worker] = PRESENT

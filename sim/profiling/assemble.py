@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from netcosim.errors import ScenarioError
+from netcosim.formatting import printable, shown
 from netcosim.workload import Parsing, Profile
-from netcosim.workload.checked import printable, shown
 from netcosim.workload.layers import SERVER, WORKER, Layer, Tensor, build_step
 from netcosim.workload.model import Role
 from sim.profiling.attribute import Attributed

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from netcosim.results.failure import one_line
+from netcosim.formatting import one_line
 from sim.profiling.attribute import Attributed
 from sim.profiling.measure import Measured
 from sim.profiling.records import RecordedLayer, StepRecord, Structure

@@ -1,26 +1,17 @@
 """Text on a connection's discipline, releases and windows."""
 
-from typing import Final
-
-from h2model import disciplines
+from h2model import disciplines, transports
 from h2model.candidates import not_studied
 from h2model.parameters import releases
-from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.scenario import TransportSpec
+from netcosim.scenario.unstudied_releases import not_studied_text
 from netcosim.units import format_size
 from sim.plan import Sending
-
-_FINISHING: Final = {"finish_first": "finishes messages first"}
 
 
 def sender_text(sending: Sending) -> str:
     """The discipline with its options, where they are not those that it has by default."""
-    names = disciplines.load(sending.discipline).OPTIONS
-    given = [
-        _FINISHING.get(name, f"{name} {value}")
-        for (name, default), value in zip(names.items(), sending.options, strict=True)
-        if value != default
-    ]
+    given = disciplines.changed_options(sending.discipline, sending.options)
     return f"{sending.discipline} ({', '.join(given)})" if given else sending.discipline
 
 
@@ -30,18 +21,10 @@ def release_notes(transport: TransportSpec) -> tuple[str, ...]:
     return (
         *(
             [f"none is named: grpcio {releases('grpc')[-1]}, the newest studied"]
-            * _unnamed(transport)
+            * bool(transports.releases_not_named(transport))
         ),
         *([] if unknown is None else [f"{unknown}; its rule is assumed, not measured"]),
     )
-
-
-def _unnamed(transport: TransportSpec) -> bool:
-    ends = (
-        (transport.sender, transport.sender_release),
-        (transport.receiver, transport.receiver_release),
-    )
-    return ("grpc", None) in ends
 
 
 def windows_text(sending: Sending, recorded_bytes: int | None = None) -> str:

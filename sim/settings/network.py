@@ -5,7 +5,6 @@ be a bottleneck, and becomes part of the port where all traffic of one server, o
 worker, goes through it. What is neither is refused.
 """
 
-import pkgutil
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-import sim.shares
 from netcosim.errors import ScenarioError
 from netcosim.scenario import ClusterSpec, LinkSpec, Scenario
 from netcosim.units import format_duration, format_rate
 from sim.plan import Ints, Network
 from sim.settings.share import check_share
+from sim.shares import share_names
 from topo.catalogue import build_spec
 from topo.paths import paths_from
 from topo.spec import NetLink, NetSpec
@@ -27,12 +26,6 @@ MOST_LAID_OUT: Final = 1024
 """Most workers laid out; of more, those whose links are alike are laid out once."""
 
 _WORKER_LINK: Final = re.compile(r"w(0|[1-9][0-9]{0,5})", re.ASCII)
-
-
-def share_names() -> tuple[str, ...]:
-    """The names of all share strategies, sorted."""
-    found = (module.name for module in pkgutil.iter_modules(sim.shares.__path__))
-    return tuple(sorted(name for name in found if not name.startswith("_")))
 
 
 def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) -> Network:

@@ -5,8 +5,8 @@ from typing import Final
 
 from h2model import disciplines, transports
 from h2model.candidates import assumed, candidate_senders, not_studied, receiver_model
-from h2model.connection import UNLIMITED_BYTES
 from h2model.parameters import releases
+from h2model.protocol import UNLIMITED_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
 from sim.plan import Sending
@@ -36,8 +36,8 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
     """
     where = f"transport[{transport.name}]"
     sender = transports.load(transport.sender, f"{where}.sender")
-    # Only the scenario can say what a script does; an emulation shows it.
-    also = ("discipline",) if sender.STUDIED is None and not sender.OURS else ()
+    # Of some kinds only the scenario can say what they do; an emulation shows it.
+    also = ("discipline",) if sender.STUDIED is None else ()
     transports.check_transport(transport, releases("grpc")[-1], also)
     not_studied(transport)  # refuses releases that are older than all that were looked at
     discipline = _discipline(transport, where)
@@ -54,7 +54,7 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
         window_bytes=window,
         connection_window_bytes=connection,
     )
-    if disciplines.preempts(discipline):
+    if disciplines.traits(discipline).preempts:
         return replace(sending, chunk_bytes=CHUNK_BYTES)
     return sending
 

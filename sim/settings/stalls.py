@@ -1,6 +1,6 @@
 """Flow-control stalls of real connections that the simulation leaves out."""
 
-from h2model.connection import UNLIMITED_BYTES
+from h2model.protocol import UNLIMITED_BYTES
 from netcosim.units import format_duration, format_rate, format_size
 from sim.plan import Ints, Sending
 

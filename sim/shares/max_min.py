@@ -9,6 +9,7 @@ import math
 from sim.kernels.layout import NONE, C, K, Net, Run, Step, W
 
 CLOCKED = 0
+USES_WORKER_PORTS = True
 
 
 def rates(step: Step, net: Net, run: Run, direction: int) -> None:

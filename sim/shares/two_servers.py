@@ -8,6 +8,8 @@ it is alone at both, the paper's rule says nothing; it gets half of each here.
 from sim.kernels.layout import C, K, Net, Run, Step
 
 CLOCKED = 0
+USES_WORKER_PORTS = False
+MOST_SERVERS = 2
 
 
 def rates(step: Step, net: Net, run: Run, direction: int) -> None:

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from netcosim.errors import ScenarioError
-from netcosim.workload.checked import parse_json, printable, read_text
+from netcosim.formatting import printable
+from netcosim.workload.checked import parse_json, read_text
 from sim.plan import Floats
 from sim.stragglers.effect import Use
 from sim.stragglers.speeds import Speeds

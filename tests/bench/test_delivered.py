@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from bench.cells.delivered import delivered_section
-from bench.cells.listing import read_listing
-from bench.cells.scores import Row, empty_row
+from bench.fidelity.delivered import delivered_section
+from bench.fidelity.listing import read_listing
+from bench.fidelity.scores import Row, empty_row
 
 EMPTY = empty_row(read_listing()[0], None)
 

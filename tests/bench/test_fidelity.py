@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.listing import CONNECTIONS, Listed, read_listing, scenario_of
-from bench.cells.page import page
-from bench.cells.running import run_missing
-from bench.cells.scores import NATIVE, TARGET, empty_row, score_cell
-from bench.cells.store import Store
-from bench.cells.summary import summary_section
-from bench.cells.totals import totals
+from bench.fidelity.listing import CONNECTIONS, Listed, read_listing, scenario_of
+from bench.fidelity.page import page
+from bench.fidelity.running import run_missing
+from bench.fidelity.scores import NATIVE, TARGET, empty_row, score_cell
+from bench.fidelity.store import Store
+from bench.fidelity.summary import summary_section
+from bench.fidelity.totals import totals
 from emu.plan import make_plan
 from netcosim.errors import ScenarioError
+from netcosim.formatting import percent
 from netcosim.results.folder import ResultsFolder, trace_file
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
-from netcosim.results.streams.verdict import percent
 from tests.emu.run.made import write_run
 
 Pair = tuple[list[Listed], Path]

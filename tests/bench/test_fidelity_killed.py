@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.listing import read_listing
-from bench.cells.store import Store
+from bench.fidelity.listing import read_listing
+from bench.fidelity.store import Store
 
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).parents[2]
@@ -34,9 +34,9 @@ transports = ["h2-fifo"]
 BENCH = """
 import sys
 from pathlib import Path
-from bench.cells.listing import read_listing
-from bench.cells.running import run_missing
-from bench.cells.store import Store
+from bench.fidelity.listing import read_listing
+from bench.fidelity.running import run_missing
+from bench.fidelity.store import Store
 cells, store = read_listing(Path(sys.argv[1])), Store(path=Path(sys.argv[2]))
 run_missing(cells, store, budget_s=1e9, say=lambda line: print(line, flush=True))
 """

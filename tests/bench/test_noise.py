@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.cells.listing import read_listing, scenario_of
 from bench.common.outcomes import outcome_of
 from bench.common.record import Figure
+from bench.fidelity.listing import read_listing, scenario_of
 from bench.noise import kept
 from bench.noise.figures import figures_of, wilson
 from bench.noise.kept import Burst, Cell, Run

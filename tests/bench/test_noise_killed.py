@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.listing import read_listing
+from bench.fidelity.listing import read_listing
 from bench.noise import kept
 from netcosim.scenario import dump_scenario
 from tests.bench.test_fidelity_killed import LISTING, marked, wait_until

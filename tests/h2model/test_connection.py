@@ -5,8 +5,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import (
-    FRAME_HEADER_BYTES,
-    UNLIMITED_BYTES,
     Connection,
     LinkModel,
     ReceiverModel,
@@ -16,6 +14,7 @@ from h2model.connection import (
 from h2model.credit import names as credit_names
 from h2model.disciplines import names
 from h2model.predict import predict
+from h2model.protocol import FRAME_HEADER_BYTES, UNLIMITED_BYTES
 
 bursts = st.lists(
     st.tuples(st.integers(1, 2_000_000), st.integers(0, 200_000_000), st.integers(0, 3)),

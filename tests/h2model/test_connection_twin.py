@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import (
-    UNLIMITED_BYTES,
     LinkModel,
     ReceiverModel,
     SenderModel,
@@ -14,6 +13,7 @@ from h2model.connection import (
 from h2model.credit import load as load_credit
 from h2model.disciplines import load, names
 from h2model.predict import predict
+from h2model.protocol import UNLIMITED_BYTES
 from tests.h2model.connection_twin import TICK_NS, ByteConnection
 from tests.h2model.discipline_twins import TWINS
 from tests.h2model.machine_driver import SMALL
@@ -58,7 +58,7 @@ def test_byte_by_byte(name, data, messages, path, credit):
             path["connection_window"] or never,
             **options,
         ),
-        grant=None if credit is None else load_credit(credit),
+        grant=None if credit is None else load_credit(credit).grant,
         **path,
     )
     assert twin.play(messages)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from h2model.disciplines import conserves, load, names, preempts, resolve_options
+from h2model.disciplines import load, names, resolve_options
 from h2model.machine import BLOCKED, Machine
 from h2model.state import HEAD, NONE, OUT, READY, STALLED, TAIL
 from tests.h2model.ledger import Ledger
@@ -138,7 +138,7 @@ def test_slots_are_used_again_without_memory(name):
 )
 def test_who_says_that_it_conserves_never_rests_while_credit_comes_at_once(setup, sizes, budget):
     name, options, window, connection = setup
-    assert conserves(name)
+    assert load(name).TRAITS.conserving
     machine = Machine(
         name,
         options=options,
@@ -160,4 +160,4 @@ def test_who_says_that_it_conserves_never_rests_while_credit_comes_at_once(setup
 
 
 def test_strict_priority_alone_preempts():
-    assert [name for name in names() if preempts(name)] == ["priority"]
+    assert [name for name in names() if load(name).TRAITS.preempts] == ["priority"]

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from h2model.link import LINE_BPS, Lane
-from h2model.records import FRAME_HEADER_BYTES, LinkModel
+from h2model.protocol import FRAME_HEADER_BYTES
+from h2model.records import LinkModel
 
 RATE_BPS = 1e8
 BUCKET = 25_000

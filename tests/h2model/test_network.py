@@ -5,8 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import (
-    FRAME_HEADER_BYTES,
-    UNLIMITED_BYTES,
     Connection,
     LinkModel,
     ReceiverModel,
@@ -16,6 +14,7 @@ from h2model.connection import (
 from h2model.credit import names as credit_names
 from h2model.disciplines import names
 from h2model.network import Network
+from h2model.protocol import FRAME_HEADER_BYTES, UNLIMITED_BYTES
 from tests.h2model.fluid_twin import fluid_ends
 from topo.share import Capacity, Route, SharedLinks
 

@@ -18,8 +18,8 @@ from h2model.candidates import (
 )
 from h2model.parameters import is_studied, order_of, parameters, parse, releases
 from netcosim.errors import ScenarioError
-from netcosim.results.streams.unstudied_releases import not_studied_text
 from netcosim.scenario import TransportSpec
+from netcosim.scenario.unstudied_releases import not_studied_text
 
 FILES = {
     file.name: file

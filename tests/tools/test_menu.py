@@ -120,6 +120,9 @@ def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project)
 
 def test_what_the_menu_takes_for_a_bench_is_one() -> None:
     """A module that several benches share is no bench: as one it would run and do nothing."""
-    modules = list((CHECKOUT / "bench").glob("[a-z]*.py"))
-    assert {p.stem for p in modules} > {"emu", "sim", "fidelity", "identify"}
+    folder = CHECKOUT / "bench"
+    packages = list(folder.glob("[a-z]*/__main__.py"))
+    modules = [*folder.glob("[a-z]*.py"), *packages]
+    names = {p.parent.name if p in packages else p.stem for p in modules}
+    assert names > {"emu", "sim", "fidelity", "identify"}
     assert [p for p in modules if '__name__ == "__main__"' not in p.read_text()] == []

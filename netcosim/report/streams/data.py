@@ -9,13 +9,12 @@ from netcosim.metrics import Floats
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.records import from_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.streams.cell_summary import LEVEL
 from netcosim.results.streams.identification import IDENTIFICATION, Identification
 from netcosim.results.streams.lost import moments_on_work_clock, work_clocks
 from netcosim.results.streams.summary import CellSummary, Summary
 from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import Scenario
-from netcosim.trace import StreamRow, bursts
+from netcosim.trace import PREDICT, StreamRow, bursts
 from netcosim.work_clock import Connection, WorkClock, on_work_clock
 
 
@@ -54,9 +53,9 @@ class CellData:
     def pairs(self, model: str) -> Iterator[tuple[list[StreamRow], list[StreamRow]]]:
         """Predicted and measured rows of each judged burst, stream by stream."""
         truth = bursts(row for row in self.measured if row.valid)
-        claims = bursts(row for row in self.predicted if row.model == model)
+        predictions = bursts(row for row in self.predicted if row.model == model)
         for where, rows in truth.items():
-            ours = {(r.connection, r.stream): r for r in claims.get(where, [])}
+            ours = {(r.connection, r.stream): r for r in predictions.get(where, [])}
             kept = [row for row in rows if (row.connection, row.stream) in ours]
             if kept:
                 yield [ours[row.connection, row.stream] for row in kept], kept
@@ -135,7 +134,7 @@ def _cells(
             name=name,
             summary=summaries.get(name),
             measured=tuple(row for row in measured if row.cell == name),
-            predicted=tuple(r for r in predicted if r.cell == name and r.level == LEVEL),
+            predicted=tuple(r for r in predicted if r.cell == name and r.level == PREDICT),
             windows=tuple(row for row in windows if row.cell == name),
             cut_ns=cut.get(name, {}),
         )

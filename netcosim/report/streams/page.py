@@ -87,7 +87,8 @@ def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
             "title": "Delivered ends",
             "folded": False,
             "text": "the whole message in the receiving application: predicted wire end and the"
-            " receiver's overhead, which was calibrated before the run; the primary error",
+            " receiver's overhead, which was calibrated before the run; |predicted - measured| over"
+            " the burst's length",
             "cells": [_rows(s, "delivered") for s in summaries if s.models],
         },
         {

@@ -44,8 +44,8 @@ def _draw_ends(axes: "Axes", cell: CellData, colours: dict[str, str]) -> None:
     for model in reversed(cell.models):
         points = [
             (theirs.wire_end_ns / 1e6, ours.wire_end_ns / 1e6)
-            for claims, truth in cell.pairs(model)
-            for ours, theirs in zip(claims, truth, strict=True)
+            for predictions, truth in cell.pairs(model)
+            for ours, theirs in zip(predictions, truth, strict=True)
         ]
         if points:
             measured, predicted = np.array(points).T

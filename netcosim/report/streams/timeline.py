@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from netcosim.formatting import short_size
 from netcosim.report import style
 from netcosim.report.streams.data import CellData
 from netcosim.results.streams.coarsen import merge_close
@@ -125,7 +126,7 @@ def _label(row: StreamRow, *, several: bool) -> str:
     name = row.tensor
     if len(name) > _LABEL_CHARACTERS - 12:
         name = ".." + name[-(_LABEL_CHARACTERS - 14) :]
-    return plain(f"{where}  {name}  {size_text(row.size_bytes)}")
+    return plain(f"{where}  {name}  {short_size(row.size_bytes)}")
 
 
 def _legend(
@@ -157,11 +158,3 @@ def plain(text: str) -> str:
     """Text escaped for matplotlib, with the characters that its own fonts have."""
     printable = "".join(c if c.isascii() and c.isprintable() else "?" for c in text)
     return printable.replace("$", r"\$")
-
-
-def size_text(size_bytes: int) -> str:
-    """A size in a few characters: ``16 MB``, ``1.5 MB``, ``640 B``."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.3g} {unit}"
-    return f"{size_bytes} B"

@@ -16,8 +16,6 @@ SIMULATED: Final = "#0072B2"
 LIMIT: Final = "#D55E00"
 _FORMULAS: Final = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6d31", "#5e3c99", "#44546a")
 
-Line = tuple[Sequence[float], Sequence[float]]
-
 
 def throughput(axes: "Axes", series: Series) -> None:
     """Draw the throughput of one series beside formulas, ideal scaling and the link's limit."""

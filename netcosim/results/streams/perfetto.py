@@ -3,18 +3,17 @@
 A process for each connection of a cell, measured and as the best model predicted it side by side; a
 track for each stream, a parallel one for its stalls, counters for credit. Every cell begins at
 zero, its bursts one after another.
-Source: "Trace Event Format", Chromium project.
 """
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from netcosim.results.streams.coarsen import merge_close, resolution_for
 from netcosim.results.streams.windows import WindowRow
-from netcosim.trace import StreamRow
+from netcosim.results.trace_events import Event, complete_event, metadata_event, trace_json
+from netcosim.trace import PREDICT, StreamRow
 
 MAX_INTERVALS: Final = 200_000
 """Most intervals in a file: about 30 MB of text, which the viewer opens in a few seconds."""
@@ -23,7 +22,6 @@ _PAUSE_NS: Final = 5_000_000
 
 _WORLDS: Final = {"emu": "measured", "sim": "simulated"}
 
-Event = dict[str, Any]
 Offsets = dict[tuple[str, int], int]
 
 
@@ -39,9 +37,7 @@ def perfetto_json(
     Intervals of a stream that are close together are joined until at most `limit` are left;
     ``otherData`` says how close.
     """
-    chosen = [
-        row for row in predicted if row.level == "PREDICT" and row.model == best.get(row.cell)
-    ]
+    chosen = [row for row in predicted if row.level == PREDICT and row.model == best.get(row.cell)]
     rows = [*measured, *chosen]
     resolution_ns = resolution_for(rows, limit)
     offsets = _offsets(rows)
@@ -55,12 +51,8 @@ def perfetto_json(
         for window in windows[:: max(1, -(-len(windows) // limit))]
         if (window.cell, window.burst) in offsets
     )
-    document = {
-        "displayTimeUnit": "ms",
-        "otherData": _notes(rows, resolution_ns, windows, limit),
-        "traceEvents": [*tracks.metadata(), *events],
-    }
-    return json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n"
+    notes = _notes(rows, resolution_ns, windows, limit)
+    return trace_json([*tracks.metadata(), *events], notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +89,11 @@ class _Tracks:
         )
         for place, key in enumerate(ordered):
             pid, name = self._processes[key]
-            yield _meta("process_name", pid, 0, name=name)
-            yield _meta("process_sort_index", pid, 0, sort_index=place)
+            yield metadata_event("process_name", pid, 0, name=name)
+            yield metadata_event("process_sort_index", pid, 0, sort_index=place)
         for (pid, name), (tid, order) in self._threads.items():
-            yield _meta("thread_name", pid, tid, name=name)
-            yield _meta("thread_sort_index", pid, tid, sort_index=order)
-
-
-def _meta(kind: str, pid: int, tid: int, **args: Any) -> Event:
-    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args}
+            yield metadata_event("thread_name", pid, tid, name=name)
+            yield metadata_event("thread_sort_index", pid, tid, sort_index=order)
 
 
 def _offsets(rows: Iterable[StreamRow]) -> Offsets:
@@ -135,18 +123,20 @@ def _process_of(row: StreamRow, tracks: _Tracks) -> int:
 def _stream_events(
     row: StreamRow, offsets: Offsets, tracks: _Tracks, resolution_ns: int
 ) -> Iterator[Event]:
-    offset = offsets[row.cell, row.burst]
+    offset_ns = offsets[row.cell, row.burst]
     pid = _process_of(row, tracks)
     track = f"stream {row.stream} {row.tensor}"
     tid = tracks.thread(pid, track, 2 * row.stream)
     for number, service in enumerate(merge_close(row.services, resolution_ns)):
         args = {"bytes": service.size_bytes, "visit": number, "burst": row.burst}
-        yield _complete(row.tensor, pid, tid, offset, service.start_ns, service.end_ns, args)
+        start_ns, end_ns = offset_ns + service.start_ns, offset_ns + service.end_ns
+        yield complete_event(row.tensor, pid, tid, start_ns, end_ns, args)
     if row.stalls:
         stall_tid = tracks.thread(pid, f"{track}, no credit", 2 * row.stream + 1)
         for stall in row.stalls:
+            start_ns, end_ns = offset_ns + stall.start_ns, offset_ns + stall.end_ns
             args = {"burst": row.burst}
-            yield _complete("no credit", pid, stall_tid, offset, stall.start_ns, stall.end_ns, args)
+            yield complete_event("no credit", pid, stall_tid, start_ns, end_ns, args)
 
 
 def _burst_events(
@@ -159,22 +149,8 @@ def _burst_events(
     for (pid, cell, burst, valid), end in ends.items():
         tid = tracks.thread(pid, "bursts", 0)
         name = f"burst {burst}" if valid else f"burst {burst} (invalid)"
-        yield _complete(name, pid, tid, offsets[cell, burst], 0, end, {"valid": valid})
-
-
-def _complete(
-    name: str, pid: int, tid: int, offset_ns: int, start_ns: int, end_ns: int, args: Event
-) -> Event:
-    return {
-        "ph": "X",
-        "cat": "netcosim",
-        "name": name,
-        "pid": pid,
-        "tid": tid,
-        "ts": (offset_ns + start_ns) / 1000,
-        "dur": (end_ns - start_ns) / 1000,
-        "args": args,
-    }
+        start_ns = offsets[cell, burst]
+        yield complete_event(name, pid, tid, start_ns, start_ns + end, {"valid": valid})
 
 
 def _counter(window: WindowRow, offsets: Offsets, tracks: _Tracks) -> Event:

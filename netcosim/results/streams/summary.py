@@ -4,7 +4,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from netcosim.results.streams.unstudied_releases import NotStudied
+from netcosim.scenario.unstudied_releases import NotStudied
+from netcosim.trace import Level
+
+AnswerKind = Literal["follows", "undecided", "fits none", "alike", "contradiction", "no evidence"]
 
 
 class _Record(BaseModel):
@@ -40,7 +43,7 @@ class ModelResult(_Record):
     """One model's errors in one cell."""
 
     model: str = Field(description="the discipline")
-    level: Literal["PREDICT", "EXPLAIN", "ORACLE"] = Field(description="what the model knew")
+    level: Level = Field(description="what the model knew")
     bursts: int = Field(description="bursts scored")
     orders_equal: int = Field(description="bursts whose order of service was exactly predicted")
     order: Errors = Field(
@@ -76,9 +79,7 @@ class ModelResult(_Record):
 class Answer(_Record):
     """Verdict on the rule that a cell's bursts follow."""
 
-    kind: Literal["follows", "undecided", "fits none", "alike", "contradiction", "no evidence"] = (
-        Field(description="alike: the cell can't tell models apart")
-    )
+    kind: AnswerKind = Field(description="alike: the cell can't tell models apart")
     model: str | None = Field(default=None, description="the nearest in most bursts")
     rivals: tuple[str, ...] = Field(
         default=(), description="others that are not excluded: not worse in most bursts"

@@ -3,10 +3,10 @@
 import math
 from typing import Final
 
-from netcosim.results.streams.unstudied_releases import not_studied_text
-from netcosim.results.streams.verdict import percent
+from netcosim.formatting import percent
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Estimate, Point, Series, TrainingSummary
+from netcosim.scenario.unstudied_releases import not_studied_text
 
 _DIGITS: Final = 5
 _LEAST: Final = 0.005

@@ -2,23 +2,20 @@
 
 A process for each worker of a run, a track for each place in it: downlinks, the worker, uplinks,
 servers' processors. Operations of a place that overlap are put on as many tracks as that takes.
-Source: "Trace Event Format", Chromium project.
 """
 
 import heapq
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 
 from netcosim.results.storage.column_table import Ints
+from netcosim.results.trace_events import Event, complete_event, metadata_event, trace_json
 from netcosim.results.training.operations import TABLE, WORKER, OperationColumns
 
 MAX_OPERATIONS: Final = 200_000
 """Most operations in a file: about 30 MB of text, which the viewer opens in a few seconds."""
-
-Event = dict[str, Any]
 
 _ORDER: Final = {"down": 0, WORKER: 1, "up": 2, "ps": 3}
 
@@ -29,12 +26,7 @@ def operations_json(operations: OperationColumns, limit: int = MAX_OPERATIONS) -
     Above `limit` rows those of later steps are left out; ``otherData`` says so.
     """
     shown = _earliest(operations, limit)
-    document = {
-        "displayTimeUnit": "ms",
-        "otherData": _notes(operations, shown),
-        "traceEvents": list(_events(shown)),
-    }
-    return json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n"
+    return trace_json(list(_events(shown)), _notes(operations, shown))
 
 
 def place_order(place: str) -> tuple[int, int]:
@@ -89,8 +81,8 @@ def _events(operations: OperationColumns) -> Iterator[Event]:
             f" {operations.workers[first]} workers, run {operations.run[first]},"
             f" worker {operations.worker[first]}"
         )
-        yield _meta("process_name", pid, 0, name=name)
-        yield _meta("process_sort_index", pid, 0, sort_index=place)
+        yield metadata_event("process_name", pid, 0, name=name)
+        yield metadata_event("process_sort_index", pid, 0, sort_index=place)
         codes = operations.place.codes[rows]
         for code in sorted(set(codes.tolist()), key=lambda c: _key(operations, c)):
             tracks = list(_place_events(operations, rows[codes == code], code, pid, number))
@@ -112,8 +104,10 @@ def _place_events(
     name = operations.place.values[code]
     for number in range(int(lane.max()) + 1):
         tid = last + 1 + number
-        yield _meta("thread_name", pid, tid, name=name if number == 0 else f"{name}, {number + 1}")
-        yield _meta("thread_sort_index", pid, tid, sort_index=tid)
+        yield metadata_event(
+            "thread_name", pid, tid, name=name if number == 0 else f"{name}, {number + 1}"
+        )
+        yield metadata_event("thread_sort_index", pid, tid, sort_index=tid)
     columns = (operations.step, operations.size_bytes, operations.ready_ns)
     step, size, ready = (column[rows].tolist() for column in columns)
     names = operations.operation
@@ -124,17 +118,4 @@ def _place_events(
         args: Event = {"step": step[i], "ready_us": ready[i] / 1000}
         if size[i]:
             args["bytes"] = size[i]
-        yield {
-            "ph": "X",
-            "cat": "netcosim",
-            "name": names.values[codes[i]],
-            "pid": pid,
-            "tid": last + 1 + own,
-            "ts": start / 1000,
-            "dur": (end - start) / 1000,
-            "args": args,
-        }
-
-
-def _meta(kind: str, pid: int, tid: int, **args: Any) -> Event:
-    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args}
+        yield complete_event(names.values[codes[i]], pid, last + 1 + own, start, end, args)

@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from netcosim.results.streams.unstudied_releases import NotStudied
+from netcosim.policies import synchronisation_names
+from netcosim.scenario.unstudied_releases import NotStudied
 
 TRAINING_FORMAT: Final = "netcosim-training-summary"
 
@@ -135,7 +136,7 @@ class Series(_Record):
         description="gRPC ends of whose release no rule is known; the nearest one's was simulated",
     )
     window_bytes: int | None = Field(description="a stream's window; null: flow control is off")
-    synchronisation: str = Field(description="asp, bsp, ssp")
+    synchronisation: str = Field(description=", ".join(synchronisation_names()))
     lead: int | None = Field(
         description="steps that a worker may be ahead of the slowest; null: any number"
     )

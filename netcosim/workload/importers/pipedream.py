@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Final
 
 from netcosim.errors import ScenarioError
-from netcosim.workload.checked import printable, shown
+from netcosim.formatting import printable, shown
 from netcosim.workload.importers import UnknownBatchError
 from netcosim.workload.layers import (
     ASSUMED_JITTER,

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from netcosim.errors import ScenarioError
-from netcosim.workload.checked import Where, parse_json, shown, validated
+from netcosim.formatting import shown
+from netcosim.workload.checked import Where, parse_json, validated
 from netcosim.workload.layers import (
     ASSUMED_JITTER,
     ASSUMED_JITTER_NOTE,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from netcosim.workload.checked import printable, shown
+from netcosim.formatting import printable, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from netcosim.workload.checked import shown
+from netcosim.formatting import shown
 from netcosim.workload.graph import cycle_text, dependents, find_cycle
 from netcosim.workload.lint.finding import Finding, error, warning
 from netcosim.workload.model import Compute, Profile, Transfer

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from netcosim.workload.checked import shown
+from netcosim.formatting import shown
 from netcosim.workload.lint.finding import Finding, error, warning
 from netcosim.workload.model import Profile, Role, Transfer
 

@@ -19,8 +19,8 @@ from emu.calibration.acceptance import (
 )
 from emu.plan import Plan, make_plan
 from emu.prediction.run_inputs import acceptance_of
-from h2model.candidates import H2_DEFAULT_WINDOW_BYTES
 from h2model.overhead import Acceptance
+from h2model.protocol import DEFAULT_WINDOW_BYTES
 from netcosim.errors import CaptureError
 from netcosim.results.records import as_stored
 from netcosim.scenario import read_scenario
@@ -90,7 +90,7 @@ def test_each_message_exceeds_the_window_and_comes_after_the_one_before_it(rate_
     messages = acceptance_messages(rate_bps)
     assert len({m.index for m in messages}) == len(messages)
     for one, following in pairwise(messages):
-        assert one.size_bytes > 1.5 * H2_DEFAULT_WINDOW_BYTES
+        assert one.size_bytes > 1.5 * DEFAULT_WINDOW_BYTES
         assert following.ready_ns - one.ready_ns > one.size_bytes * 8e9 / rate_bps
     assert sum(m.size_bytes for m in messages) <= 3_200_000
 

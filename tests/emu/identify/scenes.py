@@ -127,7 +127,7 @@ class World:
             initial_window=window,
             connection_window=LARGEST,
         )
-        self.rule = None if self.credit is None else load(self.credit)
+        self.rule = None if self.credit is None else load(self.credit).grant
         self.received, self.granted = {}, {}
         self.sizes = {2 * i + 1: m.size for i, m in enumerate(self.messages)}
         self.opened, self.left = set(), dict(self.sizes)

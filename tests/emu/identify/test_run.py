@@ -24,12 +24,17 @@ def scenario():
     return parse_scenario(text)
 
 
+def asked(**options):
+    names = ("release", "endpoint", "discipline", "credit")
+    return Subject.asked(**dict.fromkeys(names) | options)
+
+
 def ends(scenario):
     return {t.name: (t.sender, t.receiver) for t in scenario.transport}
 
 
 def test_a_release_stands_where_it_is_to_show_itself(scenario):
-    found = with_subject(scenario, Subject(release="1.39.0"))
+    found = with_subject(scenario, asked(release="1.39.0"))
     assert ends(found) == ends(scenario)
     for transport in found.transport:
         for end in ("sender", "receiver"):
@@ -39,14 +44,14 @@ def test_a_release_stands_where_it_is_to_show_itself(scenario):
 
 def test_what_a_release_can_not_do_is_left_out(scenario):
     """1.59.5 keeps its windows, and takes a given one back to 65,535."""
-    found = {t.name: t for t in with_subject(scenario, Subject(release="1.59.5")).transport}
+    found = {t.name: t for t in with_subject(scenario, asked(release="1.59.5")).transport}
     assert "off" not in found and "default" in found
     assert found["credit"].window == 65_535
     assert found["windowed"].window == 256 * 1024
 
 
 def test_our_own_ends_get_their_rules(scenario):
-    found = with_subject(scenario, Subject(kind="h2", discipline="round_robin", credit="fixed"))
+    found = with_subject(scenario, asked(discipline="round_robin", credit="fixed"))
     by_name = {t.name: t for t in found.transport}
     assert ends(found) == dict.fromkeys(("windowed", "unlimited", "credit"), ("h2", "h2"))
     assert by_name["windowed"].discipline == by_name["unlimited"].discipline == "round_robin"
@@ -58,9 +63,7 @@ def test_our_own_ends_get_their_rules(scenario):
 def test_an_endpoint_of_ones_own(scenario, tmp_path):
     script = tmp_path / "end.py"
     script.write_text("")
-    found = {
-        t.name: t for t in with_subject(scenario, Subject(kind="script", script=script)).transport
-    }
+    found = {t.name: t for t in with_subject(scenario, asked(endpoint=script)).transport}
     assert found["windowed"].sender_script == str(script)
     assert found["credit"].receiver_script == str(script)
 

@@ -36,6 +36,7 @@ LINE_NS = 1_000
 START_NS = 10**18
 LAG_NS = 2 * MS
 LINK = ("link", True)
+NO_PAUSES = Pauses(by_processor={})
 
 _PAYLOAD = 1448
 _HEADERS_BYTES = 66

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.clock.pauses import NO_PAUSES, Pauses
+from emu.clock.pauses import Pauses
 from emu.clock.spans import Span, total_ns
 from emu.measurement.burst_clock import (
     RECOVERY_NS,
@@ -19,6 +19,7 @@ from tests.emu.measurement.scenes import (
     FRAME_NS,
     LINK,
     MS,
+    NO_PAUSES,
     START_NS,
     Link,
     Scene,

@@ -9,9 +9,9 @@ from typing import Any
 
 from emu.endpoints import Connection, Place, StreamRequest, pair
 from emu.network import LiveNetwork, open_network
-from emu.network.figures import expected_goodput_bps
-from emu.network.probing import asking, serving
-from emu.network.reading import goodput_bps, steady
+from emu.network.expected import expected_goodput_bps
+from emu.network.probe_processes import asking, serving
+from emu.network.rate_readings import goodput_bps, steady
 from netcosim.errors import EnvironmentRefusedError
 from netcosim.scenario import ClusterSpec, TcpSpec, TransportSpec
 from topo.catalogue import build_spec

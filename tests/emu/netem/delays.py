@@ -22,22 +22,21 @@ from emu.measurement.trace_rows import (
     measured_rows,
 )
 from emu.network import LiveNetwork, open_network
-from emu.network.figures import expected_goodput_bps
-from emu.network.tc import FRAME_BYTES, PAYLOAD_BYTES
+from emu.network.expected import expected_goodput_bps
 from emu.plan import Plan, PlannedConnection, make_plan
 from h2model.candidates import (
-    GRPC_PREFIX_BYTES,
     candidate_senders,
     followed,
     receiver_model,
     speaks_grpc,
 )
 from h2model.connection import Connection, LinkModel, Schedule, StreamPlan
+from h2model.protocol import GRPC_PREFIX_BYTES
 from netcosim.job import Cell
 from netcosim.scenario.toml import build_scenario
 from netcosim.trace import StreamRow
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
-from topo.spec import NetLink
+from topo.spec import FRAME_BYTES, PAYLOAD_BYTES, NetLink
 
 Json = dict[str, Any]
 

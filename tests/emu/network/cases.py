@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from emu.isolation import isolate
 from emu.network import (
     LiveNetwork,
     commands,
@@ -15,7 +14,7 @@ from emu.network import (
     open_network,
     readback,
 )
-from emu.network.probing import ask_at_once, asking, serving
+from emu.network.probe_processes import ask_at_once, asking, serving
 from netcosim.errors import NetcosimError, NetworkError
 from netcosim.scenario import ClusterSpec
 from topo.catalogue import build_spec
@@ -24,15 +23,15 @@ from topo.mininet_build import Host, Link, LinuxBridge
 Json = dict[str, Any]
 
 
-def cluster(**wishes: Any) -> ClusterSpec:
-    return ClusterSpec.model_validate({"link": {"rate": "100mbit"}, **wishes})
+def cluster(**settings: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate({"link": {"rate": "100mbit"}, **settings})
 
 
-def walk(**wishes: Any) -> Json:
+def walk(**settings: Any) -> Json:
     """The live net as Mininet sees it, and what every host reaches."""
-    wish = cluster(**wishes)
-    spec = build_spec(wish)
-    with open_network(spec, tcp=wish.tcp) as live:
+    asked = cluster(**settings)
+    spec = build_spec(asked)
+    with open_network(spec, tcp=asked.tcp) as live:
         net = live.mininet
         links = [sorted([link.intf1.node.name, link.intf2.node.name]) for link in net.links]
         pings = [
@@ -71,11 +70,11 @@ def host_interfaces_after() -> list[str]:
     return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
-def refused(**wishes: Any) -> list[str]:
+def refused(**settings: Any) -> list[str]:
     """The error that opening ends with, and the interfaces there are then."""
-    wish = cluster(**wishes)
+    asked = cluster(**settings)
     try:
-        with open_network(build_spec(wish), tcp=wish.tcp):
+        with open_network(build_spec(asked), tcp=asked.tcp):
             return ["opened"]
     except NetcosimError as problem:
         left = sorted(path.name for path in Path("/sys/class/net").iterdir())
@@ -106,12 +105,12 @@ def usual_bps(samples: list[list[int]]) -> float:
     return float(np.median(8e9 * np.diff(np.interp(edges, time_ns, size)) / np.diff(edges)))
 
 
-def shares(**wishes: Any) -> Json:
+def shares(**settings: Any) -> Json:
     """Bytes of each worker while all pull at once, and counters of the shared interface."""
-    wish = cluster(**wishes)
-    spec = build_spec(wish)
+    asked = cluster(**settings)
+    spec = build_spec(asked)
     workers = [worker.name for worker in spec.workers]
-    with open_network(spec, tcp=wish.tcp) as live, serving(live, ["s0"]):
+    with open_network(spec, tcp=asked.tcp) as live, serving(live, ["s0"]):
         before = live.counters()
         answers = ask_at_once(live, "s0", workers, {"do": "down", "seconds": 1.0})
         after = live.counters()
@@ -131,11 +130,11 @@ def shares(**wishes: Any) -> Json:
         }
 
 
-def blocked_bytes(options: Json, **wishes: Any) -> Json:
+def blocked_bytes(options: Json, **settings: Any) -> Json:
     """What lies past a blocked sender for socket options, and the congestion control in use."""
-    wish = cluster(**wishes)
+    asked = cluster(**settings)
     with (
-        open_network(build_spec(wish), tcp=wish.tcp) as live,
+        open_network(build_spec(asked), tcp=asked.tcp) as live,
         serving(live, ["s0"]),
         asking(live, "s0", "w0") as ask,
     ):
@@ -144,11 +143,11 @@ def blocked_bytes(options: Json, **wishes: Any) -> Json:
         return {**answer["sender"], "trips": len(trips), "record": live.record()}
 
 
-def verified(**wishes: Any) -> Json:
+def verified(**settings: Any) -> Json:
     """A network measured and found as asked for."""
-    wish = cluster(**wishes)
-    with open_network(build_spec(wish), tcp=wish.tcp) as live:
-        measured, attempts = measure_and_verify(live, wish.tcp)
+    asked = cluster(**settings)
+    with open_network(build_spec(asked), tcp=asked.tcp) as live:
+        measured, attempts = measure_and_verify(live, asked.tcp)
         return {"measured": measured.record(), "attempts": attempts}
 
 
@@ -200,22 +199,6 @@ def names_in_use(seconds: float) -> list[str]:
         argv = ["ping", "-n", "-c", "2", "-i", "0.2", "-W", "2", live.address("s0")]
         assert live.popen("w1", argv, stdout=subprocess.DEVNULL).wait(timeout=20) == 0
         return sorted(path.name for path in Path("/sys/class/net").iterdir())
-
-
-def where() -> Json:
-    """What a process finds inside."""
-    scratch = isolate.scratch_dir()
-    (scratch / "file").write_text("x")
-    shared = Path("/dev/shm")
-    (shared / "netcosim-test").write_text("x")
-    return {
-        "shared memory": sorted(path.name for path in shared.iterdir()),
-        "isolated": isolate.is_isolated(),
-        "interfaces": sorted(path.name for path in Path("/sys/class/net").iterdir()),
-        "up": commands.run(["ip", "-br", "link", "show", "lo"]).split()[1:],
-        "files": sorted(path.name for path in scratch.iterdir()),
-        "processes": sum(path.name.isdigit() for path in Path("/proc").iterdir()),
-    }
 
 
 def _running(program: str) -> int:

@@ -22,48 +22,48 @@ from tests.loaded import loaded
 Json = dict[str, Any]
 
 
-def measured(load: float = 0.0, seed: int = 0, **wishes: Any) -> Json:
+def measured(load: float = 0.0, seed: int = 0, **settings: Any) -> Json:
     """A network measured, under load if asked for, and what is said against it."""
-    wish = cluster(**wishes)
-    with open_network(build_spec(wish), tcp=wish.tcp) as live:
-        return _measured(live, wish, load, seed)
+    asked = cluster(**settings)
+    with open_network(build_spec(asked), tcp=asked.tcp) as live:
+        return _measured(live, asked, load, seed)
 
 
 def slower(rate: str, load: float = 0.0) -> Json:
     """A pair whose link has another rate than it was given, one way."""
-    wish = cluster(link={"rate": "100mbit", "model": "fifo"})
-    with open_network(build_spec(wish), tcp=wish.tcp) as live:
+    asked = cluster(link={"rate": "100mbit", "model": "fifo"})
+    with open_network(build_spec(asked), tcp=asked.tcp) as live:
         for change in _changes("s0-eth0", rate):
             commands.within(live._applied.built.pid("s0"), lambda c=change: commands.run(c))
-        return _measured(live, wish, load, 1)
+        return _measured(live, asked, load, 1)
 
 
 def standing_still(on_s: float, off_s: float, load: float = 0.0) -> Json:
     """A pair whose link stands still again and again, one way, for as long each time."""
-    wish = cluster(link={"rate": "100mbit", "model": "fifo"})
+    asked = cluster(link={"rate": "100mbit", "model": "fifo"})
     with (
-        open_network(build_spec(wish), tcp=wish.tcp) as live,
+        open_network(build_spec(asked), tcp=asked.tcp) as live,
         _stopped_regularly(live, on_s, off_s),
     ):
-        return _measured(live, wish, load, 1)
+        return _measured(live, asked, load, 1)
 
 
-def accepted(load: float = 0.0, **wishes: Any) -> Json:
+def accepted(load: float = 0.0, **settings: Any) -> Json:
     """A network measured as a run does it."""
-    wish = cluster(**wishes)
+    asked = cluster(**settings)
     with (
-        open_network(build_spec(wish), tcp=wish.tcp) as live,
+        open_network(build_spec(asked), tcp=asked.tcp) as live,
         loaded(load),
     ):
-        found, attempts = measure_and_verify(live, wish.tcp)
+        found, attempts = measure_and_verify(live, asked.tcp)
     return {**found.record(), "attempts": attempts}
 
 
-def _measured(live: LiveNetwork, wish: Any, load: float, seed: int) -> Json:
+def _measured(live: LiveNetwork, asked: Any, load: float, seed: int) -> Json:
     with loaded(load, seed):
         found = measure_network(live)
     try:
-        verify(found, wish.tcp)
+        verify(found, asked.tcp)
         said = ""
     except NetworkError as problem:
         said = str(problem)

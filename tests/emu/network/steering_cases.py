@@ -13,7 +13,7 @@ from emu.capture.segments import read_segments
 from emu.capture.tcpdump import Capture
 from emu.isolation import isolate
 from emu.network import LiveNetwork, commands, open_network, receive_steering
-from emu.network.probing import asking, serving
+from emu.network.probe_processes import asking, serving
 from netcosim.errors import NetworkError
 from tests.emu.network.cases import build_spec, cluster
 from tests.loaded import loaded
@@ -23,10 +23,10 @@ _SO_ATTACH_FILTER, _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 26, 32, 33
 _BPF_ADD, _BPF_RETURN = 0x04, 0x06
 
 
-def steering(**wishes: Any) -> Json:
+def steering(**settings: Any) -> Json:
     """The steering of every interface end as its own namespace shows it, and what is recorded."""
-    wish = cluster(**wishes)
-    with open_network(build_spec(wish), tcp=wish.tcp) as live:
+    asked = cluster(**settings)
+    with open_network(build_spec(asked), tcp=asked.tcp) as live:
         shown = {}
         for place in live._applied.places:
             command = f"cat /sys/class/net/{place.interface}/queues/rx-*/rps_cpus"
@@ -56,11 +56,11 @@ def steering_undone() -> str:
 
 def transfers_under_load(rate: str, seconds: float, count: int) -> Json:
     """Bulk data both ways at once over a star, captured at the worker; what was out of order."""
-    wish = cluster(topology="star", link={"rate": rate})
+    asked = cluster(topology="star", link={"rate": rate})
     path = isolate.scratch_dir() / "capture.pcap"
     found = {"segments": 0, "captured_reorderings": 0}
     with (
-        open_network(build_spec(wish), tcp=wish.tcp) as live,
+        open_network(build_spec(asked), tcp=asked.tcp) as live,
         serving(live, ["s0"]),
         asking(live, "s0", "w0") as ask,
     ):

@@ -24,9 +24,9 @@ TOPOLOGIES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("wish", TOPOLOGIES, ids=lambda wish: str(wish["topology"]))
-def test_every_host_switch_and_link_is_a_mininet_object(wish: dict[str, Any]) -> None:
-    found = inside(f"{CASES}:walk", **wish)
+@pytest.mark.parametrize("asked", TOPOLOGIES, ids=lambda asked: str(asked["topology"]))
+def test_every_host_switch_and_link_is_a_mininet_object(asked: dict[str, Any]) -> None:
+    found = inside(f"{CASES}:walk", **asked)
     assert sorted(found["hosts"] + found["switches"]) == found["planned_nodes"]
     assert found["links"] == found["planned_links"]
     assert found["strangers"] == []
@@ -121,15 +121,15 @@ def test_a_network_is_measured_before_it_is_used() -> None:
 
 def test_what_the_kernel_lacks_is_refused_before_anything_is_built() -> None:
     kernel = probe_kernel(("no-such-control",))
-    wishes: dict[str, dict[str, Any]] = {
+    settings: dict[str, dict[str, Any]] = {
         "netem": {"link": {"rate": "100mbit", "delay": "5ms"}},
         "openvswitch": {"topology": "star", "switch": "openvswitch"},
         "congestion control no-such-control": {"tcp": {"congestion_control": "no-such-control"}},
     }
-    lacking = [feature for feature in wishes if not kernel.has(feature)]
+    lacking = [feature for feature in settings if not kernel.has(feature)]
     assert "congestion control no-such-control" in lacking
     for feature in lacking:
-        kind, said, *left = inside(f"{CASES}:refused", **wishes[feature])
+        kind, said, *left = inside(f"{CASES}:refused", **settings[feature])
         assert kind == "EnvironmentRefusedError"
         assert f"needs {feature}, which this kernel lacks: {kernel.missing[feature]}" in said
         assert left == ["lo"]

@@ -32,8 +32,8 @@ def test_a_mask_is_written_in_words_of_32_bits(processor: int, mask: str) -> Non
 @pytest.mark.parametrize("topology", ["pair", "racks"])
 def test_every_end_is_steered_and_the_host_stays_as_it_was(topology: str) -> None:
     before = host_steering()
-    wish = {} if topology == "pair" else {"servers": 2, "workers": 2}
-    found = inside(f"{CASES}:steering", topology=topology, **wish)
+    asked = {} if topology == "pair" else {"servers": 2, "workers": 2}
+    found = inside(f"{CASES}:steering", topology=topology, **asked)
     record = found["record"]
     processor = record["receive_processor"]
     assert processor == min(os.sched_getaffinity(0))

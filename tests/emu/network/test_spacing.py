@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emu.network.reading import Reading, best_loss, goodput_bps, lost_shares, read_way, steady
-from emu.network.shares import bytes_between, typical_shares
+from emu.network.rate_readings import Reading, best_loss, goodput_bps, lost_shares, read_way, steady
+from emu.network.share_measurement import bytes_between, typical_shares
 from emu.network.spacing import (
     lost_spans,
     measure_spacing,

@@ -82,8 +82,8 @@ def test_a_queue_that_was_asked_for_bounds_both_models() -> None:
 
 
 def test_delay_jitter_and_loss_stand_before_the_rate() -> None:
-    wish = link(delay="5ms", jitter="250us", loss=0.01, model="fifo")
-    first, second = lines(plan_shape(wish, []))[:2]
+    asked = link(delay="5ms", jitter="250us", loss=0.01, model="fifo")
+    first, second = lines(plan_shape(asked, []))[:2]
     assert first == (
         "qdisc add dev s0-eth0 root handle 1: netem limit 1000000 "
         "delay 5000.000us 250.000us loss random 1.0000000%"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from emu.plan import Plan, make_plan
-from emu.prediction.cell import predict_cell
-from emu.prediction.inputs import CellInputs, busy_ns, cell_inputs
+from emu.prediction.cell_prediction import predict_cell
+from emu.prediction.inputs import CellCalibration, CellInputs, busy_ns, cell_inputs
 from h2model.connection import ReceiverModel
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow, service_order
@@ -30,7 +30,12 @@ def known(plan: Plan, rows: list[StreamRow], attempts: dict[int, int]) -> CellIn
     cell = find(plan, rows[0].cell)
     links = {c.index: LINK for c in plan.connections(cell)}
     return cell_inputs(
-        plan, cell, links, attempts, shares=alone, measured=rows, grants=OPEN_WINDOWS
+        plan,
+        cell,
+        CellCalibration(links=links, shares=alone),
+        attempts,
+        measured=rows,
+        grants=OPEN_WINDOWS,
     )
 
 
@@ -131,9 +136,8 @@ def test_oracle_knows_the_credit_and_the_rate_as_they_were(plan: Plan) -> None:
         cell_inputs(
             plan,
             cell,
-            {0: LINK},
+            CellCalibration(links={0: LINK}, shares=alone),
             {0: 0},
-            shares=alone,
             measured=rows,
             grants=[connection, *updates],
         )
@@ -154,9 +158,8 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
     (round_,) = cell_inputs(
         plan,
         cell,
-        {0: LINK},
+        CellCalibration(links={0: LINK}, shares=alone),
         {0: 0, 1: 0},
-        shares=alone,
         measured=[*rows, *later],
         grants=[
             grant("initial_window", 100_000),
@@ -185,9 +188,8 @@ def test_settings_move_the_window_of_every_stream(plan: Plan) -> None:
 def test_a_round_whose_credit_was_not_captured_has_no_oracle(plan: Plan) -> None:
     rows = wire_of(plan, {0: [0, 1, 2, 3, 4]}, CELL)
     cell = find(plan, CELL)
-    predicted = predict_cell(
-        cell_inputs(plan, cell, {0: LINK}, {0: 0}, shares=alone, measured=rows, grants=[])
-    )
+    calibration = CellCalibration(links={0: LINK}, shares=alone)
+    predicted = predict_cell(cell_inputs(plan, cell, calibration, {0: 0}, measured=rows, grants=[]))
     assert {r.level for r in predicted} == {"PREDICT", "EXPLAIN"}
 
 

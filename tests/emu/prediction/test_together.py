@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from emu.plan import Plan, make_plan
-from emu.prediction.cell import predict_cell
-from emu.prediction.inputs import CellInputs, cell_inputs
+from emu.prediction.cell_prediction import predict_cell
+from emu.prediction.inputs import CellCalibration, CellInputs, cell_inputs
 from emu.prediction.link_speed import own_speed
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, StreamPlan
@@ -111,9 +111,8 @@ def known(plan: Plan, rows: list[StreamRow]) -> CellInputs:
     return cell_inputs(
         plan,
         cell,
-        {c.index: LINK for c in planned},
+        CellCalibration(links={c.index: LINK for c in planned}, shares=shared(plan)),
         {0: 0},
-        shares=shared(plan),
         measured=rows,
         grants=grants,
     )
@@ -211,9 +210,8 @@ def test_a_connection_whose_credit_was_not_captured_has_no_oracle(plan: Plan) ->
     lost = cell_inputs(
         plan,
         cell,
-        {c.index: LINK for c in plan.connections(cell)},
+        CellCalibration(links={c.index: LINK for c in plan.connections(cell)}, shares=shared(plan)),
         {0: 0},
-        shares=shared(plan),
         measured=rows,
         grants=[replace(grant("initial_window", 10), cell=CELL)],
     )

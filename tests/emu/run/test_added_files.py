@@ -38,6 +38,7 @@ name = "t"
 sender = "plain"
 receiver = "h2"
 discipline = "largest_first"
+options = { turn = 8192 }
 flow_control = false
 """
 
@@ -98,7 +99,8 @@ def test_it_is_identified(results: Path, copy: Path) -> None:
     (connection,) = json.loads((copy.parent / "found.json").read_text())["connections"]
     (pulled,) = [d for d in connection["directions"] if d["data_bytes"]]
     assert pulled["discipline"]["discipline"] == "largest_first"
-    assert "largest_first (a frame of the stream with the most bytes left)" in done.stdout
+    words = "largest_first (a turn of the stream with the most bytes left), 8192 bytes a turn"
+    assert words in done.stdout
 
 
 def test_both_worlds_refuse_what_it_does_not_have(copy: Path) -> None:

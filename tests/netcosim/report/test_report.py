@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from netcosim.formatting import percent
 from netcosim.report import write_report
 from netcosim.report.streams import timeline
 from netcosim.report.streams.data import ReportData
 from netcosim.report.streams.panels import panels_png
-from netcosim.report.streams.timeline import plain, size_text, timeline_png
+from netcosim.report.streams.timeline import plain, timeline_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.summary import NotRun
-from netcosim.results.streams.verdict import percent
 from tests.netcosim.results.synthetic import (
     Case,
     measured_rows,
@@ -336,14 +336,6 @@ def test_the_shown_burst_is_the_first_valid_one(tmp_path: Path) -> None:
 
 def test_names_can_not_turn_into_formulas_or_missing_glyphs() -> None:
     assert plain("a$b_{1}$ \u2603\n") == r"a\$b_{1}\$ ??"
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_500_000, "1.5 MB"), (2 * 10**9, "2 GB")],
-)
-def test_sizes_are_short(size_bytes: int, text: str) -> None:
-    assert size_text(size_bytes) == text
 
 
 def run_report(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:

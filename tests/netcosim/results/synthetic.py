@@ -14,12 +14,13 @@ from h2model.predict import predict
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.storage.ownership import Owner
-from netcosim.results.streams.cell_summary import CellFacts, summarise_cell
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from netcosim.results.streams.summary import NotRun, Summary
 from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import Scenario, build_scenario
+from netcosim.scoring.cell import summarise_cell
+from netcosim.scoring.facts import CellFacts
 from netcosim.trace import Service, Stall, StreamRow
 
 MODELS = ("fifo", "two_visit", "round_robin", "write_cycle", "processor_sharing")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from netcosim.scenario import build_scenario, parse_scenario
-from sim.experiment.job import DRAWS, training_cells
+from sim.experiment.cell import DRAWS, training_cells
 from sim.experiment.run import conditions_of, draw_steps
 from tests.sim.cli.started import COMPUTED, FAST, Inside, run
 

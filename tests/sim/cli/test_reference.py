@@ -14,7 +14,7 @@ from netcosim.results.training.summary import Point, Series
 from netcosim.scenario import parse_scenario
 from netcosim.workload import parse_profile
 from sim.analytic import one_worker
-from sim.experiment.job import training_cells
+from sim.experiment.cell import training_cells
 from sim.experiment.phases import phases
 from sim.experiment.point import Reference, make_series, utilisation
 from sim.experiment.statistics import estimate
@@ -108,10 +108,10 @@ def test_the_reference_is_no_straggler(inside: Inside, here: Path, more: str) ->
     healthy = series_of(inside, "", "--workers", "1", work="two")
     series = series_of(inside, more, "--workers", "2,3", work="two")
     assert series.alone == healthy.alone
-    told = series_of(inside, "", "--workers", "2,3", work="two")
-    assert [p.baselines for p in series.points] == [p.baselines for p in told.points]
-    assert told.alone == healthy.alone
-    assert told.points[0].steps_per_s.mean < 2 * healthy.alone.mean
+    without = series_of(inside, "", "--workers", "2,3", work="two")
+    assert [p.baselines for p in series.points] == [p.baselines for p in without.points]
+    assert without.alone == healthy.alone
+    assert without.points[0].steps_per_s.mean < 2 * healthy.alone.mean
 
 
 def test_a_slow_worker_alone_is_slower_than_the_reference(inside: Inside, here: Path) -> None:
@@ -127,8 +127,8 @@ def test_saturation_is_by_the_reference(here: Path) -> None:
     Path("own.json").write_text(profile(CHAIN, (FORWARD, BACKWARD, UPDATE)))
     text = FAST.replace('profile = "alexnet"', 'profile = "./own.json"')
     [cell] = training_cells(parse_scenario(text, "job"))
-    told = one_worker(cell.plans(0).plan, cell.network(1), cell.batch)
-    reference = Reference(steps_per_s=estimate([10.0]), told=told)
+    one = one_worker(cell.plans(0).plan, cell.network(1), cell.batch)
+    reference = Reference(steps_per_s=estimate([10.0]), one_worker=one)
     points = [made_point(workers, rate) for workers, rate in ((2, 20.0), (4, 21.2), (8, 22.4))]
     found = make_series(cell, points, reference).saturation
     assert found is not None
@@ -158,11 +158,11 @@ def test_what_is_simulated_besides_is_in_the_plan(inside: Inside, here: Path) ->
 def test_nobody_left(
     inside: Inside, here: Path, entries: list[tuple[str, str]], workers: str, message: str
 ) -> None:
-    told = [
+    texts = [
         f'[[straggler]]\nkind = "leave"\nworkers = {who}\noptions = {{ {when} }}\n'
         for who, when in entries
     ]
-    assert_refused(simulated(inside, "".join(told), "--workers", workers), f"straggler: {message}")
+    assert_refused(simulated(inside, "".join(texts), "--workers", workers), f"straggler: {message}")
     assert not Path("out").exists()
 
 

@@ -9,7 +9,8 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, build_scenario
 from netcosim.units import format_duration, format_rate
 from sim.plan import Network
-from sim.settings import network, network_of, share_names
+from sim.settings import network, network_of
+from sim.shares import share_names
 from topo.catalogue import build_spec
 from topo.paths import path_between
 from topo.share import max_min_bps

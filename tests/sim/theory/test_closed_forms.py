@@ -10,6 +10,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.plan import DOWN, UP, Draws, StepPlan
+from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import (
     Op,
     at_worker,
@@ -20,7 +21,6 @@ from tests.sim.naive.plans import (
     same_draws,
     up,
 )
-from tests.sim.shaped import shaped_plan
 
 EXACT = 1e-12
 KINDS = [FastEngine, Engine]

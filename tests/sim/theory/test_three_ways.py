@@ -12,9 +12,9 @@ import pytest
 from sim.engine.engine import Engine
 from sim.fast.fast import FastEngine
 from sim.plan import Network, StepPlan
+from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws
 from tests.sim.naive.twin import simulate
-from tests.sim.shaped import shaped_plan
 
 WORKERS, WARM_UP = 4, 10
 SENDING = make_sending("two_visit", window_bytes=20_000)

@@ -1,1 +1,0 @@
-"""Parts of `./dev bench fidelity`: cells, their runs, observations and scores."""

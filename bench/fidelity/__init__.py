@@ -1,0 +1,1 @@
+"""`./dev bench fidelity`: cells, their runs, observations and scores."""

@@ -1,1 +1,0 @@
-"""Parts of `./dev bench sim`: speed of the simulator, its C++ twin and other simulators."""

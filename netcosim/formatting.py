@@ -1,0 +1,63 @@
+"""Text for people: shares in per cent, short sizes, single lines, values in messages."""
+
+from typing import Final
+
+_LONGEST_VALUE: Final = 80
+
+
+def percent(fraction: float) -> str:
+    """A fraction as per cent with two or three digits, such as ``0.12 %`` or ``9.8 %``."""
+    value = 100 * fraction
+    if value == 0:
+        return "0 %"
+    if value < 0.01:
+        return "<0.01 %"
+    digits = 2 if value < 1 else 1 if value < 10 and value != round(value) else 0
+    return f"{value:.{digits}f} %"
+
+
+def short_size(size_bytes: int) -> str:
+    """A size in a few characters: ``16 MB``, ``1.5 MB``, ``640 B``."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.3g} {unit}"
+    return f"{size_bytes} B"
+
+
+def one_line(text: str) -> str:
+    """Text on one line that can't steer a terminal; spaces are joined, odd characters escaped."""
+    spaced = " ".join(text.split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in spaced)
+
+
+def printable(text: str) -> str:
+    """Text on one line that can't steer a terminal, character by character."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def quoted(value: object) -> str:
+    """A value as it stands in a message: text in quotes, cut off where it is long."""
+    text = str(value)
+    text = text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "..."
+    return f'"{text}"' if isinstance(value, str) else text
+
+
+def shown(value: object) -> str:
+    """A value as `quoted` gives it; a number of more than 80 digits, which may be any, is named."""
+    if isinstance(value, int) and abs(value) >= 10**_LONGEST_VALUE:
+        return "a number of many digits"
+    return quoted(value)
+
+
+def shorter(complaint: str) -> str:
+    """A complaint of pydantic in fewer words."""
+    for long, short in (
+        ("Input should be", "must be"),
+        ("String should have", "must have"),
+        ("greater than or equal to", ">="),
+        ("less than or equal to", "<="),
+        ("greater than", ">"),
+        ("less than", "<"),
+    ):
+        complaint = complaint.replace(long, short)
+    return complaint
