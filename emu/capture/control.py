@@ -8,7 +8,6 @@ import struct
 from dataclasses import dataclass
 
 import hpack
-from scapy.contrib.http2 import H2GoAwayFrame, H2ResetFrame
 
 from emu.capture.arrays import Ints, Mask, ints
 from emu.capture.frames import (
@@ -55,22 +54,33 @@ def read_control(reader: Reader, frames: Frames) -> Control:
     payloads = (reader.read(at + HEADER_BYTES, 4) for at in frames.at[updates].tolist())
     pings = _whole(frames.of(Kind.PING), whole)
     acks = frames.flags[pings] & PING_ACK != 0
-    resets = [
-        (place, int(H2ResetFrame(_payload(reader, frames, place)).error))
-        for place in _whole(frames.of(Kind.RST_STREAM), whole).tolist()
-    ]
-    goaways = []
-    for place in _whole(frames.of(Kind.GOAWAY), whole).tolist():
-        last = H2GoAwayFrame(_payload(reader, frames, place))
-        goaways.append((place, int(last.last_stream_id), int(last.error)))
+    resets, goaways = _ends(reader, frames, whole)
     return Control(
         settings=_settings(reader, frames, whole),
         updates=updates,
         increments=ints([int.from_bytes(payload) & 0x7FFFFFFF for payload in payloads]),
         pings=pings[~acks],
         ping_acks=pings[acks],
-        resets=tuple(resets),
-        goaways=tuple(goaways),
+        resets=resets,
+        goaways=goaways,
+    )
+
+
+def _ends(
+    reader: Reader, frames: Frames, whole: Mask
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int, int], ...]]:
+    """`resets` and `goaways` of `Control`."""
+    resets = _whole(frames.of(Kind.RST_STREAM), whole).tolist()
+    goaways = _whole(frames.of(Kind.GOAWAY), whole).tolist()
+    if not resets and not goaways:
+        return (), ()
+    # Here, as it writes to the home folder when it is imported: before a run is isolated, too.
+    from scapy.contrib.http2 import H2GoAwayFrame, H2ResetFrame
+
+    last = {place: H2GoAwayFrame(_payload(reader, frames, place)) for place in goaways}
+    return (
+        tuple((at, int(H2ResetFrame(_payload(reader, frames, at)).error)) for at in resets),
+        tuple((at, int(f.last_stream_id), int(f.error)) for at, f in last.items()),
     )
 
 

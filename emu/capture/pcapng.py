@@ -4,19 +4,18 @@ import logging
 import struct
 import tempfile
 from pathlib import Path
-from typing import IO
-
-from scapy.error import Scapy_Exception
-from scapy.utils import RawPcapNgReader
+from typing import IO, TYPE_CHECKING
 
 from netcosim.errors import CaptureError
+
+if TYPE_CHECKING:
+    from scapy.utils import RawPcapNgReader
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 _BYTE_ORDER_MAGICS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 _PACKET_BLOCKS = (2, 3, 6)
 _DAMAGE = (
-    Scapy_Exception, EOFError, struct.error, ValueError, LookupError, TypeError, ArithmeticError,
-    MemoryError,
+    EOFError, struct.error, ValueError, LookupError, TypeError, ArithmeticError, MemoryError,
 )  # fmt: skip
 
 
@@ -35,6 +34,10 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
     CaptureError
         There is no section that could be read.
     """
+    # Here, as it writes to the home folder when it is imported: before a run is isolated, too.
+    from scapy.error import Scapy_Exception
+    from scapy.utils import RawPcapNgReader
+
     expected = _count_packets(file, problems)
     classic = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is mapped
     classic.write(_file_header(1))
@@ -50,7 +53,7 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
             if meta.linktype == link_type:
                 classic.write(_record(data, meta.tshigh << 32 | meta.tslow, meta))
                 kept += 1
-    except _DAMAGE as problem:
+    except (Scapy_Exception, *_DAMAGE) as problem:
         if not kept:
             classic.close()
             raise CaptureError(f"{path}: not a readable pcapng file: {problem}") from None
@@ -79,7 +82,7 @@ def _count_packets(file: IO[bytes], problems: list[str]) -> int:
     return packets
 
 
-def _record(data: bytes, ticks: int, meta: RawPcapNgReader.PacketMetadata) -> bytes:
+def _record(data: bytes, ticks: int, meta: "RawPcapNgReader.PacketMetadata") -> bytes:
     seconds, rest = divmod(ticks, meta.tsresol)
     fraction = rest * 1_000_000_000 // meta.tsresol
     return struct.pack("<4I", seconds, fraction, len(data), meta.wirelen) + data

@@ -345,7 +345,7 @@ def test_without_root_it_is_refused() -> None:
         [
             *("setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c"),
             "import sys; sys.path.insert(0, sys.argv[1])\n"
-            "from emu import isolate\n"
+            "from emu.isolation import isolate\n"
             "from netcosim.errors import NetcosimError\n"
             "try:\n    isolate.ensure_isolated(['true'])\n"
             "except NetcosimError as problem:\n    print(problem, problem.exit_code)",
