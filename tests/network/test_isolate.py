@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.inside import ROOT, command, inside
 
 pytestmark = pytest.mark.root
 VICTIM = [sys.executable, "-m", "tests.network.victim"]
+KINDS_OF_NAMESPACES = ("net", "mnt", "pid")
 KINDS = ("sudo", "outer", "init", "run", "host shell", "switch shell", "ping", "tcpdump")
 
 
@@ -126,7 +128,7 @@ def all_kinds(run: Run) -> tuple[dict[int, str], dict[int, str]]:
 def namespaces_of(pids: dict[int, str]) -> set[str]:
     found: set[str] = set()
     for pid in pids:
-        for kind in ("net", "mnt", "pid"):
+        for kind in KINDS_OF_NAMESPACES:
             try:
                 found.add(str(Path(f"/proc/{pid}/ns/{kind}").readlink()))
             except OSError:
@@ -134,16 +136,32 @@ def namespaces_of(pids: dict[int, str]) -> set[str]:
     return found
 
 
+@contextmanager
+def held(pids: Iterable[int]) -> Iterator[None]:
+    """The namespaces of these processes kept, so that the kernel gives no other one their names."""
+    with ExitStack() as stack:
+        for path in (f"/proc/{pid}/ns/{kind}" for pid in pids for kind in KINDS_OF_NAMESPACES):
+            with suppress(OSError):  # it has ended
+                stack.callback(os.close, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        yield
+
+
 def wait_unused(namespaces: set[str]) -> None:
     """A process that is exiting has no environment any more, but still its namespaces."""
     deadline = time.monotonic() + 20
     while True:
-        everybody = {int(p.name): "" for p in Path("/proc").iterdir() if p.name.isdigit()}
-        left = namespaces & namespaces_of(everybody)
+        everybody = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
+        left = {pid for pid in everybody if namespaces & namespaces_of({pid: ""})}
         if not left:
             return
-        assert time.monotonic() < deadline, left
+        assert time.monotonic() < deadline, [command_of(pid) for pid in left]
         time.sleep(0.02)
+
+
+def command_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return f"process {pid}, which has ended"
 
 
 def surroundings(folder: Path) -> dict[str, object]:
@@ -161,10 +179,11 @@ def test_kill_9_of_any_process_leaves_nothing(run: Run, kind: str) -> None:
     wait_ready(run)
     members, kinds = all_kinds(run)
     private = namespaces_of(members) - namespaces_of({os.getpid(): ""})
-    os.kill(next(pid for pid, name in kinds.items() if name == kind), signal.SIGKILL)
-    assert run.wait_gone() == {}
-    assert run.process.wait(timeout=10) != 0
-    wait_unused(private)
+    with held(members):
+        os.kill(next(pid for pid, name in kinds.items() if name == kind), signal.SIGKILL)
+        assert run.wait_gone() == {}
+        assert run.process.wait(timeout=10) != 0
+        wait_unused(private)
     assert surroundings(run.folder) == before
 
 
