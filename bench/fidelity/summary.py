@@ -44,7 +44,7 @@ def _family(family: str, rows: Iterable[Row], rates: Sequence[str]) -> list[str]
 
 
 def _evidence(rows: Sequence[Row]) -> Iterator[str]:
-    """What the bursts are worth, and what the hypervisor took from them."""
+    """Lines on judged bursts, grades of cells, and the steal of the processors' time."""
     bursts = ((row.judged_bursts, row.shown_bursts, row.invalid_bursts) for row in rows)
     judged, shown, invalid = (sum(each) for each in zip(*bursts, strict=True))
     yield (

@@ -7,6 +7,7 @@ from typing import Final
 
 from bench.common.record import Figure, at_least, at_most
 from bench.noise.kept import Burst, Cell, Run
+from netcosim.scoring.decision import Limits
 
 LONGEST_S: Final = 120.0
 UNDECIDED: Final = 5.0
@@ -232,7 +233,8 @@ def _cells(runs: Iterable[Run], sender: str) -> list[Cell]:
 
 def _few_judged(cell: Cell) -> bool:
     """True if the judged bursts are no majority of the valid ones, which a verdict needs today."""
-    return 2 * len(cell.judged) <= sum(burst.valid for burst in cell.bursts)
+    judged = len(cell.judged)
+    return Limits(shown=sum(burst.valid for burst in cell.bursts) - judged).too_few(judged)
 
 
 def _good(runs: Iterable[Run]) -> int:

@@ -87,6 +87,8 @@ def wire_of(
                     start_ns=served[0].start_ns,
                     wire_end_ns=schedule.end_ns[stream],
                     services=tuple(served),
+                    # More than a window in several visits: its credit ran out between them, even if
+                    # other streams kept the link busy meanwhile, so that it shows no stall.
                     credit_stops=max(
                         int(len(served) > 1 and message.size_bytes > window),
                         sum(
