@@ -10,43 +10,13 @@ from hypothesis import strategies as st
 from netcosim.trace import (
     SCHEMA,
     Service,
-    Stall,
     StreamRow,
     bursts,
     service_order,
     trace_rows,
     trace_table,
 )
-
-times = st.integers(-(2**62), 2**62)
-counts = st.integers(0, 2**31 - 1)
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-rows = st.builds(
-    StreamRow,
-    world=st.sampled_from(["emu", "predict", "sim"]),
-    model=texts,
-    level=texts,
-    cell=texts,
-    burst=counts,
-    valid=st.booleans(),
-    source=texts,
-    destination=texts,
-    connection=counts,
-    stream=st.integers(0, 2**31 - 1),
-    tensor=texts,
-    size_bytes=st.integers(0, 2**62),
-    wire_bytes=st.integers(0, 2**62),
-    requested_ns=st.none() | times,
-    ready_ns=times,
-    start_ns=times,
-    wire_end_ns=times,
-    delivered_ns=st.none() | times,
-    services=st.lists(
-        st.builds(Service, start_ns=times, end_ns=times, size_bytes=st.integers(0, 2**62)),
-        max_size=4,
-    ).map(tuple),
-    stalls=st.lists(st.builds(Stall, start_ns=times, end_ns=times), max_size=3).map(tuple),
-)
+from tests.netcosim.drawn_rows import STREAM_ROWS
 
 
 def row(**values):
@@ -75,7 +45,7 @@ def test_every_field_has_a_column_and_a_line_in_the_docstring():
     assert all(name in documented for name in names)
 
 
-@given(drawn=st.lists(rows, max_size=6))
+@given(drawn=st.lists(STREAM_ROWS, max_size=6))
 def test_there_and_back(drawn):
     assert trace_rows(trace_table(drawn)) == tuple(drawn)
 

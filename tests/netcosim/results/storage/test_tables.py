@@ -1,6 +1,8 @@
 """Tables of a run there and back: whatever rows go in come out, and no table passes for another."""
 
 import io
+from dataclasses import fields
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -8,101 +10,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.results.folder import grants_file, trace_file
+from netcosim.results.storage.row_table import FlatTable
 from netcosim.results.streams import grants, lost, windows
-from netcosim.results.streams.grants import GrantRow
-from netcosim.results.streams.lost import LostRow
-from netcosim.results.streams.windows import WindowRow
-from netcosim.trace import Service, Stall, StreamRow, trace_rows, trace_table
+from netcosim.trace import StreamRow, trace_rows, trace_table
+from tests.netcosim.drawn_rows import COUNT, INT64, STREAM_ROWS, TEXT
 
-INT64 = st.integers(-(2**63), 2**63 - 1)
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
-ROWS = st.builds(
-    StreamRow,
-    world=st.sampled_from(["emu", "predict", "sim"]),
-    model=TEXT,
-    level=TEXT,
-    cell=TEXT,
-    burst=st.integers(0, 2**31 - 1),
-    valid=st.booleans(),
-    source=TEXT,
-    destination=TEXT,
-    connection=st.integers(0, 2**31 - 1),
-    stream=INT64,
-    tensor=TEXT,
-    size_bytes=INT64,
-    wire_bytes=INT64,
-    requested_ns=st.none() | INT64,
-    ready_ns=INT64,
-    start_ns=INT64,
-    wire_end_ns=INT64,
-    delivered_ns=st.none() | INT64,
-    services=st.lists(
-        st.builds(Service, start_ns=INT64, end_ns=INT64, size_bytes=INT64), max_size=3
-    ).map(tuple),
-    stalls=st.lists(st.builds(Stall, start_ns=INT64, end_ns=INT64), max_size=3).map(tuple),
-    link_position=st.none() | st.floats(0, 1),
-)
+TABLES = {"grants": grants.TABLE, "lost": lost.TABLE, "windows": windows.TABLE}
 
 
-@given(st.lists(ROWS, max_size=5))
+def rows_of(table: FlatTable[Any]) -> st.SearchStrategy[list[Any]]:
+    """Any rows of this table."""
+    of_place = {"burst": COUNT, "connection": COUNT}
+    of_type = {str: TEXT, int: INT64, bool: st.booleans()}
+    columns = {
+        field.name: of_place.get(field.name, of_type[field.type]) for field in fields(table.row)
+    }
+    return st.lists(st.builds(table.row, **columns), max_size=5)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@given(data=st.data())
+def test_any_rows_survive_arrow(name: str, data: st.DataObject) -> None:
+    table = TABLES[name]
+    rows = data.draw(rows_of(table))
+    assert table.rows(table.table(rows)) == tuple(rows)
+
+
+@given(st.lists(STREAM_ROWS, max_size=5))
 def test_any_trace_survives_its_file(rows: list[StreamRow]) -> None:
     assert trace_rows(pq.read_table(io.BytesIO(trace_file(rows)))) == tuple(rows)
 
 
-@given(
-    st.lists(
-        st.builds(
-            WindowRow,
-            cell=TEXT,
-            burst=st.integers(0, 9),
-            connection=st.integers(0, 9),
-            stream=INT64,
-            time_ns=INT64,
-            credit_bytes=INT64,
-        ),
-        max_size=5,
-    )
-)
-def test_any_windows_survive_arrow(rows: list[WindowRow]) -> None:
-    assert windows.TABLE.rows(windows.TABLE.table(rows)) == tuple(rows)
-
-
-@given(
-    st.lists(
-        st.builds(
-            GrantRow,
-            cell=TEXT,
-            burst=st.integers(0, 9),
-            connection=st.integers(0, 9),
-            time_ns=INT64,
-            from_receiver=st.booleans(),
-            kind=TEXT,
-            stream=INT64,
-            size_bytes=INT64,
-        ),
-        max_size=5,
-    )
-)
-def test_any_grants_survive_their_file(rows: list[GrantRow]) -> None:
+@given(rows_of(grants.TABLE))
+def test_any_grants_survive_their_file(rows: list[grants.GrantRow]) -> None:
     assert grants.TABLE.rows(pq.read_table(io.BytesIO(grants_file(rows)))) == tuple(rows)
-
-
-@given(
-    st.lists(
-        st.builds(
-            LostRow,
-            cell=TEXT,
-            burst=st.integers(0, 9),
-            connection=st.integers(0, 9),
-            start_ns=INT64,
-            length_ns=INT64,
-            cause=TEXT,
-        ),
-        max_size=5,
-    )
-)
-def test_any_losses_survive_arrow(rows: list[LostRow]) -> None:
-    assert lost.TABLE.rows(lost.TABLE.table(rows)) == tuple(rows)
 
 
 def test_a_table_without_one_of_its_columns_is_refused() -> None:
