@@ -101,7 +101,7 @@ def main(argv: list[str]) -> None:
         try:
             answer = ask((address, port), json.loads(line))
         except (OSError, ProbeError) as problem:
-            answer = {"failure": one_line(problem)}
+            answer = {"failure": failure_text(problem)}
         print(json.dumps(answer), flush=True)
 
 
@@ -183,11 +183,11 @@ def at_once(*calls: Callable[[], Json]) -> list[Json]:
         thread.join()
     for result in results:
         if isinstance(result, Exception):
-            raise ProbeError(one_line(result)) from result
+            raise ProbeError(failure_text(result)) from result
     return [result for result in results if not isinstance(result, Exception)]
 
 
-def one_line(problem: Exception) -> str:
+def failure_text(problem: Exception) -> str:
     """Return a failure's text without line breaks, or its type where it has none."""
     if isinstance(problem, BlockingIOError | TimeoutError):
         return f"nothing moved for {PATIENCE_S:g} s"
@@ -229,7 +229,7 @@ def _answer(sock: socket.socket) -> None:
             request = _read_line(sock)
             _carry_out(sock, request)
         except Exception as problem:  # noqa: BLE001 - told to the asking side, which names it
-            failure = {"failure": f"serving side: {one_line(problem)}"}
+            failure = {"failure": f"serving side: {failure_text(problem)}"}
             if request.get("do") == "send":
                 _reports.put(request["token"], failure)
             elif request.get("do") != "echo":  # the asking side has its round trips and leaves

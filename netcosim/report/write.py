@@ -16,7 +16,7 @@ from netcosim.report.streams.timeline import timeline_png
 from netcosim.report.style import model_colours
 from netcosim.report.training.write import training_page
 from netcosim.results.folder import REPORT, ResultsFolder, cell_file
-from netcosim.results.storage.directory import one_line
+from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.ownership import Owner
 
 FILES: Final = {
@@ -73,7 +73,7 @@ def _font_cache_inside(path: Path) -> Iterator[None]:
     if "matplotlib" in sys.modules or name in os.environ:
         yield
         return
-    with one_line(path):
+    with storage_errors(path):
         cache = tempfile.mkdtemp(prefix=".fonts-", suffix=".part", dir=path)
     os.environ[name] = cache
     try:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from netcosim.errors import StorageError
 from netcosim.results.folder import GRANTS, LOST, RUN, SCENARIO, TRACE, ResultsFolder
-from netcosim.results.storage.directory import one_line
+from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.parquet import parquet_bytes, read_parquet
 
 RUNS: Final = "runs.parquet"
@@ -117,7 +117,7 @@ class Collection:
             texts={file: files[file].decode() for file in _TEXTS},
             tables=tuple(file for file in _TABLES if file in files),
         )
-        with one_line(self.path):
+        with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         for file in _TABLES:
             self._write(file, self._with_rows(file, runs, name, kept, files.get(file)))
@@ -169,14 +169,14 @@ class Collection:
         """A table; None where there is none."""
         path = self.path / file
         try:
-            with one_line(path, "can't be read"):
+            with storage_errors(path, "can't be read"):
                 return read_parquet(path.read_bytes()) if path.exists() else None
         except ValueError as problem:
             raise StorageError(f"{path}: {problem}") from None
 
     def _write(self, file: str, table: Any) -> None:
         path = self.path / file
-        with one_line(path):
+        with storage_errors(path):
             if table is None:
                 path.unlink(missing_ok=True)
                 return

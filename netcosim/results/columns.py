@@ -95,7 +95,7 @@ _RUN: Final = MappingProxyType(
 OPERATION_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **_RUN,
-        "operation": "its name in the profile; of merged operations the first one's",
+        "operation": "its name in the profile; of fused operations the first one's",
         "kind": "compute or transfer",
         "place": "server 0 down, worker, server 0 up, server 0 ps: where it is done",
         "size_bytes": "of a transfer; 0 for computations",

@@ -25,7 +25,7 @@ from netcosim.results.columns import (
 )
 from netcosim.results.records import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.storage.directory import Directory, make_path, one_line
+from netcosim.results.storage.directory import Directory, make_path, storage_errors
 from netcosim.results.storage.ownership import Owner
 from netcosim.results.storage.parquet import parquet_bytes, read_parquet
 from netcosim.results.streams import grants, lost, windows
@@ -218,7 +218,7 @@ class ResultsFolder(Directory):
             `source` can't be read, or the file system refuses.
         """
         name = capture_name(cell, connection)
-        with one_line(source, "can't be read"):
+        with storage_errors(source, "can't be read"):
             capture = source.open("rb")
         with (
             capture,

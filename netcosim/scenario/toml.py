@@ -58,7 +58,7 @@ def build_scenario(data: dict[str, Any], source: str = "scenario") -> Scenario:
     try:
         return Scenario.model_validate(data)
     except ValidationError as problem:
-        raise ScenarioError(f"{source}: {one_line(problem, Scenario, _TABLES)}") from None
+        raise ScenarioError(f"{source}: {validation_message(problem, Scenario, _TABLES)}") from None
 
 
 def dump_scenario(scenario: Scenario) -> str:
@@ -104,7 +104,7 @@ def _with_paths_from(scenario: Scenario, folder: Path) -> Scenario:
     return scenario.model_copy(update=found)
 
 
-def one_line(
+def validation_message(
     problem: ValidationError,
     model: type[Record],
     tables: Mapping[str, type[Record]],

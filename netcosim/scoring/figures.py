@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from netcosim.results.streams.summary import Ratios
+from netcosim.results.streams.windows import NEVER_BINDS_BYTES
 from netcosim.scoring.facts import CellFacts
 from netcosim.trace import StreamRow, bursts
-
-_UNLIMITED_BYTES: Final = 2**30
-"""From here on a window binds nothing; receivers that switch flow control off give 2 GiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +43,7 @@ def cell_ratios(facts: CellFacts, measured: Sequence[StreamRow]) -> Ratios:
     largest = max((row.wire_bytes for row in measured), default=0)
     window = facts.seen_window_bytes
     # A window no message can use up is none.
-    if window is not None and window >= _UNLIMITED_BYTES:
+    if window is not None and window >= NEVER_BINDS_BYTES:
         window = None
     turns = [size for row in measured for size in unfinished_turns(row)]
     return Ratios(

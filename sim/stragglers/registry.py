@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from netcosim.errors import ScenarioError
 from netcosim.scenario import StragglerSpec
 from netcosim.scenario.fields import Record
-from netcosim.scenario.toml import one_line
+from netcosim.scenario.toml import validation_message
 from sim.stragglers import kinds
 from sim.stragglers.effect import Bound
 
@@ -52,7 +52,7 @@ def bind(spec: StragglerSpec, where: str) -> Bound:
     try:
         options = kind.Options.model_validate(spec.options)
     except ValidationError as problem:
-        said = one_line(problem, kind.Options, {}, within=f"{where}.options")
+        said = validation_message(problem, kind.Options, {}, within=f"{where}.options")
         raise ScenarioError(said) from None
     return kind.bind(options)
 

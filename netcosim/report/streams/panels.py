@@ -11,12 +11,11 @@ import numpy as np
 from netcosim.report import style
 from netcosim.report.streams.data import CellData
 from netcosim.report.streams.timeline import plain
-from netcosim.results.streams.windows import WindowRow
+from netcosim.results.streams.windows import NEVER_BINDS_BYTES, WindowRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_UNLIMITED_BYTES: Final = 2**30
 _SMALLEST: Final = 1e-3
 """Errors in per cent; smaller ones are drawn here, for a logarithm has no zero."""
 
@@ -76,7 +75,7 @@ def _draw_windows(axes: "Axes", cell: CellData) -> None:
     if not series:
         style.note(axes, "no windows were recorded")
         return
-    bound = [s for s in series if min(r.credit_bytes for r in s) < _UNLIMITED_BYTES]
+    bound = [s for s in series if min(r.credit_bytes for r in s) < NEVER_BINDS_BYTES]
     streams = [s for s in bound if s[0].stream != 0]
     if not streams:
         style.note(axes, "no stream had a window to run out of")

@@ -25,7 +25,7 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @contextmanager
-def one_line(path: Path, action: str = "can't be written") -> Iterator[None]:
+def storage_errors(path: Path, action: str = "can't be written") -> Iterator[None]:
     """Turn an `OSError` into a `StorageError` that names `path` and the system's reason."""
     try:
         yield
@@ -56,7 +56,7 @@ class Directory:
         StorageError
             There is none, it is a link or a file, or it can't be read.
         """
-        with one_line(path, "can't be opened"):
+        with storage_errors(path, "can't be opened"):
             return cls(os.open(path, _FOLDER), path, owner)
 
     @classmethod
@@ -85,12 +85,12 @@ class Directory:
 
     def names(self) -> list[str]:
         """The names in this folder, sorted."""
-        with one_line(self.path, "can't be read"):
+        with storage_errors(self.path, "can't be read"):
             return _names(self._fd)
 
     def free_bytes(self) -> int:
         """Bytes that may still be written to the file system."""
-        with one_line(self.path, "can't be read"):
+        with storage_errors(self.path, "can't be read"):
             system = os.fstatvfs(self._fd)
         return system.f_bavail * system.f_frsize
 
@@ -105,7 +105,7 @@ class Directory:
             It can't be created, or something else has its name.
         """
         path = self.path / name
-        with one_line(path, "can't be created"):
+        with storage_errors(path, "can't be created"):
             try:
                 os.mkdir(name, 0o755, dir_fd=self._fd)
                 new = True
@@ -127,7 +127,7 @@ class Directory:
             There is none, or something else has its name.
         """
         path = self.path / name
-        with one_line(path, "can't be opened"):
+        with storage_errors(path, "can't be opened"):
             return Directory(os.open(name, _FOLDER, dir_fd=self._fd), path, self._owner)
 
     def has(self, name: str) -> bool:
@@ -152,7 +152,7 @@ class Directory:
                 yield file
             return
         partial = f".{name}.part"
-        with one_line(self.path / name):
+        with storage_errors(self.path / name):
             try:
                 self._discard(partial)
                 with os.fdopen(os.open(partial, _NEW_FILE, 0o644, dir_fd=self._fd), "wb") as file:
@@ -187,7 +187,7 @@ class Directory:
             with self.enter(above) as folder:
                 return folder.read(name)
         with (
-            one_line(self.path / name, "can't be read"),
+            storage_errors(self.path / name, "can't be read"),
             os.fdopen(os.open(name, _FILE, dir_fd=self._fd), "rb") as file,
         ):
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -196,7 +196,7 @@ class Directory:
 
     def remove(self, name: str) -> None:
         """Remove a file, or the link itself; what is not there is no error."""
-        with one_line(self.path / name, "can't be removed"):
+        with storage_errors(self.path / name, "can't be removed"):
             self._discard(name)
 
     def _discard(self, name: str) -> None:
@@ -245,7 +245,7 @@ def make_path(path: Path, owner: Owner | None) -> Directory:
     if not missing:
         return Directory.open(path, owner)
     # A parent that was there before may well be a link; one that we create may not.
-    with one_line(existing, "can't be opened"):
+    with storage_errors(existing, "can't be opened"):
         folder = Directory(os.open(existing, _FOLDER & ~os.O_NOFOLLOW), existing, owner)
     for name in reversed(missing):
         with folder:

@@ -33,3 +33,6 @@ class WindowRow:
 
 
 TABLE: Final = FlatTable(row=WindowRow, name="netcosim-windows")
+
+NEVER_BINDS_BYTES: Final = 2**30
+"""Credit that no message uses up: receivers that switch flow control off give 2 GiB."""

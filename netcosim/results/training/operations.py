@@ -37,7 +37,7 @@ class OperationColumns:
     run : number among the runs of the cell with so many workers, from 0
     worker : number within the run, from 0
     step : number of the worker's step, from 0
-    operation : its name in the profile; of merged operations the first one's
+    operation : its name in the profile; of fused operations the first one's
     kind : compute or transfer
     place : ``server 0 down``, ``worker``, ``server 0 up``, ``server 0 ps``
     size_bytes : of a transfer; 0 for computations

@@ -115,7 +115,7 @@ def test_an_answer_that_never_comes_ends_the_request_in_time(
     monkeypatch.setattr(Reports, "take", lambda *_: time.sleep(5))
     with pytest.raises(BlockingIOError) as caught:
         ask(peer, {"do": "down", "seconds": 0.02})
-    assert link_probe.one_line(caught.value) == "nothing moved for 0.3 s"
+    assert link_probe.failure_text(caught.value) == "nothing moved for 0.3 s"
 
 
 def test_a_link_that_carries_nothing_ends_the_request_in_time(
@@ -126,7 +126,7 @@ def test_a_link_that_carries_nothing_ends_the_request_in_time(
         for way in ("down", "both"):
             with pytest.raises((ProbeError, OSError)) as caught:
                 ask(silent.getsockname(), {"do": way, "seconds": 0.02})
-            assert "nothing moved for 0.3 s" in link_probe.one_line(caught.value)  # type: ignore[arg-type]
+            assert "nothing moved for 0.3 s" in link_probe.failure_text(caught.value)  # type: ignore[arg-type]
 
 
 def test_reports_are_handed_out_once_and_to_the_right_one() -> None:
