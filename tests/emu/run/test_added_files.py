@@ -77,7 +77,7 @@ def test_it_is_sent_and_predicted(results: Path) -> None:
     (found,) = [
         m for m in cell["models"] if (m["model"], m["level"]) == ("largest_first", "PREDICT")
     ]
-    assert found["wire"]["mean"] <= 0.003
+    assert found["order"]["mean"] <= 0.003  # time is the machine's, too
     assert len(rows) == 4
 
 
