@@ -24,9 +24,8 @@ with warnings.catch_warnings():  # Mininet imports distutils, which warns until 
     from mininet.nodelib import LinuxBridge
 
 from netcosim.errors import NetworkError
-from topo.spec import HostSpec, NetSpec
+from topo.spec import PREFIX_BITS, HostSpec, NetSpec
 
-PREFIX_BITS: Final = 16
 _SHELL_POLL_MS: Final = 200
 _SUBNET: Final = {"server": 1, "worker": 2}
 

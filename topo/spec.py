@@ -24,6 +24,9 @@ PAYLOAD_BYTES: Final = 1448
 GOODPUT_SHARE: Final = PAYLOAD_BYTES / FRAME_BYTES
 """Share of a link's rate for messages, in full frames."""
 
+PREFIX_BITS: Final = 16
+"""Length of the network prefix that all hosts of a cluster share."""
+
 # Linux allows 15 characters; Mininet appends "-eth" and the port's number.
 _LONGEST_NODE_NAME = 15 - len("-eth000")
 

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from emu.network import commands, readback, receive_steering, tc, tcp
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
-from topo.mininet_build import PREFIX_BITS, BuiltNet, build_net
 from topo.paths import bottleneck_bps, hosts_behind, paths_from, round_trip_ns
-from topo.spec import HostSpec, NetLink, NetSpec
+from topo.spec import PREFIX_BITS, HostSpec, NetLink, NetSpec
+
+if TYPE_CHECKING:
+    from topo.mininet_build import BuiltNet
 
 PORT_GROUP: Final = 77
 _OFFLOADS: Final = {
@@ -44,7 +46,7 @@ class Applied:
     `steering` says which processor handles what every interface receives.
     """
 
-    built: BuiltNet
+    built: "BuiltNet"
     places: tuple[Place, ...]
     sysctls: dict[str, dict[str, str]]
     offloads: dict[str, dict[str, str]]
@@ -59,6 +61,8 @@ def bring_up(spec: NetSpec, tcp_settings: TcpSpec, log: Callable[[str], None]) -
     NetworkError
         A command failed, or something reads back different from what was asked for.
     """
+    from topo.mininet_build import build_net  # only here: planning is quick without Mininet
+
     log(f"building {len(spec.hosts)} hosts, {len(spec.links)} links")
     tcp.quiet_namespace()
     built = build_net(spec)
@@ -71,7 +75,7 @@ def bring_up(spec: NetSpec, tcp_settings: TcpSpec, log: Callable[[str], None]) -
 
 
 def _configured(
-    spec: NetSpec, tcp_settings: TcpSpec, built: BuiltNet, log: Callable[[str], None]
+    spec: NetSpec, tcp_settings: TcpSpec, built: "BuiltNet", log: Callable[[str], None]
 ) -> Applied:
     places = _places(spec, built)
     ends = [(built.pid(place.node), place.interface) for place in places]
@@ -117,7 +121,7 @@ def _configure(
     return found
 
 
-def _places(spec: NetSpec, built: BuiltNet) -> tuple[Place, ...]:
+def _places(spec: NetSpec, built: "BuiltNet") -> tuple[Place, ...]:
     return tuple(
         Place(
             link=link,
@@ -152,7 +156,7 @@ def _reach(spec: NetSpec, host: HostSpec) -> tuple[int, int]:
     return max(bottleneck_bps(path) for path in paths), max(round_trip_ns(path) for path in paths)
 
 
-def _neighbours(spec: NetSpec, host: HostSpec, built: BuiltNet) -> list[list[str]]:
+def _neighbours(spec: NetSpec, host: HostSpec, built: "BuiltNet") -> list[list[str]]:
     """Commands that set static ARP entries, so that no burst begins with an ARP request."""
     device = built.host_interface(host.name)
     return [

@@ -15,7 +15,6 @@ from emu.network.counters import read_counters
 from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.units import format_rate
-from topo.mininet_build import destroy_net
 from topo.spec import NetSpec
 
 Json = dict[str, Any]
@@ -188,6 +187,8 @@ def _in_first_namespace() -> bool:
 
 
 def _remove(applied: Applied) -> None:
+    from topo.mininet_build import destroy_net
+
     built = applied.built
     switches = {place.node for place in applied.places} & {s.name for s in built.net.switches}
     with contextlib.suppress(NetworkError):
