@@ -5,7 +5,6 @@ From the turns disciplines derive their options; by the updates credit rules are
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 LEAST_FRAME_BYTES: Final = 16_384
@@ -32,6 +31,8 @@ class Observed:
     @property
     def median_turn_bytes(self) -> int | None:
         """The median of the turns; None without any."""
+        from statistics import median  # slow to load, and an endpoint never asks
+
         return int(median(self.turn_bytes)) if self.turn_bytes else None
 
 
