@@ -25,7 +25,7 @@ from bench.common.record import Figure, record
 from emu.endpoints.releases import newest, not_ready
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import judge_discipline
-from emu.identify.run import Seen, look
+from emu.identify.from_results import Seen, look
 from emu.isolation import isolate
 from emu.measurement.round import run_round
 from emu.network.live import open_network

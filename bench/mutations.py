@@ -114,7 +114,7 @@ def _note(first: int, code: int | None, folder: Path, wall_s: float) -> None:
 
 
 def _batch(first: int, last: int, folder: Path) -> None:
-    from emu.identify import analysis  # noqa: F401 - loaded before the limits count
+    from emu.identify import analysis_record as analysis  # noqa: F401 - loaded before the limits count
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (BATCH_CPU_S, BATCH_CPU_S))
@@ -157,9 +157,9 @@ def _one(case: int, folder: Path) -> str:
     """Read one damaged capture as the command does; return the outcome."""
     from bench.common.mutants import mutant
     from emu.capture import analyse_capture
-    from emu.identify.analysis import analysis_record
+    from emu.identify.analysis_record import analysis_record
     from netcosim.errors import CaptureError
-    from netcosim.results.records import to_json
+    from netcosim.results.json_files import to_json
 
     _, content = mutant(case)
     path = folder / f"{os.getpid()}.pcap"

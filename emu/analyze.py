@@ -47,8 +47,8 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
     parser = _parser()
     options = _options(parser, arguments)
     if options is None:
-        from emu.identify.analysis import Analysis
-        from netcosim.results.records import schema_json
+        from emu.identify.analysis_record import Analysis
+        from netcosim.results.json_files import schema_json
 
         sys.stdout.write(schema_json(Analysis))
         return 0
@@ -57,9 +57,9 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 
 def _analyse(options: Options) -> int:
     from emu.capture import analyse_capture
-    from emu.identify.analysis import analysis_record
+    from emu.identify.analysis_record import analysis_record
     from emu.identify.page import print_analysis
-    from netcosim.results.records import to_json
+    from netcosim.results.json_files import to_json
 
     report = analyse_capture(options.file, ports=options.ports, gap_ns=None, search=True)
     if not any(connection.streams for connection in report.connections):

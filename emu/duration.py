@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from emu.calibration import acceptance, overhead
+from emu.calibration import call_acceptance as acceptance
+from emu.calibration import overhead
 from emu.network.measure import expected_s as measuring_s
 from emu.plan import Plan, distinct_receivers
 from netcosim.job import Cell, Message
@@ -46,7 +47,7 @@ def overhead_s(plan: Plan, cell: Cell) -> float:
 
 
 def acceptance_s(plan: Plan, cell: Cell) -> float:
-    """Expected seconds to measure a receiver's acceptance (`emu.calibration.acceptance`)."""
+    """Expected seconds to measure a receiver's acceptance (`emu.calibration.call_acceptance`)."""
     rate_bps, _ = _path(plan, cell)
     return _calibration_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
 

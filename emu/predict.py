@@ -13,7 +13,7 @@ from typing import Final
 
 from rich.console import Console
 
-from emu.prediction.cell_facts import parameters_used
+from emu.prediction.summary_facts import parameters_used
 from emu.rerun import Rerun, read_record, rerun
 from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells

@@ -8,22 +8,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from emu.calibration.acceptance import is_needed, measure_acceptance
+from emu.calibration.call_acceptance import is_needed, measure_acceptance
 from emu.calibration.links import link_model
 from emu.calibration.overhead import calibrate
-from emu.calibration.trial import Stage, UncapturedError
-from emu.clock.pauses import PERIOD_NS, PauseRecorders, recording
-from emu.clock.recorder import LATE_NS, PAUSES
+from emu.calibration.trial_bursts import Stage, UncapturedError
 from emu.measurement.cell_runner import CellOutcome, CellRunner
 from emu.measurement.validity import BOUNDS
 from emu.network.live import LiveNetwork, open_network
 from emu.network.measure import Measured
 from emu.network.tcp import default_send_buffer
 from emu.network.verify import measure_and_verify
+from emu.pauses.pauses import PERIOD_NS, PauseRecorders, recording
+from emu.pauses.recorder import LATE_NS, PAUSES
 from emu.plan import Plan, PlannedConnection, distinct_receivers, link_key
-from emu.prediction.cell_facts import parameters_used
 from emu.prediction.parallel import predict_cells
 from emu.prediction.run_inputs import Calibrated, CellRows, inputs_of
+from emu.prediction.summary_facts import parameters_used
 from emu.progress import Progress
 from emu.summary import EARLY, summarise_run
 from h2model.connection import LinkModel
@@ -32,7 +32,7 @@ from netcosim.cli.session import failure_line, timed_phase
 from netcosim.job import Cell
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
-from netcosim.results.records import as_stored
+from netcosim.results.json_files import as_stored
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
 from netcosim.scenario import TcpSpec

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from emu.plan import Plan
-from emu.prediction.cell_facts import cell_facts
 from emu.prediction.run_inputs import CellRows
+from emu.prediction.summary_facts import cell_facts
 from netcosim.results.streams.summary import CellSummary, NotRun, Summary
 from netcosim.scoring.cell import summarise_cell
 from netcosim.trace import StreamRow

@@ -6,10 +6,11 @@ over, as they do on a real one. Several connections at once: `h2model.network`.
 
 from collections.abc import Sequence
 
-from h2model.calls import Reader
+from h2model.event_loop import play
 from h2model.link import LINE_BPS
 from h2model.machine import Machine
 from h2model.protocol import UNLIMITED_BYTES
+from h2model.pushed_calls import Reader
 from h2model.receiver import account_of
 from h2model.records import (
     Grant,
@@ -21,7 +22,6 @@ from h2model.records import (
     StreamPlan,
 )
 from h2model.sender import Sender
-from h2model.simulator import play
 
 __all__ = [
     "LINE_BPS",

@@ -6,7 +6,7 @@ Time is an argument; nothing here reads a clock or a socket.
 from collections.abc import Mapping
 
 from h2model.disciplines import load, resolve_options
-from h2model.gather import EMITTED, HEADED, PLANNED
+from h2model.grpc_write import EMITTED, HEADED, PLANNED
 from h2model.state import (
     CONNECTION_CREDIT,
     CONTROL,

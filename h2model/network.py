@@ -8,8 +8,8 @@ out of credit, the others speed up; when it comes back they slow down.
 from collections.abc import Sequence
 
 from h2model.connection import Connection
+from h2model.event_loop import Shares, play
 from h2model.records import Grant, Schedule, StreamPlan
-from h2model.simulator import Shares, play
 
 
 class Network:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from h2model.calls import Calls, Reader
 from h2model.events import (
     ACCEPT,
     ANSWER,
@@ -23,6 +22,7 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, Lane
 from h2model.machine import BLOCKED, Machine
 from h2model.protocol import FRAME_HEADER_BYTES
+from h2model.pushed_calls import Calls, Reader
 from h2model.receiver import Account
 from h2model.records import (
     REST_NS,

@@ -12,7 +12,7 @@ import numpy as np
 from h2model import disciplines
 from h2model.parameters import Parameters, followed, parameters
 from sim.engine.engine import Engine
-from sim.fast.fast import NOT_ASKED, SHARE, FastEngine
+from sim.fast.engine import NOT_ASKED, SHARE, FastEngine
 from sim.kernels.compiled import kernel_folder
 from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
 

@@ -27,7 +27,7 @@ from netcosim.results.folder import (
     lost_file,
     trace_file,
 )
-from netcosim.results.records import to_json
+from netcosim.results.json_files import to_json
 from netcosim.scenario import dump_scenario, parse_scenario
 
 OBSERVATIONS: Final = Path(__file__).with_name("observations")

@@ -17,7 +17,7 @@ import tomllib
 from importlib import resources
 
 from bench.common.record import record
-from bench.noise import kept
+from bench.noise import run_records as kept
 from bench.noise.figures import figures_of
 from bench.noise.load import MOST_SHARE
 from bench.noise.running import FOLDERS, run_missing

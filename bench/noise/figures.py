@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bench.common.record import Figure, at_least, at_most
-from bench.noise.kept import Burst, Cell, Run
+from bench.noise.run_records import Burst, Cell, Run
 from netcosim.scoring.decision import Limits
 
 LONGEST_S: Final = 120.0

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.common.record import RESULTS, commit
-from bench.noise import kept
-from bench.noise.kept import Cell, Run
+from bench.noise import run_records as kept
+from bench.noise.run_records import Cell, Run
 from netcosim.errors import StorageError
 from netcosim.results.folder import ResultsFolder
 

@@ -31,7 +31,7 @@ constexpr int COMPUTING = 2;
 constexpr int SENDING = 4;
 constexpr int WAITING = 8;
 
-// One worker's step; see sim/fast/layout.py. Tables of recorded steps are flat, row by row.
+// One worker's step; see sim/fast/arrays.py. Tables of recorded steps are flat, row by row.
 struct Shape {
   Ints down_start, down, down_cum, need_start, need;
   Floats forward_ns, forward_sum, backward_sum;

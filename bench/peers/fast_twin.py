@@ -8,7 +8,7 @@ machine's order: integers, or floats where named so.
     (floats)    ns a byte of each link, downlinks first
     draws       W * N recorded steps
     (floats)    W * F factors
-    the fields of `sim.fast.layout.Shape` named in FIELDS; those that end in _ns or _sum are floats
+    the fields of `sim.fast.arrays.Shape` named in FIELDS; those that end in _ns or _sum are floats
 
 It knows neither branches nor disciplines that are asked for every chunk.
 """
@@ -22,9 +22,9 @@ import numpy as np
 from bench.peers.building import build_program, install_packages
 from bench.peers.job import PeerRun, run_peer
 from sim.engine.build import NOBODY_WAITS
-from sim.fast.graph import NotOfThisShapeError
-from sim.fast.layout import BY_DISCIPLINE, F, K, Q, Shape
+from sim.fast.arrays import BY_DISCIPLINE, F, K, Q, Shape
 from sim.fast.shape import fast_shape
+from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Draws, Floats, Ints, Network, Sending, StepPlan
 
 SOURCE = Path(__file__).parent / "fast_twin.cpp"

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from bench.common.record import Figure, record
 from bench.peers import fast_twin
 from bench.peers.agree import BUILD, PEERS
+from bench.sim.default_scenario import everyday_figures
 from bench.sim.engines import PAPER_S, Rows, engine_figures, scaling_figures
-from bench.sim.everyday import everyday_figures
-from bench.sim.others import own_agreement, peer_figures, verdicts
+from bench.sim.peers import own_agreement, peer_figures, verdicts
 from bench.sim.processes import compile_figures, memory_figures, start_figures
-from bench.sim.rounds import QUICK, Effort
+from bench.sim.timing import QUICK, Effort
 from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.results.host import SIMULATION, describe_host, versions
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bench.common.record import Figure
 from bench.peers.reference import reference_network, reference_sending
-from bench.sim.jobs import (
+from bench.sim.reference_job import (
     FAST,
     GENERIC,
     RATES_BPS,
@@ -22,7 +22,7 @@ from bench.sim.jobs import (
     plan_of,
     twin_competitor,
 )
-from bench.sim.rounds import (
+from bench.sim.timing import (
     Competitor,
     Effort,
     Timing,
@@ -33,7 +33,7 @@ from bench.sim.rounds import (
     seconds_figure,
     us_figure,
 )
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape
 from sim.plan import Draws
 

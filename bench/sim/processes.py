@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from bench.common.record import Figure
 from bench.sim.engines import Rows
-from bench.sim.jobs import FAST, GENERIC, RATES_BPS
-from bench.sim.rounds import Competitor, Effort, alternate, judged, seconds_figure
+from bench.sim.reference_job import FAST, GENERIC, RATES_BPS
+from bench.sim.timing import Competitor, Effort, alternate, judged, seconds_figure
 from netcosim.errors import EnvironmentRefusedError, UntrustedResultError
 from netcosim.results.folder import RUN
 from sim.precompile import usual
@@ -71,14 +71,14 @@ def compile_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 
 def child(what: str, *arguments: object, environment: Mapping[str, str] | None = None) -> Any:
-    """Run `bench.sim.child` in a fresh process; return what it printed.
+    """Run `bench.sim.fresh_process` in a fresh process; return what it printed.
 
     Raises
     ------
     EnvironmentRefusedError
         It failed; the message ends with its last line.
     """
-    command = [sys.executable, "-m", "bench.sim.child", what, *map(str, arguments)]
+    command = [sys.executable, "-m", "bench.sim.fresh_process", what, *map(str, arguments)]
     return json.loads(_run(command, environment or {}))
 
 

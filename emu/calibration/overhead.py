@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.calibration.trial import Stage, run_trial
+from emu.calibration.trial_bursts import Stage, run_trial
 from emu.endpoints.pairing import widest
 from emu.measurement.trace_rows import CapturedBurst, common_zero, measured_rows
 from emu.plan import Plan, receiver_key

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from emu.capture.arrays import Bytes, Ints, ints
-from emu.capture.layout import WRAP, Layout, lay_out, signed
+from emu.capture.segment_map import WRAP, Layout, lay_out, signed
 from emu.capture.segments import ACK, FIN, SYN, Segments
 
 

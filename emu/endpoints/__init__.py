@@ -1,9 +1,9 @@
 """Endpoints: from a transport's settings to two processes that run its bursts."""
 
+from emu.endpoints.burst_logs import BurstLog, EndLog, PastScheduler, StreamLog, StreamRequest
 from emu.endpoints.connection import Connection, open_connections, run_burst
 from emu.endpoints.pairing import ConnectionPlan, EndPlan, Place, pair
 from emu.endpoints.process import Popen
-from emu.endpoints.records import BurstLog, EndLog, PastScheduler, StreamLog, StreamRequest
 
 __all__ = [
     "BurstLog",

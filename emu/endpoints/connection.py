@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Self
 
+from emu.endpoints.burst_logs import BurstLog, StreamLog, StreamRequest, end_log, merge_streams
 from emu.endpoints.pairing import ConnectionPlan
 from emu.endpoints.process import EndpointProcess, Popen
-from emu.endpoints.records import BurstLog, StreamLog, StreamRequest, end_log, merge_streams
 from emu.endpoints.watch import await_event
 from netcosim.errors import EndpointError
 

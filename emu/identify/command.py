@@ -44,7 +44,7 @@ def read_subject(parser: Parser, arguments: Sequence[str]) -> Subject | None:
 
 def identify_run(folder: ResultsFolder) -> Identification:
     """Identify the subject of the run in this folder."""
-    from emu.identify.run import identify
+    from emu.identify.from_results import identify
 
     return identify(folder)
 

@@ -12,8 +12,8 @@ from emu.capture.windows import ALL_STREAMS
 from emu.identify.bursts import Burst
 from emu.identify.discipline_candidates import Candidate
 from emu.identify.distance import distance
+from emu.identify.evidence_text import turn_evidence
 from emu.identify.fitting import Evidence, Fit, fit_all, most_ahead_of
-from emu.identify.formatting import turn_evidence
 from emu.identify.turns import Turns, read_turns
 from h2model import disciplines
 from netcosim.results.streams.identification import CandidateScore, DisciplineVerdict

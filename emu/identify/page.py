@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from emu.identify.analysis import (
+from emu.identify.analysis_record import (
     Analysis,
     ConnectionRecord,
     DirectionRecord,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emu.clock.pauses import Pauses
 from emu.measurement.burst_clock import (
     LinkShape,
     Paths,
@@ -27,6 +26,7 @@ from emu.measurement.trace_rows import (
 )
 from emu.measurement.validity import BOUNDS, judge, unreadable
 from emu.network.live import LiveNetwork
+from emu.pauses.pauses import Pauses
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import LinkModel
 from netcosim.errors import CaptureError

@@ -21,10 +21,10 @@ import numpy as np
 
 from emu.capture.report import gaps_between
 from emu.capture.windows import ALL_STREAMS, CONNECTION
-from emu.clock.pauses import Pauses
-from emu.clock.spans import Spans, common, united
 from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock
 from emu.measurement.trace_rows import CapturedBurst
+from emu.pauses.pauses import Pauses
+from emu.pauses.spans import Spans, common, united
 
 MOVED_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""

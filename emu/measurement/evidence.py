@@ -6,7 +6,6 @@ from typing import Final
 
 from emu.capture import analyse_capture
 from emu.capture.analyse import DEFAULT_GAP_NS, PACKETS_OF_A_GAP
-from emu.clock.spans import total_ns
 from emu.measurement.burst_clock import ConnectionClock
 from emu.measurement.delayed_inputs import DelayedInput
 from emu.measurement.round import Round, port_of
@@ -17,6 +16,7 @@ from emu.measurement.trace_rows import (
     find_connection,
 )
 from emu.measurement.validity import Facts, LinkSeen
+from emu.pauses.spans import total_ns
 from netcosim.errors import CaptureError
 from netcosim.scenario import TcpSpec
 from topo.spec import FRAME_BYTES, NetSpec

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.capture.tcpdump import Capture, CaptureCounts
-from emu.clock.processor_time import ProcessorClock
 from emu.endpoints import BurstLog, Connection, Place, StreamRequest, pair, run_burst
 from emu.endpoints.connection import open_connections
 from emu.network.live import LiveNetwork
+from emu.pauses.processor_time import ProcessorClock
 from emu.plan import PlannedConnection
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec

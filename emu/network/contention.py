@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from emu.clock.pauses import recording
-from emu.clock.recorder import CONTENTION
-from emu.clock.spans import Spans
 from emu.isolation import isolate
+from emu.pauses.pauses import recording
+from emu.pauses.recorder import CONTENTION
+from emu.pauses.spans import Spans
 
 Busy = Callable[[], Spans]
 """Returns the times so far in which some processor had no time for a process."""

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from emu.clock.processor_time import ProcessorClock
 from emu.network.contention import Busy, watching_contention
 from emu.network.expected import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
+from emu.network.measured_paths import Measured, PathMeasured, ShareMeasured
 from emu.network.pairs import Pair, Stretch, plan_pairs, plan_rounds
 from emu.network.probe_processes import Ask, asking, serving
 from emu.network.rate_readings import (
@@ -27,8 +27,8 @@ from emu.network.rate_readings import (
     Readings,
     read_way,
 )
-from emu.network.records import Measured, PathMeasured, ShareMeasured
 from emu.network.share_measurement import measure_share
+from emu.pauses.processor_time import ProcessorClock
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetSpec

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Self
 
-from emu.clock.spans import united
 from emu.network.spacing import (
     Samples,
     Spans,
@@ -20,6 +19,7 @@ from emu.network.spacing import (
     overlap_ns,
     unexplained_ns,
 )
+from emu.pauses.spans import united
 
 AGREEMENT: Final = 0.001
 AGREEMENT_BOTH: Final = 0.003

@@ -6,14 +6,14 @@ from typing import Final, Self
 
 import numpy as np
 
-from emu.clock.processor_time import ProcessorClock
 from emu.network.contention import Busy
 from emu.network.expected import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
+from emu.network.measured_paths import ShareMeasured
 from emu.network.probe_processes import Json, ask_at_once
 from emu.network.rate_readings import GRACE_NS, START_UP, Reading, best_loss, lost_shares
-from emu.network.records import ShareMeasured
 from emu.network.spacing import Samples, bytes_at, measure_spacing, together, window_ns
+from emu.pauses.processor_time import ProcessorClock
 from netcosim.errors import NetworkError
 from netcosim.metrics import jain_index
 from topo.paths import path_between, round_trip_ns

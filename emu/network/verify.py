@@ -5,7 +5,7 @@ from typing import Final
 
 from emu.network.live import LiveNetwork
 from emu.network.measure import measure_network, remeasure
-from emu.network.records import Measured, PathMeasured, ShareMeasured
+from emu.network.measured_paths import Measured, PathMeasured, ShareMeasured
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.units import format_rate

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from emu.prediction.inputs import (
+from emu.prediction.cell_inputs import (
     BurstInputs,
     CellInputs,
     ConnectionInputs,
@@ -40,6 +40,7 @@ from h2model.connection import (
     SenderModel,
     StreamPlan,
 )
+from h2model.event_loop import Shares
 from h2model.network import Network
 from h2model.overhead import (
     AT_ONCE,
@@ -50,7 +51,6 @@ from h2model.overhead import (
     with_transport_ns,
 )
 from h2model.protocol import DEFAULT_WINDOW_BYTES, FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES
-from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.trace import LEVELS, Level, Service, Stall, StreamRow
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from h2model.simulator import Shares
+from h2model.event_loop import Shares
 
 Span = tuple[int, int]
 

@@ -6,9 +6,9 @@ It runs when nothing is measured any more: a processor that predicts is missing 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from emu.prediction.cell_inputs import CellInputs
 from emu.prediction.cell_prediction import predict_cell
 from emu.prediction.delivery import takes_turns, with_delivered
-from emu.prediction.inputs import CellInputs
 from netcosim.parallel_map import side_by_side
 from netcosim.trace import StreamRow
 

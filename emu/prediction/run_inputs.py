@@ -7,7 +7,7 @@ from typing import Any, Final
 from emu.calibration.links import shared_links
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, link_key, receiver_key
-from emu.prediction.inputs import CellCalibration, CellInputs, cell_inputs
+from emu.prediction.cell_inputs import CellCalibration, CellInputs, cell_inputs
 from h2model.connection import LinkModel
 from h2model.overhead import AT_ONCE, Acceptance, Linear, Overhead
 from netcosim.errors import StorageError

@@ -25,8 +25,8 @@ from functools import cache
 from importlib import import_module
 from typing import Final, Protocol, cast
 
+from h2model.file_check import check_file
 from h2model.observed import ObservedUpdate
-from h2model.registry import check_file
 
 GrantRule = Callable[[int, int, int, int], int]
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Protocol, cast
 
+from h2model.file_check import check_file
 from h2model.observed import Observed
-from h2model.registry import check_file
 from h2model.state import State
 
 
@@ -37,7 +37,7 @@ class Traits:
     preempts : a stream may go before what is left of another
     goes_round : no stream's turn passes over one that has waited for longer
     paced : its turns depend on how fast the kernel takes them, which no capture shows
-    gathers : its writes are gathered by `h2model.gather`, and in the registers of that
+    gathers : its writes are gathered by `h2model.grpc_write`, and in the registers of that
     without_windows : the rule that it is where no window binds, if that is another one
     without_priorities : the rule that it is where all priorities are alike, if it looks at them
     """

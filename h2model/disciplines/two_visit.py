@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from h2model.disciplines import Traits
-from h2model.gather import WriteRule, begin, drop, emit, ready, taken
+from h2model.grpc_write import WriteRule, begin, drop, emit, ready, taken
 from h2model.observed import Observed
 from h2model.state import (
     CONNECTION_CREDIT,

@@ -22,7 +22,7 @@ connection, before each later one, and after each: they count against the target
 from typing import Final
 
 from h2model.disciplines import Traits
-from h2model.gather import WriteRule, begin, drop, emit, put_back, ready, taken
+from h2model.grpc_write import WriteRule, begin, drop, emit, put_back, ready, taken
 from h2model.observed import Observed
 from h2model.state import NONE, State, push_tail
 

@@ -9,8 +9,8 @@ from netcosim.cli.options import Parser
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import one_line
-from netcosim.workload.imports import import_profile
 from netcosim.workload.lint import lint
+from netcosim.workload.profile_import import import_profile
 
 PROG: Final = "netcosim.cli.lint_profile"
 MOST_SHOWN: Final = 50

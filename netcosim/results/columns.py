@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from netcosim.results.records import dump_json
+from netcosim.results.json_files import dump_json
 from netcosim.results.streams import grants, lost, windows
 from netcosim.results.training import operations, steps
 from netcosim.trace import SCHEMA as TRACE_SCHEMA

@@ -23,7 +23,7 @@ from netcosim.results.columns import (
     trace_columns,
     window_columns,
 )
-from netcosim.results.records import format_of, from_json, schema_json, to_json
+from netcosim.results.json_files import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.storage.directory import Directory, make_path, storage_errors
 from netcosim.results.storage.ownership import Owner

@@ -7,8 +7,8 @@ from netcosim.scenario.model import WorkloadSpec
 from netcosim.workload import Profile
 from netcosim.workload.catalogue import load_profile
 from netcosim.workload.importers import UnknownBatchError
-from netcosim.workload.imports import import_profile
 from netcosim.workload.lint import check
+from netcosim.workload.profile_import import import_profile
 
 
 def load_workload(workload: WorkloadSpec, batch: int | None = None) -> Profile:

@@ -10,8 +10,8 @@ from typing import Final
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import shown
-from netcosim.workload.graph import cycle_text, dependents, find_cycle, sorted_nodes
 from netcosim.workload.model import Compute, Jitter, Operation, Resource, Step, Transfer
+from netcosim.workload.topological_order import cycle_text, dependents, find_cycle, sorted_nodes
 
 WORKER: Final = "worker"
 SERVER: Final = "server"

@@ -7,9 +7,9 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, StragglerSpec
 from netcosim.units import format_duration
+from sim.experiment.all_left import all_gone_ns
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.point import straggler_text
-from sim.experiment.presence import all_gone_ns
 from sim.plan import Network
 from sim.session import worker_counts
 from sim.settings import network_of, unseen_stalls

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels import layout
-from sim.kernels.layout import Floats, Ints
+from sim.kernels import arrays as layout
+from sim.kernels.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class BaseEngine:
 
     @property
     def spent_ns(self) -> Floats:
-        """(workers, MODES) time in each mode; see `sim.kernels.layout`."""
+        """(workers, MODES) time in each mode; see `sim.kernels.arrays`."""
         spent: Floats = self._run.spent
         return spent
 

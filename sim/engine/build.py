@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
 from sim.engine.control import Control
-from sim.kernels import layout
-from sim.kernels.layout import C, Floats, Ints, K, N, Net, P, Run, Step, T, U, W
+from sim.kernels import arrays as layout
+from sim.kernels.arrays import C, Floats, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
 from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace

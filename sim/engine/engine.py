@@ -12,10 +12,11 @@ from h2model import disciplines
 from sim.engine.base import BaseEngine, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
-from sim.kernels import changes, layout
+from sim.kernels import arrays as layout
+from sim.kernels import changes
+from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import compile_engine, interpret
 from sim.kernels.connections import scheduler
-from sim.kernels.layout import Floats, Ints
 from sim.kernels.loop import advance
 from sim.plan import Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace

@@ -11,9 +11,9 @@ from netcosim.scenario.profile import load_workload
 from netcosim.workload import Profile
 from netcosim.workload.durations import recorded_steps
 from sim.experiment.burst import burst_profile
-from sim.fast.graph import NotOfThisShapeError
-from sim.fast.layout import Shape
+from sim.fast.arrays import Shape
 from sim.fast.shape import fast_shape
+from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
 from sim.prepare import Assignment, fuse, make_plan
 from sim.prepare.build import tensors_of

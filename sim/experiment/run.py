@@ -10,8 +10,8 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from sim.experiment.cell import DRAWS, STRAGGLERS, TrainingCell
 from sim.experiment.steady_state import count_all, count_settled
-from sim.fast.fast import FastEngine
-from sim.kernels.layout import Floats
+from sim.fast.engine import FastEngine
+from sim.kernels.arrays import Floats
 from sim.plan import Draws, Network, Sending
 from sim.stragglers import Conditions, changes_course, conditions
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from sim.engine.build import gathered_streams, make_shared, make_streams, zeros
-from sim.fast.layout import BY_DISCIPLINE, STEP_ENDS, FastRun, K, Shape, W
-from sim.kernels import layout as generic
-from sim.kernels.layout import Net
+from sim.fast.arrays import BY_DISCIPLINE, STEP_ENDS, FastRun, K, Shape, W
+from sim.kernels import arrays as generic
+from sim.kernels.arrays import Net
 from sim.kernels.tree import seed, width
 from sim.plan import Sending
 

@@ -1,7 +1,7 @@
 """Forward pass of a worker: it affects no other, so its end is computed after the last pull."""
 
-from sim.fast.layout import F, FastRun, K, Shape
-from sim.kernels.layout import NONE
+from sim.fast.arrays import F, FastRun, K, Shape
+from sim.kernels.arrays import NONE
 
 
 def last_forward(shape: Shape, run: FastRun, worker: int, factor: float) -> float:

@@ -2,14 +2,13 @@
 
 import math
 
-from sim.fast.clock import aim, has_room, join, leave, width
+from sim.fast.arrays import HAND_OVERS, LOG_FULL, STEP_ENDS, UPLINKS, FastRun, K, Q, Shape
 from sim.fast.forward import last_forward
-from sim.fast.layout import HAND_OVERS, LOG_FULL, STEP_ENDS, UPLINKS, FastRun, K, Q, Shape
 from sim.fast.replay import end_of_each_pull
 from sim.fast.sources import schedule, step_leaf
 from sim.fast.uplink import await_next, begin_busy, end_busy, extend
-from sim.kernels.bound import borrow
-from sim.kernels.layout import (
+from sim.fast.virtual_clock import aim, has_room, join, leave, width
+from sim.kernels.arrays import (
     AT_SLOWEST,
     BOUNDARY,
     BUSY,
@@ -32,6 +31,7 @@ from sim.kernels.layout import (
     WAITING,
     Net,
 )
+from sim.kernels.bound import borrow
 from sim.kernels.steps import find_slowest, may_begin
 
 

@@ -1,7 +1,7 @@
 """Pushes of the fast path: the time of hand-over, and the update after the end."""
 
-from sim.fast.layout import FastRun, Shape
-from sim.kernels.layout import NONE, Net
+from sim.fast.arrays import FastRun, Shape
+from sim.kernels.arrays import NONE, Net
 
 
 def handed_over(shape: Shape, net: Net, run: FastRun, worker: int, up: int) -> float:

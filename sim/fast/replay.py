@@ -5,12 +5,12 @@ bytes went when follows from the discipline's rule and the link's history.
 """
 
 from h2model.state import State
-from sim.fast.clock import when_left
-from sim.fast.layout import BY_VISITS, FIRST, SECOND, FastRun, K, Shape
+from sim.fast.arrays import BY_VISITS, FIRST, SECOND, FastRun, K, Shape
 from sim.fast.pushes import handed_over, handed_over_by, together, update
+from sim.fast.virtual_clock import when_left
+from sim.kernels.arrays import Net
 from sim.kernels.bound import ASKED, borrow, select
 from sim.kernels.connections import offer, on_tables, taken
-from sim.kernels.layout import Net
 
 
 def end_of_each_pull(shape: Shape, net: Net, run: FastRun, link: int, worker: int) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from h2model import disciplines
 from h2model.machine import Machine
 from sim.engine.build import UNBOUNDED
-from sim.fast import layout
-from sim.fast.graph import NotOfThisShapeError, Parts, after, parts_of, predecessors
-from sim.fast.layout import Shape
-from sim.kernels.layout import NONE
+from sim.fast import arrays as layout
+from sim.fast.arrays import Shape
+from sim.fast.step_roles import NotOfThisShapeError, Parts, after, parts_of, predecessors
+from sim.kernels.arrays import NONE
 from sim.plan import Floats, Ints, Network, Sending, StepPlan
 from sim.shares import load_share
 
@@ -178,7 +178,7 @@ def _first_visit(sending: Sending) -> int:
 
 
 def _replays(plan: StepPlan, parts: Parts, update: Ints, sending: Sending) -> Ints:
-    """Kind of replay of each server's pushes; see `sim.fast.layout`."""
+    """Kind of replay of each server's pushes; see `sim.fast.arrays`."""
     if asks_discipline(sending):
         return np.full(plan.servers, layout.BY_DISCIPLINE, dtype=np.int64)
     start = _starts(parts.pushes)

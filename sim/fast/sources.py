@@ -1,10 +1,10 @@
 """The sources of events: their leaves in the tournament, which knows the earliest event of all.
 
 They stand class by class, in the order in which simultaneous events are processed; see
-`sim.fast.layout`.
+`sim.fast.arrays`.
 """
 
-from sim.fast.layout import HAND_OVERS, STEP_ENDS, UPLINKS, FastRun, K, Shape
+from sim.fast.arrays import HAND_OVERS, STEP_ENDS, UPLINKS, FastRun, K, Shape
 from sim.kernels.tree import put
 
 

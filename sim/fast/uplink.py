@@ -2,13 +2,13 @@
 
 import math
 
-from sim.fast.clock import aim, join, leave
-from sim.fast.layout import UNWATCHED, FastRun, K, Shape
+from sim.fast.arrays import UNWATCHED, FastRun, K, Shape
 from sim.fast.pushes import handed_over, handed_over_by, update
 from sim.fast.replay import end_of_each_push
 from sim.fast.sources import hand_over_leaf, schedule
+from sim.fast.virtual_clock import aim, join, leave
+from sim.kernels.arrays import EVENTS, Net
 from sim.kernels.bound import ASKED
-from sim.kernels.layout import EVENTS, Net
 
 
 def await_next(shape: Shape, net: Net, run: FastRun, worker: int, server: int) -> bool:

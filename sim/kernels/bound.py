@@ -6,7 +6,7 @@ Here they only give the signatures.
 from typing import TypeVar
 
 from h2model.state import State
-from sim.kernels.layout import Net, Run, Step
+from sim.kernels.arrays import Net, Run, Step
 
 Fields = TypeVar("Fields")
 

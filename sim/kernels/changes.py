@@ -7,9 +7,7 @@ arrays; whoever calls sees to it that time has not gone past the next event.
 import math
 
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, OUT, READY, TAIL, unlink
-from sim.kernels.bound import cancelled, start
-from sim.kernels.connections import scheduler, wake
-from sim.kernels.layout import (
+from sim.kernels.arrays import (
     ABSENT,
     BUSY,
     DELAYED,
@@ -24,6 +22,8 @@ from sim.kernels.layout import (
     T,
     U,
 )
+from sim.kernels.bound import cancelled, start
+from sim.kernels.connections import scheduler, wake
 from sim.kernels.links import leave
 from sim.kernels.modes import flow_ended, switch_mode
 from sim.kernels.processors import (

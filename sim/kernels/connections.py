@@ -3,8 +3,7 @@
 from typing import Any
 
 from h2model.state import CONNECTION_CREDIT, CURRENT, State, enter, number_arrival, widen
-from sim.kernels.bound import borrow, credited, enqueued, select, sent
-from sim.kernels.layout import (
+from sim.kernels.arrays import (
     CHUNKS,
     KEEP_CHUNKS,
     KEEP_ROWS,
@@ -17,6 +16,7 @@ from sim.kernels.layout import (
     Step,
     T,
 )
+from sim.kernels.bound import borrow, credited, enqueued, select, sent
 from sim.kernels.links import first_on, join, leave, load
 from sim.kernels.modes import flow_began, flow_ended
 

@@ -6,8 +6,8 @@ A clocked link has a virtual clock (all get 1/n); on rated links each connection
 
 import math
 
+from sim.kernels.arrays import UPLINKS, C, K, Net, Run, Step, W
 from sim.kernels.bound import CLOCKED, rates
-from sim.kernels.layout import UPLINKS, C, K, Net, Run, Step, W
 from sim.kernels.tree import put, width
 
 

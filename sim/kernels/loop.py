@@ -2,9 +2,7 @@
 
 import math
 
-from sim.kernels.bound import borrow
-from sim.kernels.connections import choose, end_chunk
-from sim.kernels.layout import (
+from sim.kernels.arrays import (
     AT_SERVERS,
     AT_WORKERS,
     BOUNDARY,
@@ -30,6 +28,8 @@ from sim.kernels.layout import (
     Run,
     Step,
 )
+from sim.kernels.bound import borrow
+from sim.kernels.connections import choose, end_chunk
 from sim.kernels.processors import end_computation, forget_freed
 from sim.kernels.steps import (
     begin_requested,
@@ -43,7 +43,7 @@ from sim.kernels.tree import put
 
 
 def advance(step: Step, net: Net, run: Run, until_ns: float) -> int:
-    """Simulate up to and including `until_ns`; return why it stopped (see `sim.kernels.layout`)."""
+    """Simulate up to and including `until_ns`; return why it stopped (see `sim.kernels.arrays`)."""
     return run_loop(borrow(step), borrow(net), borrow(run), until_ns)
 
 

@@ -1,6 +1,6 @@
 """Time of each worker by mode: receiving, computing, sending, in any combination."""
 
-from sim.kernels.layout import (
+from sim.kernels.arrays import (
     COMPUTING,
     COUNT_FROM,
     RECEIVING,

@@ -2,7 +2,7 @@
 
 import math
 
-from sim.kernels.layout import (
+from sim.kernels.arrays import (
     AT_SERVERS,
     AT_WORKERS,
     FREED,

@@ -2,8 +2,7 @@
 
 import math
 
-from sim.kernels.connections import hand_over
-from sim.kernels.layout import (
+from sim.kernels.arrays import (
     ABSENT,
     AT_SLOWEST,
     BUSY,
@@ -26,6 +25,7 @@ from sim.kernels.layout import (
     Run,
     Step,
 )
+from sim.kernels.connections import hand_over
 from sim.kernels.modes import begin_anew, switch_mode
 from sim.kernels.processors import enter
 from sim.kernels.tree import put

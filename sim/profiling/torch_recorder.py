@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any, Final
 
 from netcosim.errors import ScenarioError
-from sim.profiling.clocks import Clock, CudaClock, ProcessorClock
-from sim.profiling.graph import Call, Ownership, ownership
+from sim.profiling.autograd_layers import Call, Ownership, ownership
 from sim.profiling.records import RecordedLayer, RecordedTensor, Span, StepRecord, Structure
+from sim.profiling.step_timers import Clock, CudaClock, ProcessorClock
 from sim.profiling.target import Target, calling
 from sim.profiling.tensors import tensors_in
 

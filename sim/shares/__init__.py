@@ -16,7 +16,7 @@ import pkgutil
 from functools import cache
 from typing import Protocol, cast
 
-from sim.kernels.layout import Net, Run, Step
+from sim.kernels.arrays import Net, Run, Step
 
 
 class Share(Protocol):

@@ -3,7 +3,7 @@
 Source: Li et al. (ICPE 2020), section 3.1. Workers' ports are not looked at.
 """
 
-from sim.kernels.layout import Net, Run, Step
+from sim.kernels.arrays import Net, Run, Step
 
 CLOCKED = 1
 USES_WORKER_PORTS = False

@@ -6,7 +6,7 @@ together until a port is full; its connections keep theirs, the others go on.
 
 import math
 
-from sim.kernels.layout import NONE, C, K, Net, Run, Step, W
+from sim.kernels.arrays import NONE, C, K, Net, Run, Step, W
 
 CLOCKED = 0
 USES_WORKER_PORTS = True

@@ -5,7 +5,7 @@ is one of n at the other gets 1 - 1/n of the first: the other 1/n of its own por
 it is alone at both, the paper's rule says nothing; it gets half of each here.
 """
 
-from sim.kernels.layout import C, K, Net, Run, Step
+from sim.kernels.arrays import C, K, Net, Run, Step
 
 CLOCKED = 0
 USES_WORKER_PORTS = False

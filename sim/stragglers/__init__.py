@@ -3,7 +3,7 @@
 from sim.stragglers.conditions import Change, Conditions, check_stragglers, conditions
 from sim.stragglers.effect import Use
 from sim.stragglers.machine_use import use_texts
-from sim.stragglers.named import named, named_stragglers
+from sim.stragglers.presets import named, named_stragglers
 from sim.stragglers.registry import changes_course, kind_names
 
 __all__ = [

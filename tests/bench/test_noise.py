@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from bench.common.outcomes import outcome_of
 from bench.common.record import Figure
 from bench.fidelity.listing import read_listing, scenario_of
-from bench.noise import kept
+from bench.noise import run_records as kept
 from bench.noise.figures import figures_of, wilson
-from bench.noise.kept import Burst, Cell, Run
+from bench.noise.run_records import Burst, Cell, Run
 from bench.noise.running import Place, order_of, run_missing
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.summary import Answer

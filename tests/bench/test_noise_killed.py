@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.fidelity.listing import read_listing
-from bench.noise import kept
+from bench.noise import run_records as kept
 from netcosim.scenario import dump_scenario
 from tests.bench.test_fidelity_killed import LISTING, marked, wait_until
 

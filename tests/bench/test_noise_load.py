@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bench.noise.load import LEAST_S, MOST_S, schedule
-from emu.clock.pauses import recording
-from emu.clock.spans import Spans, common, total_ns, united, without
+from emu.pauses.pauses import recording
+from emu.pauses.spans import Spans, common, total_ns, united, without
 
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).parents[2]

@@ -12,12 +12,12 @@ import pytest
 from bench.common.record import Figure
 from bench.peers.agree import PEERS, Agreement
 from bench.sim import __main__ as sim
-from bench.sim import others
+from bench.sim import peers as others
+from bench.sim.default_scenario import everyday_figures
 from bench.sim.engines import flatness
-from bench.sim.everyday import everyday_figures
-from bench.sim.jobs import Job, loop_s
-from bench.sim.others import fast_difference, judge_agreements, peer_figures
-from bench.sim.rounds import (
+from bench.sim.peers import fast_difference, judge_agreements, peer_figures
+from bench.sim.reference_job import Job, loop_s
+from bench.sim.timing import (
     QUICK,
     Competitor,
     Timing,
@@ -171,7 +171,7 @@ def test_a_run_that_is_timed_has_done_all_steps(collapsed: bool) -> None:
 
 
 def test_a_fresh_process_tells_its_peak() -> None:
-    command = [sys.executable, "-m", "bench.sim.child", "memory", "3", "5", str(10**9)]
+    command = [sys.executable, "-m", "bench.sim.fresh_process", "memory", "3", "5", str(10**9)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["steps"] == 15

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from bench.peers import fast_twin
-from bench.sim.jobs import RATES_BPS, Job
-from bench.sim.others import ends_ns
+from bench.sim.peers import ends_ns
+from bench.sim.reference_job import RATES_BPS, Job
 from netcosim.errors import EnvironmentRefusedError
 from sim.engine.control import Control
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from sim.plan import Draws, Network, Sending, StepPlan
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.disciplines import names
-from h2model.gather import TARGET
+from h2model.grpc_write import TARGET
 from h2model.machine import Machine
 from tests.h2model.discipline_twins import TWINS
 from tests.h2model.machine_driver import Driver, operations, setups

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from h2model.connection import LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.disciplines import load
-from h2model.gather import TARGET
+from h2model.grpc_write import TARGET
 from h2model.machine import BLOCKED, Machine
 from h2model.predict import predict
 

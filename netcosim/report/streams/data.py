@@ -7,7 +7,7 @@ from typing import Self
 from netcosim.compare import order_errors
 from netcosim.metrics import Floats
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.records import from_json
+from netcosim.results.json_files import from_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.identification import IDENTIFICATION, Identification
 from netcosim.results.streams.lost import moments_on_work_clock, work_clocks

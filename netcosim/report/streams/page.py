@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from netcosim.report.frame import banners, environment, machine
+from netcosim.report.page_parts import banners, environment, machine
 from netcosim.report.streams.data import CellData, ReportData
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams.summary import CellSummary, Errors
@@ -21,7 +21,7 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
     validity = () if data.run is None else data.run.validity
     return (
         environment()
-        .get_template("report.html.j2")
+        .get_template("streams.html.j2")
         .render(
             data=data,
             summary=data.summary,

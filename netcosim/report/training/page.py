@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from netcosim.formatting import percent
-from netcosim.report.frame import banners, environment, machine
+from netcosim.report.page_parts import banners, environment, machine
 from netcosim.report.training.axes import time_unit
 from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.results.training.bottleneck import bottleneck

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from netcosim.report import style
 from netcosim.report.training.curves import overlaid, throughput
-from netcosim.report.training.shares import step_curve, time_bars, use_curve
+from netcosim.report.training.utilisation import step_curve, time_bars, use_curve
 from netcosim.results.training.summary import Series
 
 

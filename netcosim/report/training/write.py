@@ -3,7 +3,7 @@
 from typing import Final
 
 from netcosim.report.training.data import CellTraining, TrainingData
-from netcosim.report.training.lanes import lanes_png
+from netcosim.report.training.gantt import lanes_png
 from netcosim.report.training.page import Picture, render_training
 from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder, cell_file

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from netcosim.formatting import shown
-from netcosim.workload.graph import cycle_text, dependents, find_cycle
 from netcosim.workload.lint.finding import Finding, error, warning
 from netcosim.workload.model import Compute, Profile, Transfer
+from netcosim.workload.topological_order import cycle_text, dependents, find_cycle
 
 _DATA_LOADING: Final = re.compile(
     r"(^|[/:._\s-])(inputs?\d*|data[ _-]?load(ing|er)?\d*)($|[/:\s])", re.IGNORECASE

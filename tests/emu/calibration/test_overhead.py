@@ -18,7 +18,7 @@ from emu.plan import Plan, distinct_receivers, make_plan, receiver_key
 from emu.prediction.delivery import takes_turns, with_delivered
 from emu.prediction.run_inputs import overhead_of
 from h2model.overhead import Linear, Overhead, delivered_ends_ns
-from netcosim.results.records import as_stored
+from netcosim.results.json_files import as_stored
 from netcosim.results.run_record import Validity, first_bursts
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow

@@ -193,7 +193,7 @@ def test_repeated_bytes_that_differ_are_reported(tmp_path):
 def test_sequence_numbers_may_wrap_more_than_once(tmp_path):
     """Offsets stay right behind 2**32, where a whole wrap of data can't be written to a file."""
     from emu.capture.arrays import ints
-    from emu.capture.layout import WRAP, lay_out
+    from emu.capture.segment_map import WRAP, lay_out
 
     length = 2**20
     count = 3 * WRAP // length

@@ -11,7 +11,7 @@ import pytest
 from emu.cli.command import run
 from emu.identify.subject import Subject, with_subject
 from netcosim.errors import ScenarioError
-from netcosim.results.records import schema_json
+from netcosim.results.json_files import schema_json
 from netcosim.results.streams.identification import Identification
 from netcosim.scenario import parse_scenario
 

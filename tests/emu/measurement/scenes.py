@@ -12,9 +12,7 @@ import h2.connection
 import h2.settings
 
 from emu.capture import analyse_capture
-from emu.clock.pauses import Pauses
-from emu.clock.spans import Span
-from emu.endpoints.records import BurstLog, EndLog, StreamLog
+from emu.endpoints.burst_logs import BurstLog, EndLog, StreamLog
 from emu.measurement.burst_clock import LinkShape, Paths
 from emu.measurement.trace_rows import (
     CapturedBurst,
@@ -22,6 +20,8 @@ from emu.measurement.trace_rows import (
     find_burst,
     find_connection,
 )
+from emu.pauses.pauses import Pauses
+from emu.pauses.spans import Span
 from emu.plan import PlannedConnection
 from netcosim.job import Message
 from tests.emu.capture.wire import ACK, PSH, Talk, write

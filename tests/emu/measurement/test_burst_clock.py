@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from emu.clock.pauses import Pauses
-from emu.clock.spans import Span, total_ns
 from emu.measurement.burst_clock import (
     RECOVERY_NS,
     ConnectionClock,
@@ -13,6 +11,8 @@ from emu.measurement.burst_clock import (
     link_positions,
 )
 from emu.measurement.trace_rows import common_zero
+from emu.pauses.pauses import Pauses
+from emu.pauses.spans import Span, total_ns
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED
 from tests.emu.measurement.scenes import (
     BUCKET_NS,

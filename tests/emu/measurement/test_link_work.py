@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emu.capture.report import Packets
-from emu.clock.spans import Spans, total_ns, united
 from emu.measurement.link_work import LinkWork
 from emu.measurement.validity import BOUNDS
+from emu.pauses.spans import Spans, total_ns, united
 
 RATE_BPS = 100_000_000
 FRAME_BYTES = 1250

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from emu.clock.processor_time import ProcessorClock
 from emu.measurement.delayed_inputs import GRANT, HAND_OVER, DelayedInput
 from emu.measurement.validity import BOUNDS, Facts, LinkSeen, judge, unreadable
+from emu.pauses.processor_time import ProcessorClock
 from emu.plan import make_plan
 from emu.summary import reasons_against
 from netcosim.results.run_record import Validity

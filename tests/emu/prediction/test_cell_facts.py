@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emu.prediction.cell_facts import cell_facts
+from emu.prediction.summary_facts import cell_facts
 from netcosim.job import Cell, resolve_cells
 from netcosim.scenario import read_scenario
 from tests.emu.run.running import scenario

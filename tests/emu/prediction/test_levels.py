@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from emu.plan import Plan, make_plan
+from emu.prediction.cell_inputs import CellCalibration, CellInputs, busy_ns, cell_inputs
 from emu.prediction.cell_prediction import predict_cell
-from emu.prediction.inputs import CellCalibration, CellInputs, busy_ns, cell_inputs
 from h2model.connection import ReceiverModel
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow, service_order

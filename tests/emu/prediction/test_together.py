@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from emu.plan import Plan, make_plan
+from emu.prediction.cell_inputs import CellCalibration, CellInputs, cell_inputs
 from emu.prediction.cell_prediction import predict_cell
-from emu.prediction.inputs import CellCalibration, CellInputs, cell_inputs
 from emu.prediction.link_speed import own_speed
 from h2model.candidates import candidate_senders, receiver_model
 from h2model.connection import Connection, StreamPlan

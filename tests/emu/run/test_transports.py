@@ -10,8 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from emu.calibration.acceptance import BURSTS as ACCEPTANCE_BURSTS
-from emu.calibration.acceptance import Unread, evaluate, is_needed
+from emu.calibration.call_acceptance import BURSTS as ACCEPTANCE_BURSTS
+from emu.calibration.call_acceptance import Unread, evaluate, is_needed
 from emu.calibration.overhead import BURSTS
 from emu.plan import Plan, distinct_receivers, make_plan, receiver_key
 from emu.prediction.run_inputs import acceptance_of, overhead_of

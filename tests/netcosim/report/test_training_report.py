@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from netcosim.report import style, write_report
-from netcosim.report.training import lanes as lanes_module
+from netcosim.report.training import gantt as lanes_module
 from netcosim.report.training.axes import apart, spaced, workers_axis
 from netcosim.report.training.data import TrainingData
-from netcosim.report.training.lanes import lanes_png
+from netcosim.report.training.gantt import lanes_png
 from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.storage.column_table import Words

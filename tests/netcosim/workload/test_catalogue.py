@@ -17,10 +17,10 @@ from netcosim.errors import ScenarioError
 from netcosim.tensors import tensor_set
 from netcosim.workload import Compute, Profile, dump_profile, parse_profile
 from netcosim.workload.catalogue import load_profile, profile_names
-from netcosim.workload.graph import sorted_nodes
 from netcosim.workload.importers import torch
-from netcosim.workload.imports import import_profile
 from netcosim.workload.lint import lint
+from netcosim.workload.profile_import import import_profile
+from netcosim.workload.topological_order import sorted_nodes
 from netcosim.workload.wiring import wire
 
 BATCHES = {

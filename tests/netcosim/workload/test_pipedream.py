@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from netcosim.errors import ScenarioError
 from netcosim.workload import Compute, Profile, Transfer, dump_profile, parse_profile
 from netcosim.workload.importers import pipedream
-from netcosim.workload.imports import import_profile, importer_names, load_importer
 from netcosim.workload.lint import lint
+from netcosim.workload.profile_import import import_profile, importer_names, load_importer
 
 
 def node(name: str, what: str, times: tuple[str, str], sizes: tuple[str, str]) -> str:

@@ -18,8 +18,8 @@ from netcosim.workload import (
     parse_profile,
 )
 from netcosim.workload.catalogue import load_profile, profile_names
-from netcosim.workload.imports import importer_names
 from netcosim.workload.lint import lint
+from netcosim.workload.profile_import import importer_names
 from tests.netcosim.workload.test_catalogue import source_of
 from tests.netcosim.workload.test_pipedream import LINES
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sim.cli import command
-from sim.fast.fast import interpret_fast
+from sim.fast.engine import interpret_fast
 from sim.kernels.compiled import interpret
 from sim.kernels.loop import advance
 
@@ -109,7 +109,7 @@ class Inside:
             if interpreted:
                 bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
                 patch.setattr("sim.engine.engine.compile_engine", bound)
-                patch.setattr("sim.fast.fast.compile_fast", interpret_fast)
+                patch.setattr("sim.fast.engine.compile_fast", interpret_fast)
             self.capsys.readouterr()
             code = command.run(arguments)
         said = self.capsys.readouterr()

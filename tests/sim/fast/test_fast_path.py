@@ -10,9 +10,9 @@ from h2model.disciplines import Traits
 from sim.engine.base import Steps
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
-from sim.fast.graph import NotOfThisShapeError
+from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape
+from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Draws, Network, Sending, StepPlan
 from sim.prepare import fuse
 from tests.sim.fast.shaped import branching_plan, shaped_operations, shaped_plan

@@ -8,7 +8,7 @@ import pytest
 from h2model import disciplines
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from tests.sim.engine.test_engine_twin import random_job
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws

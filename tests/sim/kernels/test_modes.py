@@ -5,7 +5,7 @@ import pytest
 
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.kernels.layout import COMPUTING, MODES, RECEIVING, SENDING, WAITING
+from sim.kernels.arrays import COMPUTING, MODES, RECEIVING, SENDING, WAITING
 from tests.sim.naive.plans import (
     Op,
     at_worker,

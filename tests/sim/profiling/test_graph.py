@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sim.profiling.graph import BETWEEN, Call, ownership
+from sim.profiling.autograd_layers import BETWEEN, Call, ownership
 
 
 @dataclass(eq=False)

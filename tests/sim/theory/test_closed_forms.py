@@ -8,7 +8,7 @@ import pytest
 
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from sim.plan import DOWN, UP, Draws, StepPlan
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import (

@@ -14,8 +14,8 @@ import pytest
 from sim.analytic.mva import Solution, Station, solve
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
-from sim.kernels.layout import RECEIVING, SENDING
+from sim.fast.engine import FastEngine
+from sim.kernels.arrays import RECEIVING, SENDING
 from sim.plan import UP, WORKER, Channel, Draws, Processor, StepPlan
 from tests.sim.naive.plans import (
     Op,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from sim.plan import Network, StepPlan
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws

@@ -22,7 +22,7 @@ from netcosim.results.columns import (
     step_columns,
 )
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.records import format_of, from_json, schema_json, to_json
+from netcosim.results.json_files import format_of, from_json, schema_json, to_json
 from netcosim.results.storage.column_table import Words, whole_ns
 from netcosim.results.training import operations, steps
 from netcosim.results.training.operations import OperationColumns

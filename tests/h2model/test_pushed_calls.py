@@ -2,9 +2,9 @@
 
 import pytest
 
-from h2model.calls import Reader
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.overhead import Acceptance, Linear, Overhead
+from h2model.pushed_calls import Reader
 
 WINDOW = 65_536
 MESSAGE = 200_000

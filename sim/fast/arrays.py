@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LOG_FULL: Final = 4
-"""Returned by `advance` when a link's log has to grow; for others see `sim.kernels.layout`."""
+"""Returned by `advance` when a link's log has to grow; for others see `sim.kernels.arrays`."""
 
 # Values of Shape.replay.
 UNWATCHED: Final = 0
@@ -113,7 +113,7 @@ class Shape(NamedTuple):
 
 
 class FastRun(NamedTuple):
-    """State of a simulation. Names that `sim.kernels.layout.Run` has, too, mean the same.
+    """State of a simulation. Names that `sim.kernels.arrays.Run` has, too, mean the same.
 
     Attributes
     ----------

@@ -10,10 +10,10 @@ from typing import Final
 from emu.plan import Plan, PlannedConnection
 from h2model.arrivals import spans_of
 from h2model.connection import Grant, LinkModel
+from h2model.event_loop import Shares
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.protocol import DEFAULT_WINDOW_BYTES
-from h2model.simulator import Shares
 from netcosim.job import Cell
 from netcosim.results.streams.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE, GrantRow
 from netcosim.results.streams.lost import LostRow, moments_on_work_clock, work_clocks

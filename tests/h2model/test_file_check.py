@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from h2model import credit, disciplines
-from h2model.registry import check_file
+from h2model.file_check import check_file
 
 FILE = """\
 from h2model.disciplines import Traits

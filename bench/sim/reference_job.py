@@ -14,11 +14,11 @@ from bench.peers.reference import (
     reference_plan,
     reference_sending,
 )
-from bench.sim.rounds import Competitor
+from bench.sim.timing import Competitor
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
-from sim.fast.layout import Shape
+from sim.fast.arrays import Shape
+from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape
 from sim.plan import Draws, Network, StepPlan
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from emu.clock.pauses import PERIOD_NS, Pauses, recording
-from emu.clock.recorder import CONTENTION, LATE_NS, PAUSES, RECORD
-from emu.clock.spans import Span, common, total_ns
+from emu.pauses.pauses import PERIOD_NS, Pauses, recording
+from emu.pauses.recorder import CONTENTION, LATE_NS, PAUSES, RECORD
+from emu.pauses.spans import Span, common, total_ns
 from netcosim.errors import CaptureError
 
 pytestmark = pytest.mark.root

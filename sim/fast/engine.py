@@ -13,13 +13,13 @@ from sim.engine.build import make_net
 from sim.engine.control import DEFAULT, Control
 from sim.engine.engine import Stop
 from sim.fast import loop
+from sim.fast.arrays import LOG_FULL, Shape
 from sim.fast.build import make_fast_run, with_longer_log, with_workers
-from sim.fast.layout import LOG_FULL, Shape
 from sim.fast.replay import scheduler
 from sim.fast.shape import asks_discipline, fast_shape
-from sim.kernels import layout as generic
+from sim.kernels import arrays as generic
+from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import binding, compile_kernel, interpret
-from sim.kernels.layout import Floats, Ints
 from sim.plan import Draws, Network, Sending, StepPlan
 
 SHARE: Final = "equal"

@@ -13,7 +13,7 @@ from outside reaches any more.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.kernels.layout import NONE
+from sim.kernels.arrays import NONE
 from sim.plan import DOWN, WORKER, StepPlan
 from sim.prepare.fuse import order_of
 

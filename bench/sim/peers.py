@@ -14,10 +14,10 @@ from bench.peers.agree import PEERS, Agreement, Peer, agreements, largest_differ
 from bench.peers.job import write_job
 from bench.peers.reference import reference_sending
 from bench.sim.engines import Rows
-from bench.sim.jobs import FAST, GENERIC, RATES_BPS, TWIN, Job, engine_competitor, loop_s
-from bench.sim.rounds import Competitor, Effort, Timing, alternate, enough, judged, ratio_figure
+from bench.sim.reference_job import FAST, GENERIC, RATES_BPS, TWIN, Job, engine_competitor, loop_s
+from bench.sim.timing import Competitor, Effort, Timing, alternate, enough, judged, ratio_figure
 from sim.engine.engine import Engine
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from sim.plan import Draws, Floats
 
 WORKERS: Final = 4

@@ -8,12 +8,12 @@ from typing import Final
 from bench.common.record import Figure
 from bench.peers.reference import reference_draws
 from bench.sim.engines import Rows
-from bench.sim.jobs import FAST, GENERIC, SEED, engine_competitor, loop_s
-from bench.sim.rounds import Competitor, Effort, alternate, enough, ratio_figure, us_figure
+from bench.sim.reference_job import FAST, GENERIC, SEED, engine_competitor, loop_s
+from bench.sim.timing import Competitor, Effort, alternate, enough, ratio_figure, us_figure
 from netcosim.scenario import read_scenario
 from sim.engine.engine import Engine
 from sim.experiment.cell import TrainingCell, training_cells
-from sim.fast.fast import FastEngine
+from sim.fast.engine import FastEngine
 from sim.plan import Draws
 
 SHARES: Final = ("max_min", "two_servers")

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.workload.graph import cycle_text, find_cycle, sorted_nodes
+from netcosim.workload.topological_order import cycle_text, find_cycle, sorted_nodes
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14))

@@ -12,7 +12,7 @@ from emu.identify.credit import judge_credit
 from emu.identify.discipline import Evidence, judge_replayed, replay_all
 from emu.identify.subject import BOTH_CELLS, RECEIVER_CELLS, SENDER_CELLS, name_of
 from netcosim.results.folder import ResultsFolder
-from netcosim.results.records import to_json
+from netcosim.results.json_files import to_json
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.identification import (
     IDENTIFICATION,

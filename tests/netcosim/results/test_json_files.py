@@ -22,7 +22,7 @@ from netcosim.results.columns import (
     trace_columns,
     window_columns,
 )
-from netcosim.results.records import dump_json, from_json, schema_json, to_json
+from netcosim.results.json_files import dump_json, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams import grants, lost, windows
 from netcosim.results.streams.summary import Answer, CellSummary, ModelResult, Ratios, Summary

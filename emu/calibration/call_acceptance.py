@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.calibration.trial import Stage, run_trial
+from emu.calibration.trial_bursts import Stage, run_trial
 from emu.measurement.trace_rows import CapturedBurst
 from h2model.candidates import accepts_late
 from h2model.grpc_receiver import MESSAGE_HEADER_BYTES

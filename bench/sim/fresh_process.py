@@ -1,4 +1,4 @@
-"""What is measured in a fresh process: ``python -m bench.sim.child WHAT ...`` prints JSON.
+"""What is measured in a fresh process: ``python -m bench.sim.fresh_process WHAT ...`` prints JSON.
 
 memory WORKERS STEPS RATE_BPS   the fast path's run, then its table of steps
 first-step ENGINE RATE_BPS      up to the first step's end, on the fast path or the generic engine
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.sim.jobs import FAST, Job
+from bench.sim.reference_job import FAST, Job
 
 
 def peak_bytes() -> int:

@@ -5,9 +5,9 @@ The arithmetic is that of `sim.kernels.links`; `docs/background/simulator.md` fi
 
 import math
 
-from sim.fast.layout import FastRun, Shape
+from sim.fast.arrays import FastRun, Shape
 from sim.fast.sources import link_leaf, schedule
-from sim.kernels.layout import Net
+from sim.kernels.arrays import Net
 from sim.kernels.tree import put
 
 

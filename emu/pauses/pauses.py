@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from emu.clock import recorder
-from emu.clock.spans import Spans, united, within
+from emu.pauses import recorder
+from emu.pauses.spans import Spans, united, within
 from netcosim.errors import CaptureError
 
 PERIOD_NS: Final = recorder.PERIOD_NS[recorder.PAUSES]
@@ -70,7 +70,7 @@ class PauseRecorders:
 def recording(folder: Path, what: str = recorder.PAUSES) -> Iterator[PauseRecorders]:
     """Record the pauses of every processor that this process may use, in files of this folder.
 
-    `what` is ``pauses`` or ``contention``, as `emu.clock.recorder` describes them.
+    `what` is ``pauses`` or ``contention``, as `emu.pauses.recorder` describes them.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu.calibration.acceptance import (
+from emu.calibration.call_acceptance import (
     AcceptanceFound,
     Unread,
     acceptance_messages,
@@ -22,7 +22,7 @@ from emu.prediction.run_inputs import acceptance_of
 from h2model.overhead import Acceptance
 from h2model.protocol import DEFAULT_WINDOW_BYTES
 from netcosim.errors import CaptureError
-from netcosim.results.records import as_stored
+from netcosim.results.json_files import as_stored
 from netcosim.scenario import read_scenario
 from tests.emu.run.running import scenario
 
