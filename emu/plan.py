@@ -15,7 +15,7 @@ from netcosim.results.streams.summary import NotRun
 from netcosim.scenario import Direction, Scenario
 from netcosim.units import format_rate
 from topo.catalogue import build_spec
-from topo.share import Way, route_between
+from topo.share import LinkDirection, route_between
 from topo.spec import GOODPUT_SHARE, NetSpec
 
 _MOST_HOSTS: Final = 64
@@ -90,11 +90,11 @@ class Plan:
             for index, (server, worker, direction, messages, start_ns) in enumerate(wanted)
         )
 
-    def bottlenecks(self, cell: Cell) -> dict[int, Way]:
+    def bottlenecks(self, cell: Cell) -> dict[int, LinkDirection]:
         """Bottleneck of each connection of a cell: the busiest link direction that it crosses."""
         rates = {link.name: link.link.rate for link in self.net.links}
-        load: dict[Way, float] = {}
-        routes: dict[int, tuple[Way, ...]] = {}
+        load: dict[LinkDirection, float] = {}
+        routes: dict[int, tuple[LinkDirection, ...]] = {}
         for each in self.connections(cell):
             routes[each.index] = self.route(each)
             size_bytes = sum(m.size_bytes for m in each.messages)
@@ -102,7 +102,7 @@ class Plan:
                 load[way] = load.get(way, 0.0) + size_bytes / rates[way[0]]
         return {index: max(route, key=lambda way: load[way]) for index, route in routes.items()}
 
-    def route(self, planned: PlannedConnection) -> tuple[Way, ...]:
+    def route(self, planned: PlannedConnection) -> tuple[LinkDirection, ...]:
         """Directions of links that a connection's data crosses."""
         return route_between(self.net, planned.source, planned.destination, planned.worker).ways
 
@@ -111,7 +111,7 @@ class Plan:
 
         With staggered workers the last one's start is added, as if nothing overlapped.
         """
-        load_bits: dict[Way, int] = {}
+        load_bits: dict[LinkDirection, int] = {}
         last_ns = 0
         for each in self.connections(cell):
             size_bytes = sum(m.size_bytes for m in each.messages)

@@ -63,7 +63,7 @@ def read_record(folder: ResultsFolder) -> RunRecord:
     """
     record = folder.read_run()
     if record is None:
-        raise StorageError(f"{folder.path}: has no {RUN}: the run did not come that far")
+        raise StorageError(f"{folder.path}: has no {RUN}: the run ended before it was written")
     return record
 
 

@@ -17,7 +17,7 @@ from netcosim.entry import leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a scenario on a real network; return the exit code."""
+    """Run a scenario on an emulated network; return the exit code."""
     with leaving_at_once("emu.run"):
         from emu.cli import command
     return command.run(sys.argv[1:] if arguments is None else arguments)

@@ -42,7 +42,7 @@ def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
             discipline=name,
             options=_options(name, transport, frame),
             frame_bytes=frame,
-            polled=not sender.PACES_ITSELF,
+            polled=not sender.BOUNDS_UNACKNOWLEDGED,
         )
         for name in names()
         if not traits(name).by_priority or transport.discipline == name
@@ -141,7 +141,7 @@ def receiver_rule(transport: TransportSpec) -> ReceiverRule | None:
     return found[0].receives(_setting(transport)) if found else None
 
 
-def accepts_late(transport: TransportSpec) -> bool:
+def credit_waits_for_reader(transport: TransportSpec) -> bool:
     """True if credit for pushed messages depends on when the receiver's application reads them.
 
     Older releases begin with a window that outlasts that.

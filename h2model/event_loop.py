@@ -64,15 +64,15 @@ class _Loop:
     def _share(self, shares: Shares, touched: Sequence[int], now: float) -> None:
         """Share the links anew when a connection became busy or idle."""
         before = self._busy
-        changed = {i for i in touched if bool(self._senders[i].lane.waiting) != (i in before)}
+        changed = {i for i in touched if bool(self._senders[i].queue.waiting) != (i in before)}
         if not changed:
             return
         self._busy = after = before.symmetric_difference(changed)
         rates = shares(after)
         for i in sorted(after):
-            lane = self._senders[i].lane
+            queue = self._senders[i].queue
             keep = _kept(shares, i, before, rates[i]) if i in changed else 1.0
-            if keep < 1.0 or rates[i] != lane.rate_bps:
+            if keep < 1.0 or rates[i] != queue.rate_bps:
                 self._senders[i].share(rates[i], now, keep)
 
 

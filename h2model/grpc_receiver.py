@@ -21,7 +21,7 @@ PING: Final = -2
 MESSAGE_HEADER_BYTES: Final = 5
 """Bytes that a reader asks for before it knows the message's length."""
 
-LEAST_HURRY_BYTES: Final = 8192
+LEAST_URGENT_BYTES: Final = 8192
 
 TIMER_LATE_NS: Final = 1_260_000
 """Lateness of a timer of 1.85.1, which counts whole milliseconds: the median of five
@@ -180,7 +180,7 @@ class GrpcAccount:
         """True if an update is urgent: half the window used (old releases) or wanted (new ones)."""
         if self._smoothed is not None:
             return stream.ahead_bytes <= -self._window // 2 and self._wanted(stream, now_ns) > 0
-        return self._wanted(stream, now_ns) > max(self._window // 2, LEAST_HURRY_BYTES)
+        return self._wanted(stream, now_ns) > max(self._window // 2, LEAST_URGENT_BYTES)
 
     def _wanted(self, stream: _Stream, now_ns: float) -> int:
         if not stream.is_read:

@@ -37,7 +37,7 @@ class Frame:
     fast_ns: float = 0.0
 
 
-class Lane:
+class SendQueue:
     """One connection's unacknowledged frames and its token bucket.
 
     Attributes

@@ -165,7 +165,7 @@ class Machine:
         self._partial = size == budget_bytes
         return self._stream_of[slot], size
 
-    def decided_more(self, stream: int) -> int:
+    def rest_of_frame_bytes(self, stream: int) -> int:
         """Bytes of the same turn that a rule which gathers writes has decided beyond the last ones.
 
         They belong to the same frame, as far as a frame is that large.

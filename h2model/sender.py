@@ -19,7 +19,7 @@ from h2model.events import (
 )
 from h2model.grpc_receiver import ALL_STREAMS, Update
 from h2model.grpc_receiver import PING as PING_TARGET
-from h2model.link import Frame, Lane
+from h2model.link import Frame, SendQueue
 from h2model.machine import BLOCKED, Machine
 from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.pushed_calls import Calls, Reader
@@ -78,7 +78,7 @@ class Sender:
         grants: Sequence[Grant] | None,
         reader: Reader | None = None,
     ) -> None:
-        self.lane = Lane(link, rate_bps)
+        self.queue = SendQueue(link, rate_bps)
         self._machine = machine
         self._account = account if grants is None else None
         self._reader = reader if grants is None else None
@@ -138,7 +138,7 @@ class Sender:
             tell=self._tell,
             messages=self._messages,
             least_ns=self._link.credit_latency_ns,
-            busy=lambda: bool(self.lane.waiting),
+            busy=lambda: bool(self.queue.waiting),
         )
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
@@ -152,7 +152,7 @@ class Sender:
             return False
         if kind == LEFT:
             if value == self._version:
-                self._left(self.lane.take())
+                self._left(self.queue.take())
             return False
         if kind == ENQUEUE:
             self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
@@ -192,31 +192,31 @@ class Sender:
 
     def _written(self) -> None:
         if self._calls is not None and not self._machine.emitting:
-            self._calls.written(self.lane.free_ns + self._link.delay_ns)
+            self._calls.written(self.queue.free_ns + self._link.delay_ns)
 
     def _gathered(self, now: float) -> None:
         if self._calls is None:
             return
         self._calls.gathered(self._machine)
         if not self._machine.emitting:
-            self._calls.written(max(now, self.lane.free_ns) + self._link.delay_ns)
+            self._calls.written(max(now, self.queue.free_ns) + self._link.delay_ns)
 
     def _budget_bytes(self, now: float) -> int:
         """Most bytes of the next piece: it crosses no frame, nor what the kernel takes."""
         if not self._polled:
             return self._piece_bytes
-        room = int(self.lane.free_bytes(now)) - FRAME_HEADER_BYTES
+        room = int(self.queue.free_bytes(now)) - FRAME_HEADER_BYTES
         rest = self._frame_open[1] or self._piece_bytes
         return max(1, min(self._piece_bytes, rest, room))
 
     def _room_at(self, now: float) -> float:
         """Time at which the kernel takes more."""
         if self._full:
-            room_at = self.lane.room_at(self._third_bytes, now)
+            room_at = self.queue.room_at(self._third_bytes, now)
             self._full = room_at > now
             return room_at
         piece = (LEAST_BYTES if self._polled else self._piece_bytes) + FRAME_HEADER_BYTES
-        room_at = self.lane.room_at(piece, now)
+        room_at = self.queue.room_at(piece, now)
         if self._polled and room_at > max(now, self._call_ends_ns):
             self._full = True
             return self._room_at(now)
@@ -224,10 +224,10 @@ class Sender:
 
     def share(self, rate_bps: float, now: float, keep: float) -> None:
         """Change the connection's share of its path; it keeps that part of what its bucket has."""
-        self.lane.replan(rate_bps, now, keep)
+        self.queue.replan(rate_bps, now, keep)
         self._version += 1
-        if self.lane.waiting:
-            self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
+        if self.queue.waiting:
+            self._at(self.queue.waiting[0].end_ns, LEFT, 0, self._version)
         if self._wake_at >= 0:
             self._wake(self._room_at(now))
 
@@ -243,7 +243,8 @@ class Sender:
         if self._account is not None and self._over_ns is not None:
             self._account.rest(self._over_ns + REST_NS)
         if any(self._unsent.values()):
-            raise RuntimeError("the credit rule leaves the burst unfinished")
+            unsent = sum(self._unsent.values())
+            raise RuntimeError(f"out of flow-control credit, with {unsent} bytes unsent")
         return self._record.schedule()
 
     def _wake(self, time_ns: float) -> None:
@@ -253,17 +254,17 @@ class Sender:
 
     def _let_go(self, stream: int, size: int, now: float) -> None:
         if self._blocked_at >= 0:
-            idle_from = round(max(self._blocked_at, self.lane.free_ns) + self._link.delay_ns)
+            idle_from = round(max(self._blocked_at, self.queue.free_ns) + self._link.delay_ns)
             idle_to = round(now + self._link.delay_ns)
             if idle_to > idle_from:
                 self._record.stalls.append((idle_from, idle_to))
             self._blocked_at = -1.0
         if now > self._call_ends_ns:
             self._call_ends_ns = now + WRITE_CALL_NS
-        self.lane.put(stream, size, now, self._counted_bytes(stream, size))
-        if len(self.lane.waiting) == 1:
-            self._at(self.lane.free_ns, LEFT, 0, self._version)
-            self._begins(self.lane.waiting[0])
+        self.queue.put(stream, size, now, self._counted_bytes(stream, size))
+        if len(self.queue.waiting) == 1:
+            self._at(self.queue.free_ns, LEFT, 0, self._version)
+            self._begins(self.queue.waiting[0])
 
     def _left(self, frame: Frame) -> None:
         stream, size = frame.stream, frame.size_bytes
@@ -278,9 +279,9 @@ class Sender:
                 self._over_ns = arrival
         if self._account is not None and not self._account.at_start:
             self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
-        if self.lane.waiting:
-            self._at(self.lane.waiting[0].end_ns, LEFT, 0, self._version)
-            self._begins(self.lane.waiting[0])
+        if self.queue.waiting:
+            self._at(self.queue.waiting[0].end_ns, LEFT, 0, self._version)
+            self._begins(self.queue.waiting[0])
 
     def _begins(self, frame: Frame) -> None:
         """Take a frame that begins to leave."""
@@ -300,7 +301,7 @@ class Sender:
         if whose == stream and room >= size:
             self._frame_open = (stream, room - size)
             return 0
-        whole = min(self._frame_bytes, size + self._machine.decided_more(stream))
+        whole = min(self._frame_bytes, size + self._machine.rest_of_frame_bytes(stream))
         self._frame_open = (stream, whole - size)
         return whole
 
@@ -317,7 +318,7 @@ class Sender:
     def _answer(self, now: float) -> None:
         """Send the answer to a PING, behind what is in the socket buffer."""
         self._asked = False
-        leaves_ns = max(now, self.lane.free_ns)
+        leaves_ns = max(now, self.queue.free_ns)
         # The frame behind it counts when it begins to leave, and that is the same moment.
         first = self._account is not None and self._account.answer_first
         self._at(leaves_ns - 1 if first else leaves_ns + self._link.delay_ns, ANSWER)

@@ -43,9 +43,9 @@ class State(NamedTuple):
     arrival : (slots,) sequence number of the hand-over
     visits : (slots,) turns begun
     tag : (slots,) a discipline's own value
-    place : (slots,) OUT, READY (in the ready list) or STALLED (no stream credit)
+    place : (slots,) OUT, READY (in the ready list), STALLED (no stream credit), or a rule's own
     before, after : (slots,) links of the ready list
-    plan_slot, plan_bytes : (slots,) what a write cycle has decided and not yet emitted
+    plan_slot, plan_bytes : (slots,) what of a gathered write is not yet emitted
     shared : (SHARED_SIZE,) connection credit, list ends, the turn in progress, registers
     option : the discipline's parameters in its declared order
     """

@@ -49,7 +49,7 @@ class StreamRow:
 
     Attributes
     ----------
-    world : where it comes from: emu (measured), predict (a model of one connection), sim
+    world : where it comes from: emu (measured), predict (a model), sim
     model : the discipline that predicted it; empty when measured
     level : what the model knew: PREDICT, EXPLAIN or ORACLE; empty when measured
     cell : workload/transport

@@ -22,7 +22,7 @@ from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_tail, t
 
 ABOUT = "a turn of the stream with the most bytes left"
 OPTIONS: dict[str, int] = {{"turn": 16384}}
-TRAITS: Final = Traits(conserving=True, preempts=True)
+TRAITS: Final = Traits(work_conserving=True, preempts=True)
 
 _TURN: Final = 0
 
@@ -87,7 +87,7 @@ def describe(options: Mapping[str, int]) -> str:
 ''',
     # Our own sender by another name, whose frames are as long as they are.
     "h2model/transports/plain.py": """\
-from h2model.transports.h2 import GRPC_FRAMING, KEEPS_WINDOWS, PACES_ITSELF, RECEIVER_HAS
+from h2model.transports.h2 import GRPC_FRAMING, KEEPS_WINDOWS, BOUNDS_UNACKNOWLEDGED, RECEIVER_HAS
 from h2model.transports.h2 import STUDIED, check
 
 SENDER_HAS = frozenset({"discipline", "options"})

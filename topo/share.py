@@ -8,7 +8,7 @@ from netcosim.errors import NetworkError
 from topo.paths import path_between
 from topo.spec import NetLink, NetSpec
 
-Way = tuple[str, bool]
+LinkDirection = tuple[str, bool]
 """One direction of a link: its name, and whether from its end `a` to its end `b`."""
 
 _CLOSE = 1e-9
@@ -57,12 +57,12 @@ class Route:
     """One flow: the worker whose class it is in, and the directions of links that it crosses."""
 
     worker: str
-    ways: tuple[Way, ...]
+    ways: tuple[LinkDirection, ...]
 
 
 def route_between(net: NetSpec, source: str, destination: str, worker: str) -> Route:
     """The route of data from one host to another, one of which is the worker."""
-    ways: list[Way] = []
+    ways: list[LinkDirection] = []
     node = source
     for link in path_between(net, source, destination):
         ways.append((link.name, node == link.a))
@@ -86,7 +86,9 @@ class SharedLinks:
         The flows, by position.
     """
 
-    def __init__(self, capacities: Mapping[Way, Capacity], routes: Sequence[Route]) -> None:
+    def __init__(
+        self, capacities: Mapping[LinkDirection, Capacity], routes: Sequence[Route]
+    ) -> None:
         self._capacities = capacities
         self._routes = routes
 
@@ -96,14 +98,14 @@ class SharedLinks:
         Raises
         ------
         NetworkError
-            The rates do not settle.
+            The max-min rates do not converge.
         """
-        crossing: dict[Way, list[int]] = {}
+        crossing: dict[LinkDirection, list[int]] = {}
         for flow in sorted(busy):
             for way in self._routes[flow].ways:
                 crossing.setdefault(way, []).append(flow)
         carried = {way: self._carried(way, crossing) for way in crossing}
-        offers: dict[tuple[int, Way], float] = {}
+        offers: dict[tuple[int, LinkDirection], float] = {}
         for _ in range(_MOST_ROUNDS):
             fresh = {
                 (flow, way): offer
@@ -118,19 +120,19 @@ class SharedLinks:
                     for flow in sorted(busy)
                 }
             offers = fresh
-        raise NetworkError(f"the shares of {len(busy)} flows do not settle")
+        raise NetworkError(f"the max-min rates of {len(busy)} flows did not converge")
 
-    def _carried(self, way: Way, crossing: Iterable[Way]) -> float:
+    def _carried(self, way: LinkDirection, crossing: Iterable[LinkDirection]) -> float:
         capacity = self._capacities[way]
         name, forward = way
         return capacity.two_way_bps if (name, not forward) in crossing else capacity.one_way_bps
 
     def _offers(
         self,
-        way: Way,
+        way: LinkDirection,
         carried_bps: float,
         flows: Sequence[int],
-        offers: Mapping[tuple[int, Way], float],
+        offers: Mapping[tuple[int, LinkDirection], float],
     ) -> list[tuple[int, float]]:
         """Rate that this direction offers each flow, given what the others can use elsewhere."""
         wanted = {flow: self._wanted(flow, way, offers) for flow in flows}
@@ -146,7 +148,9 @@ class SharedLinks:
             for flow in each
         ]
 
-    def _wanted(self, flow: int, way: Way, offers: Mapping[tuple[int, Way], float]) -> float:
+    def _wanted(
+        self, flow: int, way: LinkDirection, offers: Mapping[tuple[int, LinkDirection], float]
+    ) -> float:
         elsewhere = (offers.get((flow, w), _ANY) for w in self._routes[flow].ways if w != way)
         return min(elsewhere, default=_ANY)
 

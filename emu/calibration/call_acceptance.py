@@ -14,7 +14,7 @@ import numpy as np
 
 from emu.calibration.trial_bursts import Stage, run_trial
 from emu.measurement.trace_rows import CapturedBurst
-from h2model.candidates import accepts_late
+from h2model.candidates import credit_waits_for_reader
 from h2model.grpc_receiver import MESSAGE_HEADER_BYTES
 from h2model.overhead import Acceptance
 from h2model.protocol import DEFAULT_WINDOW_BYTES
@@ -66,7 +66,7 @@ def is_needed(cell: Cell) -> bool:
     return (
         cell.workload.direction == "push"
         and cell.transport.flow_control
-        and accepts_late(cell.transport)
+        and credit_waits_for_reader(cell.transport)
     )
 
 

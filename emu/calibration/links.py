@@ -10,7 +10,7 @@ from h2model import transports
 from h2model.connection import LinkModel
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
-from topo.share import Capacity, Route, SharedLinks, Way, route_between
+from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between
 from topo.spec import NetLink, NetSpec
 
 HANDLING_NS: Final = 100_000
@@ -37,7 +37,7 @@ def link_model(
     path = path_of(measured.paths, planned)
     shares = shared_links(measured.paths, connections, net)
     one_way_ns = path.round_trip_median_ns // 2
-    bounded = transports.load(cell.transport.sender).PACES_ITSELF
+    bounded = transports.load(cell.transport.sender).BOUNDS_UNACKNOWLEDGED
     limit = send_limit_bytes(cell.transport, tcp) if bounded else None
     return LinkModel(
         rate_bps=shares(frozenset(range(len(connections))))[connections.index(planned)],
@@ -53,7 +53,7 @@ def shared_links(
 ) -> SharedLinks:
     """Sharing of the links among a cell's connections, from the measured paths' goodput."""
     routes: list[Route] = []
-    capacities: dict[Way, Capacity] = {}
+    capacities: dict[LinkDirection, Capacity] = {}
     links = {link.name: link for link in net.links}
     for planned in connections:
         route = route_between(net, planned.source, planned.destination, planned.worker)

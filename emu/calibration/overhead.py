@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.calibration.trial_bursts import Stage, run_trial
-from emu.endpoints.pairing import widest
+from emu.endpoints.pairing import widest_windows
 from emu.measurement.trace_rows import CapturedBurst, common_zero, measured_rows
 from emu.plan import Plan, receiver_key
 from h2model.arrivals import arrivals_of, spans_of
@@ -94,7 +94,7 @@ def calibrate(stage: Stage) -> Calibration:
         rows = [measured_rows(test, each, common_zero([each]), valid=True) for each in seen]
         return evaluate(rows, one_way_ns=stage.round_trip_ns // 2)
 
-    done = run_trial(stage, widest(stage.cell.transport), messages, BURSTS, fitted)
+    done = run_trial(stage, widest_windows(stage.cell.transport), messages, BURSTS, fitted)
     return replace(done.found, attempts=done.attempts, reasons=done.reasons)
 
 

@@ -12,7 +12,7 @@ from emu.capture.direction import read_direction, report_direction
 from emu.capture.pcap import Records, read_records
 from emu.capture.report import CaptureReport, ConnectionReport, StreamReport
 from emu.capture.segments import read_segments
-from emu.capture.streams import NOTHING, HalfStream
+from emu.capture.streams import NOTHING, StreamDirection
 
 DEFAULT_GAP_NS = 2_000_000
 DEFAULT_LAG_NS = 20_000_000
@@ -43,7 +43,7 @@ def analyse_capture(
         None: twenty times the usual time between packets with data, at least the default.
     lag_ns
         How long bytes may lie between their sender's decision and the wire (socket buffer and
-        queue); only `HalfStream.credit_stops` depends on it.
+        queue); only `StreamDirection.credit_stops` depends on it.
     search
         Whether to look for frames in a connection captured from its middle.
 
@@ -138,7 +138,9 @@ def _connection(
 
 
 def _streams(
-    paths: dict[int, str | None], sent: dict[int, HalfStream], answered: dict[int, HalfStream]
+    paths: dict[int, str | None],
+    sent: dict[int, StreamDirection],
+    answered: dict[int, StreamDirection],
 ) -> tuple[StreamReport, ...]:
     return tuple(
         StreamReport(

@@ -20,7 +20,7 @@ from emu.capture.reassembly import ByteStream, Reader, assemble
 from emu.capture.report import DataFrames, DirectionReport, Packets, SettingChange, Transport
 from emu.capture.resync import find_frames
 from emu.capture.segments import ACK, SYN, Segments
-from emu.capture.streams import HalfStream, half_streams, service_intervals
+from emu.capture.streams import StreamDirection, half_streams, service_intervals
 from emu.capture.timing import Chunks, data_chunks, frame_records
 from emu.capture.windows import NO_CREDIT, credit_history, read_grants
 from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES
@@ -173,7 +173,7 @@ def _times(segments: Segments, mask: int, flags: int) -> Ints:
 
 def report_direction(
     data: Direction, peer: Direction, *, gap_ns: int, lag_ns: int
-) -> tuple[DirectionReport, dict[int, HalfStream], str]:
+) -> tuple[DirectionReport, dict[int, StreamDirection], str]:
     """Build a direction's report, its data matched with the credit that its peer granted.
 
     Returns

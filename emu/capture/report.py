@@ -7,7 +7,7 @@ import numpy as np
 
 from emu.capture.arrays import Ints
 from emu.capture.gaps import Cause, Gap
-from emu.capture.streams import HalfStream, Intervals
+from emu.capture.streams import Intervals, StreamDirection
 from emu.capture.timing import Chunks
 from emu.capture.windows import CreditHistory, Grants
 
@@ -132,8 +132,8 @@ class StreamReport:
 
     stream: int
     path: str | None
-    client: HalfStream
-    server: HalfStream
+    client: StreamDirection
+    server: StreamDirection
 
     @property
     def request_ns(self) -> int | None:
@@ -151,7 +151,7 @@ class StreamReport:
         return self.server.data_bytes > self.client.data_bytes
 
     @property
-    def data(self) -> HalfStream:
+    def data(self) -> StreamDirection:
         """The direction of the stream with more DATA."""
         return self.server if self.from_server else self.client
 

@@ -11,7 +11,7 @@ from emu.capture.timing import Chunks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HalfStream:
+class StreamDirection:
     """One stream in one direction; times are None where nothing of that kind was seen.
 
     Attributes
@@ -44,7 +44,7 @@ class HalfStream:
     credit_stops: int
 
 
-NOTHING: Final = HalfStream(
+NOTHING: Final = StreamDirection(
     headers_ns=None, first_data_ns=None, last_data_ns=None, ended_ns=None, reset_ns=None,
     reset_code=None, data_bytes=0, flow_bytes=0, start_ns=ints(), end_ns=ints(),
     size_bytes=ints(), visits=0, credit_stops=0,
@@ -85,7 +85,7 @@ def half_streams(
     intervals: Intervals,
     resets: tuple[tuple[int, int], ...],
     stopped: Mask,
-) -> dict[int, HalfStream]:
+) -> dict[int, StreamDirection]:
     """Summarise each stream's frames and data in one direction.
 
     Parameters
@@ -117,7 +117,7 @@ def half_streams(
         visits = by_visit.get(stream, none)
         kinds = frames.kind[places]
         reset = resets_of.get(stream)
-        halves[stream] = HalfStream(
+        halves[stream] = StreamDirection(
             headers_ns=_first(tail_ns[places[kinds == Kind.HEADERS]]),
             first_data_ns=_first(chunks.time_ns[rows]),
             last_data_ns=_first(chunks.time_ns[rows][-1:]),

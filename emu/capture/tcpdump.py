@@ -224,7 +224,7 @@ class Capture:
             answers.extend([counts] if counts else [])
             return bool(answers)
 
-        self._await(answered, ANSWER_TIMEOUT_S, "tells no counts")
+        self._await(answered, ANSWER_TIMEOUT_S, "reported no packet counts")
         return answers[-1]
 
     def _await(self, done: Callable[[], object], seconds: float, else_: str) -> None:

@@ -57,13 +57,13 @@ _PROGRAM: Final = Path(__file__).parents[1] / "run.py"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a scenario on a real network; return the exit code."""
+    """Run a scenario on an emulated network; return the exit code."""
     given = list(arguments)
     return run_main(lambda site: _main(given, site), PROG)
 
 
 def _main(arguments: list[str], site: CrashSite) -> int:
-    parser = make_parser(PROG, "Run a scenario's streams over a real network, and judge models.")
+    parser = make_parser(PROG, "Run a scenario's streams over an emulated network, and judge models.")
     add_subject_options(parser)
     options = read_options(parser, arguments)
     subject = read_subject(parser, arguments)

@@ -106,7 +106,7 @@ def check_transport(spec: TransportSpec) -> None:
     load(spec.receiver).check(spec, sends=False)
 
 
-def widest(spec: TransportSpec) -> TransportSpec:
+def widest_windows(spec: TransportSpec) -> TransportSpec:
     """The same transport with windows that never bind, or else with the receiver's own."""
     own = spec.model_copy(
         update={"flow_control": True, "window": None, "connection_window": None, "credit": None}
@@ -160,7 +160,7 @@ def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
 
 
 def _tcp(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
-    bounded = transports.load(spec.sender).PACES_ITSELF
+    bounded = transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED
     return {
         "congestion_control": tcp.congestion_control,
         "send_buffer_bytes": send_limit_bytes(spec, tcp) if bounded else tcp.send_buffer,

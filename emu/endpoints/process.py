@@ -115,7 +115,7 @@ class EndpointProcess:
             event: Event = json.loads(line)
             name = event["event"]
         except (ValueError, TypeError, KeyError):
-            self.failure = f"{self}: wrote what is no event: {line[:80]!r}"
+            self.failure = f"{self}: wrote an invalid event: {line[:80]!r}"
             return
         if name == "error":
             self.failure = f"{self}: {event['message']}"

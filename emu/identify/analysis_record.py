@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from emu.capture import CaptureReport, Cause, ConnectionReport, DirectionReport
-from emu.capture.streams import HalfStream
+from emu.capture.streams import StreamDirection
 from emu.capture.windows import ALL_STREAMS, CONNECTION
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
@@ -254,7 +254,7 @@ def _streams(
     )
 
 
-def _end(half: HalfStream) -> Literal["ended", "reset", "open"]:
+def _end(half: StreamDirection) -> Literal["ended", "reset", "open"]:
     if half.reset_ns is not None:
         return "reset"
     return "open" if half.ended_ns is None else "ended"

@@ -18,7 +18,7 @@ import numpy as np
 
 from emu.capture.arrays import Ints
 from emu.capture.report import ConnectionReport, DirectionReport
-from emu.capture.streams import HalfStream
+from emu.capture.streams import StreamDirection
 from emu.capture.windows import ALL_STREAMS, CONNECTION
 from h2model.credit import load, names
 from h2model.observed import ObservedUpdate
@@ -182,7 +182,7 @@ def _window_at(peer: DirectionReport, time_ns: int) -> int:
 
 
 def _updates(
-    data: DirectionReport, peer: DirectionReport, stream: int, half: HalfStream
+    data: DirectionReport, peer: DirectionReport, stream: int, half: StreamDirection
 ) -> Iterator[ObservedUpdate]:
     grants = peer.grants
     mine = np.flatnonzero(np.isin(grants.stream, (stream, ALL_STREAMS)))

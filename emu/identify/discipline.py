@@ -23,7 +23,7 @@ __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay
 FITS: Final = 0.01
 """Largest share of bytes out of place with which a rule fits."""
 
-FITS_PACED: Final = 0.05
+FITS_TIMED: Final = 0.05
 """The same for rules whose turns depend on the kernel's pace, which no capture shows."""
 
 OUT_OF_TURN: Final = 0.05
@@ -254,10 +254,10 @@ def _fit_of(name: str, found: Mapping[str, Fit]) -> Fit:
 
 def _fits(name: str, fits: Sequence[Fit], turns: Turns) -> bool:
     """True if a rule explains what was captured, whatever others do."""
-    if disciplines.traits(name).goes_round and turns.out_of_turn > OUT_OF_TURN * turns.returned:
+    if disciplines.traits(name).cyclic and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         return False
     misplaced = float(np.mean([fit.apart.misplaced for fit in fits]))
-    return misplaced <= (FITS_PACED if disciplines.traits(name).paced else FITS)
+    return misplaced <= (FITS_TIMED if disciplines.traits(name).timed else FITS)
 
 
 def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
@@ -265,8 +265,8 @@ def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
         f"none of the known disciplines fits: the nearest, {nearest.name}, is off by"
         f" {100 * nearest.misplaced:.1f} % of the bytes"
     )
-    goes_round = disciplines.traits(nearest.name).goes_round
-    if goes_round and turns.out_of_turn > OUT_OF_TURN * turns.returned:
+    cyclic = disciplines.traits(nearest.name).cyclic
+    if cyclic and turns.out_of_turn > OUT_OF_TURN * turns.returned:
         text += f", and {turns.out_of_turn} of {turns.returned} turns were out of turn"
     return text
 

@@ -10,7 +10,7 @@ from emu.capture import ConnectionReport, analyse_capture
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import Evidence, judge_replayed, replay_all
-from emu.identify.subject import BOTH_CELLS, RECEIVER_CELLS, SENDER_CELLS, name_of
+from emu.identify.subject import OTHER_TRANSPORTS, RECEIVER_TRANSPORTS, SENDER_TRANSPORTS, name_of
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.json_files import to_json
 from netcosim.results.run_record import RunRecord
@@ -50,13 +50,13 @@ def identify(folder: ResultsFolder) -> Identification:
     """
     scenario, run = folder.read_scenario(), folder.read_run()
     seen = read_cells(folder)
-    sends = [each for each in seen if each.transport in SENDER_CELLS]
-    receives = [each for each in seen if each.transport in RECEIVER_CELLS]
+    sends = [each for each in seen if each.transport in SENDER_TRANSPORTS]
+    receives = [each for each in seen if each.transport in RECEIVER_TRANSPORTS]
     discipline, by_cell = _disciplines(sends)
     credit = judge_credit([(each.connection, True) for each in receives])
     subject = name_of(scenario, "unknown" if run is None else run.versions.get("grpcio", "unknown"))
     settings = []
-    for name in BOTH_CELLS:
+    for name in OTHER_TRANSPORTS:
         if both := _of(seen, name):
             verdict, cells = _disciplines(both)
             pairs = [(each.connection, True) for each in both]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from emu.endpoints.pairing import widest
+from emu.endpoints.pairing import widest_windows
 from emu.endpoints.releases import newest
 from h2model import credit as credit_rules
 from h2model import transports
@@ -15,13 +15,13 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, TransportSpec, build_scenario
 
 SCENARIO: Final = "identify"
-SENDER_CELLS: Final = ("windowed", "unlimited")
+SENDER_TRANSPORTS: Final = ("windowed", "unlimited")
 """Transports in which the subject sends."""
 
-RECEIVER_CELLS: Final = ("credit",)
+RECEIVER_TRANSPORTS: Final = ("credit",)
 """Transports in which it receives."""
 
-BOTH_CELLS: Final = ("default", "off")
+OTHER_TRANSPORTS: Final = ("default", "off")
 """Transports in which it does both; our own endpoints have no settings of their own to show."""
 
 
@@ -87,13 +87,13 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
             f"--release, --endpoint, --discipline and --credit go with --scenario {SCENARIO}"
         )
     data = scenario.model_dump(mode="json", exclude_none=True)
-    if transports.load(subject.kind).PACES_ITSELF:
-        data["transport"] = [t for t in data["transport"] if t["name"] not in BOTH_CELLS]
+    if transports.load(subject.kind).BOUNDS_UNACKNOWLEDGED:
+        data["transport"] = [t for t in data["transport"] if t["name"] not in OTHER_TRANSPORTS]
     for transport in data["transport"]:
         name = transport["name"]
-        if name in (*SENDER_CELLS, *BOTH_CELLS):
+        if name in (*SENDER_TRANSPORTS, *OTHER_TRANSPORTS):
             _put(transport, subject, sends=True)
-        if name in (*RECEIVER_CELLS, *BOTH_CELLS):
+        if name in (*RECEIVER_TRANSPORTS, *OTHER_TRANSPORTS):
             _put(transport, subject, sends=False)
         if subject.credit is not None and transport.get("window"):
             transport["credit"] = subject.credit
@@ -108,7 +108,7 @@ def _possible(transport: TransportSpec) -> TransportSpec | None:
         return transport
     if transport.window is not None and not holds_window(transport.receiver_release or newest()):
         return transport.model_copy(update={"window": DEFAULT_WINDOW_BYTES})
-    if not transport.flow_control and widest(transport).flow_control:
+    if not transport.flow_control and widest_windows(transport).flow_control:
         return None
     return transport
 
@@ -121,10 +121,10 @@ def _put(transport: dict[str, Any], subject: Subject, *, sends: bool) -> None:
 
 def name_of(scenario: Scenario, newest: str) -> str:
     """Name the subject in words, from the scenario as resolved; `newest` is grpcio's release."""
-    sends = next(t for t in scenario.transport if t.name in SENDER_CELLS)
+    sends = next(t for t in scenario.transport if t.name in SENDER_TRANSPORTS)
     if sends.sender == "grpc":
         return f"grpcio {sends.sender_release or newest}"
     if sends.sender == "script":
         return str(sends.sender_script)
-    receives = next(t for t in scenario.transport if t.name in RECEIVER_CELLS)
+    receives = next(t for t in scenario.transport if t.name in RECEIVER_TRANSPORTS)
     return f"our h2 endpoint ({sends.discipline}, {receives.credit or credit_rules.DEFAULT})"

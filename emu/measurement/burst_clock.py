@@ -18,7 +18,7 @@ from emu.pauses.pauses import PERIOD_NS, Pauses
 from emu.pauses.spans import Spans, common, total_ns, united, widened, within, without
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from netcosim.work_clock import WorkClock
-from topo.share import Way
+from topo.share import LinkDirection
 
 RECOVERY_NS: Final = PERIOD_NS + 1_000_000
 """Time of the ends to fill the link again after a pause, beyond a round trip: a late
@@ -40,7 +40,7 @@ class ConnectionClock:
     """
 
     seen: CapturedBurst
-    way: Way
+    way: LinkDirection
     work: LinkWork
     cut: Spans
     unexplained: Spans
@@ -88,8 +88,8 @@ class Paths:
     of them, `lags_ns` the time of bytes between their sender's decision and the wire.
     """
 
-    routes: Mapping[int, tuple[Way, ...]]
-    bottlenecks: Mapping[int, Way]
+    routes: Mapping[int, tuple[LinkDirection, ...]]
+    bottlenecks: Mapping[int, LinkDirection]
     links: Mapping[str, LinkShape]
     lags_ns: Mapping[int, int]
 
@@ -112,7 +112,7 @@ def connection_clocks(
     """
     ways = [paths.bottlenecks[each.carried.planned.index] for each in together]
     end_ns = max(each.last_ns for each in together)
-    found: dict[Way, tuple[LinkWork, Spans, Spans]] = {}
+    found: dict[LinkDirection, tuple[LinkWork, Spans, Spans]] = {}
     for way in set(ways):
         work = _work(together, paths, way, zero_ns, end_ns)
         crossing = [each for each in together if way in _route(paths, each)]
@@ -135,12 +135,12 @@ def connection_clocks(
     ]
 
 
-def _route(paths: Paths, seen: CapturedBurst) -> tuple[Way, ...]:
+def _route(paths: Paths, seen: CapturedBurst) -> tuple[LinkDirection, ...]:
     return paths.routes[seen.carried.planned.index]
 
 
 def _work(
-    together: Sequence[CapturedBurst], paths: Paths, way: Way, zero_ns: int, end_ns: int
+    together: Sequence[CapturedBurst], paths: Paths, way: LinkDirection, zero_ns: int, end_ns: int
 ) -> LinkWork:
     """Frames in one direction of a link: data, and acknowledgements of other data."""
     name, forward = way

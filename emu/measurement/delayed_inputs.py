@@ -26,7 +26,7 @@ from emu.measurement.trace_rows import CapturedBurst
 from emu.pauses.pauses import Pauses
 from emu.pauses.spans import Spans, common, united
 
-MOVED_NS: Final = 1_000_000
+LATE_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""
 
 HANDING_NS: Final = 2_000_000
@@ -58,7 +58,7 @@ def delayed_inputs(clocks: Sequence[ConnectionClock], pauses: Pauses) -> list[De
                 continue
             late_ns = round(clock.work.between(since_ns, each.time_ns))
             matters = each.always or common(decided, ((since_ns, each.time_ns),))
-            if late_ns > MOVED_NS and matters:
+            if late_ns > LATE_NS and matters:
                 found.append(DelayedInput(what=each.what, time_ns=each.time_ns, late_ns=late_ns))
     return sorted(found, key=lambda each: each.time_ns)
 

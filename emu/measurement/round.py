@@ -21,7 +21,7 @@ FIRST_PORT: Final = 50051
 LEAD_NS: Final = 100_000_000
 """Lead time to a burst's start, so that both ends are armed by then."""
 
-IMMEDIATE_BELOW_BPS: Final = 200_000_000
+IMMEDIATE_UP_TO_BPS: Final = 200_000_000
 """Up to this rate tcpdump takes each packet as it comes, and stops without waiting for the rest."""
 
 _PATIENCE: Final = 5.0
@@ -115,7 +115,7 @@ def _captures(
                     interface=live.interface(host),
                     ports=ports,
                     popen=functools.partial(live.popen, host),
-                    immediate=rate_bps <= IMMEDIATE_BELOW_BPS,
+                    immediate=rate_bps <= IMMEDIATE_UP_TO_BPS,
                 )
             )
             running.append(capture)

@@ -8,7 +8,7 @@ import numpy as np
 
 from emu.capture import CaptureReport, ConnectionReport, DirectionReport, StreamReport
 from emu.capture.report import gaps_between
-from emu.capture.streams import HalfStream
+from emu.capture.streams import StreamDirection
 from emu.endpoints import BurstLog, StreamLog
 from emu.plan import PlannedConnection
 from emu.remote.endpoint_common import TENSOR_PATH
@@ -69,7 +69,7 @@ class CapturedBurst:
         """Time of the last DATA byte at the receiver."""
         return max(_half(self, s).last_data_ns or 0 for s in self.streams.values())
 
-    def half(self, index: int) -> HalfStream:
+    def half(self, index: int) -> StreamDirection:
         """The data sender's half of a tensor's stream."""
         return _half(self, self.streams[index])
 
@@ -204,7 +204,7 @@ def _row(
 
 
 def _services(
-    seen: CapturedBurst, stream: int, half: HalfStream, zero_ns: int
+    seen: CapturedBurst, stream: int, half: StreamDirection, zero_ns: int
 ) -> tuple[Service, ...]:
     positions = np.flatnonzero(seen.carried.data.intervals.stream == stream).tolist()
     columns = (half.start_ns.tolist(), half.end_ns.tolist(), half.size_bytes.tolist(), positions)
@@ -223,7 +223,7 @@ def _stalls(seen: CapturedBurst, stream: int, zero_ns: int) -> tuple[Stall, ...]
     )
 
 
-def _half(seen: CapturedBurst, stream: StreamReport) -> HalfStream:
+def _half(seen: CapturedBurst, stream: StreamReport) -> StreamDirection:
     return stream.client if seen.carried.planned.direction == "push" else stream.server
 
 

@@ -20,7 +20,7 @@ class Bounds:
     """Bounds of a valid burst.
 
     link_share : least rate of frames that came back to back, over the configured one
-    attempts : tries for each wanted burst
+    attempts : most rounds in which a cell may get its valid bursts
     """
 
     link_share: float = 0.97

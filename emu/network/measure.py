@@ -16,7 +16,7 @@ from emu.network.contention import Busy, watching_contention
 from emu.network.expected import expected_goodput_bps, jitter_ns_of, loss_of, reading_s
 from emu.network.live import LiveNetwork
 from emu.network.measured_paths import Measured, PathMeasured, ShareMeasured
-from emu.network.pairs import Pair, Stretch, plan_pairs, plan_rounds
+from emu.network.pairs import MeasuredPath, Pair, plan_pairs, plan_rounds
 from emu.network.probe_processes import Ask, asking, serving
 from emu.network.rate_readings import (
     AGREEMENT,
@@ -163,11 +163,15 @@ def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
 
 
 def _path_measured(
-    stretch: Stretch, pair: Pair, readings: tuple[Readings, ...], trips: Sequence[int], steal: float
+    stretch: MeasuredPath,
+    pair: Pair,
+    readings: tuple[Readings, ...],
+    trips: Sequence[int],
+    steal: float,
 ) -> PathMeasured:
     """Turn a pair's readings into the figures of the server and worker that they stand for."""
     ahead, back, both = readings
-    if stretch.turned:
+    if stretch.reversed:
         ahead, back = back, ahead
     sender = ahead.answer["sender"]
     expected_bps = expected_goodput_bps(pair.rate_bps)
@@ -179,7 +183,7 @@ def _path_measured(
     ]
     two_way = [
         (way.rate_bps or way.goodput_bps) if steady else way.goodput_bps
-        for way in (both.ways[::-1] if stretch.turned else both.ways)
+        for way in (both.ways[::-1] if stretch.reversed else both.ways)
     ]
     (down,), (up,) = ahead.ways, back.ways
     queued = sender["queued_bytes"] or [0]

@@ -17,16 +17,16 @@ ROUND_BPS: Final = 500_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stretch:
-    """Stretch of network that a pair's measurement stands for, from `server` to `worker` and back.
+class MeasuredPath:
+    """Path that a pair's measurement stands for, from `server` to `worker` and back.
 
-    `turned` is set if the pair's up direction is down on that path.
+    `reversed` is set if the pair's up direction is down on that path.
     """
 
     server: str
     worker: str
     links: tuple[str, ...]
-    turned: bool = False
+    reversed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +36,7 @@ class Pair:
     near: str
     far: str
     path: tuple[NetLink, ...]
-    stands_for: tuple[Stretch, ...]
+    stands_for: tuple[MeasuredPath, ...]
 
     @property
     def rate_bps(self) -> int:
@@ -89,7 +89,7 @@ def _fits(pair: Pair, others: Iterable[Pair], most_bps: int) -> bool:
 def _with_server(spec: NetSpec, server: str, worker: str) -> Pair:
     path = path_between(spec, server, worker)
     links = tuple(link.name for link in path)
-    stretch = Stretch(server=server, worker=worker, links=links)
+    stretch = MeasuredPath(server=server, worker=worker, links=links)
     return Pair(near=server, far=worker, path=path, stands_for=(stretch,))
 
 
@@ -97,8 +97,8 @@ def _with_each_other(spec: NetSpec, near: str, far: str) -> Pair:
     """Pair two workers: the link of each is recorded as that of a worker towards a server."""
     path = path_between(spec, near, far)
     stands_for = (
-        Stretch(server=far, worker=near, links=(path[0].name,), turned=True),
-        Stretch(server=near, worker=far, links=(path[-1].name,)),
+        MeasuredPath(server=far, worker=near, links=(path[0].name,), reversed=True),
+        MeasuredPath(server=near, worker=far, links=(path[-1].name,)),
     )
     return Pair(near=near, far=far, path=path, stands_for=stands_for)
 

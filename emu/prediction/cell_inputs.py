@@ -19,7 +19,7 @@ from netcosim.results.streams.grants import INITIAL_WINDOW, PING, WINDOW_UPDATE,
 from netcosim.results.streams.lost import LostRow, moments_on_work_clock, work_clocks
 from netcosim.trace import StreamRow
 from netcosim.work_clock import on_work_clock
-from topo.share import Way
+from topo.share import LinkDirection
 from topo.spec import FRAME_BYTES
 
 _LONG_BEFORE_NS: Final = -(10**9)
@@ -81,7 +81,7 @@ class ConnectionInputs:
     source: str
     destination: str
     link: LinkModel
-    bottleneck: Way
+    bottleneck: LinkDirection
     bursts: tuple[BurstInputs, ...]
 
 
@@ -180,7 +180,7 @@ def cell_inputs(
 def _connection(
     planned: PlannedConnection,
     link: LinkModel,
-    bottleneck: Way,
+    bottleneck: LinkDirection,
     bursts: Sequence[int],
     rows: Mapping[tuple[int, int], Sequence[StreamRow]],
     events: Mapping[tuple[int, int], Sequence[GrantRow]],

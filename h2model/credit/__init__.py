@@ -17,6 +17,11 @@ The other one recognises the rule in a capture::
     def explains(update: ObservedUpdate) -> bool
 
 True if the rule would have sent this update, then.
+
+Our own h2 receiver and its model follow `grant`, and `emu.identify` asks `explains`. A gRPC
+receiver's credit depends on its writes, too: `h2model.grpc_receiver` models it, and the rule that
+its parameters name says what it amounts to. In the simulator credit returns at once, whatever the
+rule.
 """
 
 import pkgutil

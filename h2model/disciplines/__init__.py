@@ -33,19 +33,19 @@ class Traits:
 
     Attributes
     ----------
-    conserving : it always chooses something while a stream has bytes and credit
+    work_conserving : it always chooses something while a stream has bytes and credit
     preempts : a stream may go before what is left of another
-    goes_round : no stream's turn passes over one that has waited for longer
-    paced : its turns depend on how fast the kernel takes them, which no capture shows
+    cyclic : no stream's turn passes over one that has waited for longer
+    timed : its turns depend on how fast the kernel takes them, which no capture shows
     gathers : its writes are gathered by `h2model.grpc_write`, and in the registers of that
     without_windows : the rule that it is where no window binds, if that is another one
     without_priorities : the rule that it is where all priorities are alike, if it looks at them
     """
 
-    conserving: bool = False
+    work_conserving: bool = False
     preempts: bool = False
-    goes_round: bool = False
-    paced: bool = False
+    cyclic: bool = False
+    timed: bool = False
     gathers: bool = False
     without_windows: str | None = None
     without_priorities: str | None = None

@@ -16,7 +16,7 @@ __all__ = ["OPTIONS", "cancelled", "credited", "enqueued", "select", "sent", "st
 
 ABOUT = "the most urgent stream first; a more urgent one preempts"
 OPTIONS: dict[str, int] = {}
-TRAITS: Final = Traits(conserving=True, preempts=True, without_priorities="fifo")
+TRAITS: Final = Traits(work_conserving=True, preempts=True, without_priorities="fifo")
 
 
 def enqueued(s: State, i: int, now: int) -> None:

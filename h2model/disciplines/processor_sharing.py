@@ -17,7 +17,7 @@ from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by
 
 ABOUT = "equal shares in grains below a frame"
 OPTIONS: dict[str, int] = {"grain": 4096}
-TRAITS: Final = Traits(conserving=True, goes_round=True)
+TRAITS: Final = Traits(work_conserving=True, cyclic=True)
 
 _GRAIN: Final = 0
 _VIRTUAL: Final = OWN

@@ -27,7 +27,7 @@ from h2model.state import (
 
 ABOUT = "equal turns"
 OPTIONS: dict[str, int] = {"quantum": 16384}
-TRAITS: Final = Traits(conserving=True, goes_round=True)
+TRAITS: Final = Traits(work_conserving=True, cyclic=True)
 
 _QUANTUM: Final = 0
 

@@ -49,7 +49,7 @@ OPTIONS: dict[str, int] = {
     "write_max": 0,
     "frame": 16384,
 }
-TRAITS: Final = Traits(conserving=True, gathers=True, without_windows="fifo")
+TRAITS: Final = Traits(work_conserving=True, gathers=True, without_windows="fifo")
 
 # Places in State.option.
 _REQUEUE_AT_COMPLETION: Final = 0

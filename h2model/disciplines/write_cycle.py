@@ -40,7 +40,7 @@ OPTIONS: dict[str, int] = {
     "tail": 0,
 }
 IN_WORDS = {"finish_first": "finishes messages first"}
-TRAITS: Final = Traits(conserving=True, goes_round=True, paced=True, gathers=True)
+TRAITS: Final = Traits(work_conserving=True, cyclic=True, timed=True, gathers=True)
 
 # Places in State.option.
 _TARGET: Final = 0

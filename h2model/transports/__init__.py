@@ -6,8 +6,8 @@ fields of a transport that it has as sender and as receiver, and a function::
     SENDER_HAS, RECEIVER_HAS: frozenset of fields of a transport
     INSTEAD: mapping from a field that it lacks to what to do instead
     STUDIED: the implementation whose releases `h2model.parameters` has; None: it does as configured
-    PACES_ITSELF: as a sender it decides right before the socket what goes next, and keeps to a
-        bound of unacknowledged bytes
+    BOUNDS_UNACKNOWLEDGED: as a sender it decides right before the socket what goes next, and keeps
+        to a bound of unacknowledged bytes
     KEEPS_WINDOWS: as a receiver it has windows as long as flow control is on, and keeps to them
     GRPC_FRAMING: its messages carry gRPC's prefix
     def check(spec, *, sends: bool, newest: str) -> None   # ScenarioError for a value it can't take
@@ -31,7 +31,7 @@ class Kind(Protocol):
     RECEIVER_HAS: frozenset[str]
     INSTEAD: Mapping[str, str]
     STUDIED: str | None
-    PACES_ITSELF: bool
+    BOUNDS_UNACKNOWLEDGED: bool
     KEEPS_WINDOWS: bool
     GRPC_FRAMING: bool
 

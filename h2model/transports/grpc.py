@@ -11,7 +11,7 @@ from netcosim.scenario import TransportSpec
 SENDER_HAS: Final = frozenset({"sender_release", "whole_messages"})
 RECEIVER_HAS: Final = frozenset({"receiver_release", "window"})
 STUDIED: Final = "grpc"
-PACES_ITSELF: Final = False
+BOUNDS_UNACKNOWLEDGED: Final = False
 KEEPS_WINDOWS: Final = False
 GRPC_FRAMING: Final = True
 _DECIDES: Final = "a grpc sender has no such setting; its release decides"

@@ -10,7 +10,7 @@ from netcosim.scenario import TransportSpec
 SENDER_HAS: Final = frozenset({"discipline", "options", "frame_size"})
 RECEIVER_HAS: Final = frozenset({"window", "connection_window", "credit", "frame_size"})
 STUDIED: Final = None
-PACES_ITSELF: Final = True
+BOUNDS_UNACKNOWLEDGED: Final = True
 KEEPS_WINDOWS: Final = True
 GRPC_FRAMING: Final = False
 INSTEAD: Final = MappingProxyType(

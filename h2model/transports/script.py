@@ -13,7 +13,7 @@ RECEIVER_HAS: Final = frozenset(
     {"receiver_script", "window", "connection_window", "credit", "frame_size"}
 )
 STUDIED: Final = None
-PACES_ITSELF: Final = False
+BOUNDS_UNACKNOWLEDGED: Final = False
 KEEPS_WINDOWS: Final = False
 GRPC_FRAMING: Final = True
 INSTEAD: Final[Mapping[str, str]] = MappingProxyType({})

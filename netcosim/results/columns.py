@@ -15,7 +15,7 @@ _SIM_CLOCK: Final = "integer nanoseconds from the run's beginning"
 
 TRACE_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "world": "emu: measured; predict: a model of one connection; sim: simulated",
+        "world": "emu: measured; predict: predicted by a model; sim: simulated",
         "model": "the discipline that predicted the row; empty when measured",
         "level": "what the model knew: PREDICT, EXPLAIN or ORACLE; empty when measured",
         "cell": "workload/transport",

@@ -134,7 +134,8 @@ class TransportSpec(Record):
     """Sender and receiver of a transport, and the settings of both.
 
     `window` is the receiver's stream window; None keeps the implementation's default.
-    `discipline`, `options`, `credit` and `frame_size` are for our own h2 endpoints;
+    `discipline` and `options` are for endpoints whose rule is configured, and for the simulator;
+    `h2model.transports` says which settings a kind of endpoint has;
     `whole_messages` asks gRPC to finish a message before the next one. A gRPC end's release is
     the newest, which is the one of the project's own environment, unless another is named. The
     path of a script end counts from the scenario file.

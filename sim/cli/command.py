@@ -107,10 +107,10 @@ def _run(
             page = write_report(path, owner)
         print_training(summary, Console())
         Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
-    return _verdict(session.failure or late.interruption, summary, path)
+    return _exit_code(session.failure or late.interruption, summary, path)
 
 
-def _verdict(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:
+def _exit_code(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:
     """Exit code of a simulation; raise the failure or interruption that ended it early."""
     if isinstance(failure, KeyboardInterrupt):
         raise InterruptedRunError(f"interrupted; what was finished is in {path}")

@@ -65,7 +65,10 @@ def _check_settings(network: Network, sending: Sending) -> None:
         (not load_share(network.share).CLOCKED, f"share is {network.share}"),
         (network.both_busy != 1.0, "a port's rate depends on its other direction"),
         (bool(network.delay_ns.any()), "there are delays"),
-        (not disciplines.traits(sending.discipline).conserving, f"{sending.discipline} may rest"),
+        (
+            not disciplines.traits(sending.discipline).work_conserving,
+            f"{sending.discipline} is not work-conserving",
+        ),
     ):
         if wrong:
             raise NotOfThisShapeError(what)

@@ -138,7 +138,7 @@ def test_slots_are_used_again_without_memory(name):
 )
 def test_who_says_that_it_conserves_never_rests_while_credit_comes_at_once(setup, sizes, budget):
     name, options, window, connection = setup
-    assert load(name).TRAITS.conserving
+    assert load(name).TRAITS.work_conserving
     machine = Machine(
         name,
         options=options,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from h2model.link import LINE_BPS, Lane
+from h2model.link import LINE_BPS, SendQueue
 from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.records import LinkModel
 
@@ -12,12 +12,12 @@ RATE_BPS = 1e8
 BUCKET = 25_000
 
 
-def lane(past: int = 100_000, bucket: int = BUCKET) -> Lane:
-    return Lane(LinkModel(rate_bps=RATE_BPS, past_bytes=past, bucket_bytes=bucket), RATE_BPS)
+def queue(past: int = 100_000, bucket: int = BUCKET) -> SendQueue:
+    return SendQueue(LinkModel(rate_bps=RATE_BPS, past_bytes=past, bucket_bytes=bucket), RATE_BPS)
 
 
 def test_what_the_bucket_lets_pass_makes_room_at_line_speed() -> None:
-    full = lane()
+    full = queue()
     full.put(1, 100_000 - FRAME_HEADER_BYTES, 0.0)
     at_once_ns = BUCKET * 8e9 / LINE_BPS
     assert full.room_at(BUCKET, 0.0) == pytest.approx(at_once_ns, rel=0.02)
@@ -34,7 +34,7 @@ def test_what_the_bucket_lets_pass_makes_room_at_line_speed() -> None:
 def test_whatever_the_shares_all_of_the_room_comes_back(
     sizes: list[int], bucket: int, changes: list[tuple[float, float]]
 ) -> None:
-    one = lane(past=1_000_000, bucket=bucket)
+    one = queue(past=1_000_000, bucket=bucket)
     for size in sizes:
         one.put(1, size, 0.0)
     now = 0.0

@@ -7,9 +7,9 @@ import pytest
 
 from h2model import parameters as package
 from h2model.candidates import (
-    accepts_late,
     assumed,
     candidate_senders,
+    credit_waits_for_reader,
     followed,
     not_studied,
     parameter_digests,
@@ -196,11 +196,11 @@ def test_only_releases_without_asyncio_read_pushed_calls_in_turn():
 
 
 def test_receivers_that_limit_their_progress_give_credit_when_a_call_is_read():
-    assert accepts_late(grpc())
-    assert accepts_late(grpc(receiver_release="1.59.5"))
-    assert not accepts_late(grpc(receiver_release="1.39.0"))
-    assert not accepts_late(grpc(flow_control=False))
-    assert not accepts_late(
+    assert credit_waits_for_reader(grpc())
+    assert credit_waits_for_reader(grpc(receiver_release="1.59.5"))
+    assert not credit_waits_for_reader(grpc(receiver_release="1.39.0"))
+    assert not credit_waits_for_reader(grpc(flow_control=False))
+    assert not credit_waits_for_reader(
         TransportSpec(name="t", sender="h2", receiver="h2", discipline="fifo", flow_control=False)
     )
 

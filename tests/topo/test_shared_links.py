@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from netcosim.scenario import ClusterSpec
 from topo.catalogue import build_spec
 from topo.paths import path_between
-from topo.share import Capacity, Route, SharedLinks, Way, max_min_bps, route_between
+from topo.share import Capacity, LinkDirection, Route, SharedLinks, max_min_bps, route_between
 from topo.spec import NetSpec
 
 RATES = st.integers(1, 1000).map(lambda rate: {"rate": f"{rate}mbit"})
@@ -39,7 +39,7 @@ def shared(
     """Flows as (source, destination), on links that carry all of their rate."""
     routes = [route_between(spec, a, b, a if a.startswith("w") else b) for a, b in flows]
     rates = {link.name: link.link.rate for link in spec.links}
-    capacities: dict[Way, Capacity] = {
+    capacities: dict[LinkDirection, Capacity] = {
         way: Capacity(
             one_way_bps=rates[way[0]],
             two_way_bps=rates[way[0]] * two_way,
@@ -141,7 +141,7 @@ def test_links_are_neither_overfull_nor_wasted(
     def group(flow: int) -> object:
         return routes[flow].worker if by_worker else flow
 
-    def settled(flow: int, way: Way) -> bool:
+    def settled(flow: int, way: LinkDirection) -> bool:
         full = sum(found[i] for i in through[way]) >= rates[way[0]] * (1 - 1e-6)
         totals: dict[object, float] = {}
         for i in through[way]:
@@ -171,7 +171,7 @@ def test_a_route_names_each_direction_by_the_link_s_ends() -> None:
 
 
 def test_the_shares_of_a_pair() -> None:
-    way: Way = ("link", True)
+    way: LinkDirection = ("link", True)
     capacity = Capacity(one_way_bps=3e6, two_way_bps=2e6, by_worker=False)
     shares = SharedLinks({way: capacity}, [Route(worker="w0", ways=(way,))] * 3)
     assert everyone(shares, 3) == [1e6] * 3

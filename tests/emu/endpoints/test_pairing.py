@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import emu.remote
-from emu.endpoints.pairing import check_transport, missing, widest
+from emu.endpoints.pairing import check_transport, missing, widest_windows
 from emu.endpoints.releases import newest
 from netcosim.errors import EndpointError, ScenarioError
 
@@ -178,7 +178,7 @@ def test_which_release_takes_which_setting(release, window, off) -> None:
     assert takes(window=65535)
     assert takes(window=262144) == window
     assert takes(flow_control=False) == off
-    wide = widest(transport("h2", "grpc", receiver_release=release, window=65535))
+    wide = widest_windows(transport("h2", "grpc", receiver_release=release, window=65535))
     assert (wide.flow_control, wide.window) == (not off, None)
 
 

@@ -40,7 +40,7 @@ def test_every_link_and_every_worker_is_told_of(asked: dict[str, Any]) -> None:
     for pair in pairs:
         for each in pair.stands_for:
             assert {each.server, each.worker} == {pair.near, pair.far}
-            assert each.turned == (each.worker == pair.near)
+            assert each.reversed == (each.worker == pair.near)
             rates = {link.name: link.link.rate for link in net.links}
             assert min(rates[name] for name in each.links) == pair.rate_bps
 

@@ -258,7 +258,7 @@ class TestShape:
     def test_a_discipline_that_may_rest(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("h2model.disciplines.fifo.TRAITS", Traits())
         plan = make_plan(self.operations(), recorded=3)
-        with pytest.raises(NotOfThisShapeError, match="fifo may rest"):
+        with pytest.raises(NotOfThisShapeError, match="fifo is not work-conserving"):
             fast_shape(plan, make_network(), make_sending("fifo"))
 
     @pytest.mark.parametrize(

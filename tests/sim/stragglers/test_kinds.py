@@ -175,7 +175,7 @@ def test_speeds_that_can_t_be_added_up_are_refused():
     with pytest.raises(ScenarioError) as refused:
         speeds.trace()
     assert str(refused.value) == (
-        'straggler: speeds: "1e-06 to 1e+06": are too far apart to be added up'
+        'straggler: speeds: "1e-06 to 1e+06": differ by more than numbers can be added up exactly'
     )
 
 
