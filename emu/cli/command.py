@@ -63,7 +63,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _main(arguments: list[str], site: CrashSite) -> int:
-    parser = make_parser(PROG, "Run a scenario's streams over an emulated network, and judge models.")
+    parser = make_parser(
+        PROG, "Run a scenario's streams over an emulated network, and judge models."
+    )
     add_subject_options(parser)
     options = read_options(parser, arguments)
     subject = read_subject(parser, arguments)

@@ -1,4 +1,4 @@
-"""Clock of link work: recorded pauses of the machine, sets of times, lost processor time.
+"""Recorders of the machine's pauses: processors taken away, steal, throttling; intervals of time.
 
 A recorder on each processor writes down when the machine took the processor away (`recorder`,
 `pauses`). From the frames that crossed a link follows how much of its time was lost for good

@@ -130,7 +130,9 @@ def _overhead(calibrated: Calibrated, receiver: str) -> Overhead | None:
     try:
         return overhead_of(calibrated.overheads[receiver])
     except (KeyError, TypeError) as problem:
-        raise StorageError(f'{RUN}: overheads: "{receiver}": {problem}: no valid overhead') from None
+        raise StorageError(
+            f'{RUN}: overheads: "{receiver}": {problem}: no valid overhead'
+        ) from None
 
 
 def _acceptance(calibrated: Calibrated, receiver: str) -> Acceptance | None:

@@ -80,7 +80,9 @@ class RunRecord(_Record):
     shares: list[dict[str, Any]] = Field(
         description="how the workers shared each server's links when all pulled at once"
     )
-    models: dict[str, Any] = Field(description="link models given to the models, by cell and connection")
+    models: dict[str, Any] = Field(
+        description="link models given to the models, by cell and connection"
+    )
     overheads: dict[str, Any] = Field(
         default={},
         description="each receiver's overhead from the last byte to the message in the application,"

@@ -48,5 +48,7 @@ class Speeds:
         work_ns = np.concatenate([[0.0], done])
         if not (np.diff(work_ns) > 0).all():
             shown = f"{self.speed.min():g} to {self.speed.max():g}"
-            raise ScenarioError.at("straggler: speeds", shown, "differ by more than numbers can be added up exactly")
+            raise ScenarioError.at(
+                "straggler: speeds", shown, "differ by more than numbers can be added up exactly"
+            )
         return SpeedTrace(time_ns=time_ns, work_ns=work_ns)

@@ -1,4 +1,4 @@
-"""Whole runs on emulated networks: bytes, order of service, stalls, and a results folder that holds."""
+"""Whole runs on emulated networks: bytes, order of service, stalls, a results folder that holds."""
 
 import gzip
 import json
