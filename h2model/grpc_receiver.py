@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from h2model.protocol import GRPC_PREFIX_BYTES
 from h2model.records import REST_NS, ReceiverModel
 
 ALL_STREAMS: Final = -1
@@ -17,9 +18,6 @@ ALL_STREAMS: Final = -1
 
 PING: Final = -2
 """Target of an update that is a PING, no credit."""
-
-MESSAGE_HEADER_BYTES: Final = 5
-"""Bytes that a reader asks for before it knows the message's length."""
 
 LEAST_URGENT_BYTES: Final = 8192
 
@@ -40,7 +38,7 @@ class _Stream:
     long as nothing came. What the message needs counts once somebody reads it.
     """
 
-    ahead_bytes: int = MESSAGE_HEADER_BYTES
+    ahead_bytes: int = GRPC_PREFIX_BYTES
     message_bytes: int = 0
     received_bytes: int = 0
     frame_bytes: int = 0
@@ -51,13 +49,13 @@ class _Stream:
     def needed_bytes(self, now_ns: float) -> int:
         """Bytes that the reader, who knows all that was parsed, still waits for."""
         if not self.message_bytes:
-            return MESSAGE_HEADER_BYTES
+            return GRPC_PREFIX_BYTES
         missing = 0
         if now_ns < self.since_ns + self.lasts_ns:
             missing = round(self.frame_bytes * (1 - (now_ns - self.since_ns) / self.lasts_ns))
         elif now_ns <= self.since_ns:
             missing = self.frame_bytes
-        return self.message_bytes - max(self.received_bytes - missing, MESSAGE_HEADER_BYTES)
+        return self.message_bytes - max(self.received_bytes - missing, GRPC_PREFIX_BYTES)
 
 
 class GrpcAccount:
@@ -90,8 +88,8 @@ class GrpcAccount:
             self._connection += lacking
             return [(0, lacking)]
         self._streams = {stream: _Stream() for stream in streams}
-        self._connection += lacking + MESSAGE_HEADER_BYTES * len(streams)
-        return [(0, lacking), *((stream, MESSAGE_HEADER_BYTES) for stream in streams)]
+        self._connection += lacking + GRPC_PREFIX_BYTES * len(streams)
+        return [(0, lacking), *((stream, GRPC_PREFIX_BYTES) for stream in streams)]
 
     def frame(
         self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0

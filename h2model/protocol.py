@@ -1,5 +1,6 @@
 """Numbers of HTTP/2 and of gRPC's framing that models, endpoints and captures share."""
 
+from types import MappingProxyType
 from typing import Final
 
 FRAME_HEADER_BYTES: Final = 9
@@ -14,3 +15,15 @@ UNLIMITED_BYTES: Final = 2**31 - 1
 
 GRPC_PREFIX_BYTES: Final = 5
 """Length prefix of a gRPC message: compression flag and four bytes of length."""
+
+SETTING_NAMES: Final = MappingProxyType(
+    {
+        1: "HEADER_TABLE_SIZE",
+        2: "ENABLE_PUSH",
+        3: "MAX_CONCURRENT_STREAMS",
+        4: "INITIAL_WINDOW_SIZE",
+        5: "MAX_FRAME_SIZE",
+        6: "MAX_HEADER_LIST_SIZE",
+    }
+)
+"""Names of the settings (RFC 9113, section 6.5.2) by their numbers."""

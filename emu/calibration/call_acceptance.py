@@ -15,9 +15,8 @@ import numpy as np
 from emu.calibration.trial_bursts import Stage, run_trial
 from emu.measurement.trace_rows import CapturedBurst
 from h2model.candidates import credit_waits_for_reader
-from h2model.grpc_receiver import MESSAGE_HEADER_BYTES
 from h2model.overhead import Acceptance
-from h2model.protocol import DEFAULT_WINDOW_BYTES
+from h2model.protocol import DEFAULT_WINDOW_BYTES, GRPC_PREFIX_BYTES
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 
@@ -142,7 +141,7 @@ def _unread_in(seen: CapturedBurst) -> list[Unread]:
         if headers_ns is None or data_ns is None or not given.size:
             continue
         # A reader that waits for the message's header has asked for so much before anything came.
-        waited = int(grants.amount[given[0]]) <= MESSAGE_HEADER_BYTES
+        waited = int(grants.amount[given[0]]) <= GRPC_PREFIX_BYTES
         if waited or data_ns - headers_ns > _TOGETHER_NS:
             continue
         unread_ns = int(grants.time_ns[given[0]]) - headers_ns

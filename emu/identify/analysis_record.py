@@ -12,19 +12,11 @@ from emu.capture.windows import ALL_STREAMS, CONNECTION
 from emu.identify.bursts import find_bursts
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import Evidence, judge_discipline
+from h2model.protocol import SETTING_NAMES
 from netcosim.results.streams.identification import CreditVerdict, DisciplineVerdict, Record
 
 MOST_ROWS: Final = 10_000
 """Turns and grants beyond this many are counted, not listed."""
-
-SETTING_NAMES: Final = {
-    1: "HEADER_TABLE_SIZE",
-    2: "ENABLE_PUSH",
-    3: "MAX_CONCURRENT_STREAMS",
-    4: "INITIAL_WINDOW_SIZE",
-    5: "MAX_FRAME_SIZE",
-    6: "MAX_HEADER_LIST_SIZE",
-}
 
 
 class SettingRecord(Record):

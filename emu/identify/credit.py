@@ -22,14 +22,11 @@ from emu.capture.streams import StreamDirection
 from emu.capture.windows import ALL_STREAMS, CONNECTION
 from h2model.credit import load, names
 from h2model.observed import ObservedUpdate
-from h2model.protocol import DEFAULT_WINDOW_BYTES
+from h2model.protocol import DEFAULT_WINDOW_BYTES, GRPC_PREFIX_BYTES
 from netcosim.results.streams.identification import CreditVerdict
 
 HANDLING_NS: Final = 10_000_000
 """Longest time of a receiver from a byte's arrival to the credit that it causes."""
-
-PREFIX_BYTES: Final = 5
-"""Length of gRPC's prefix of each message: compression flag and four bytes of length."""
 
 EXPLAINED: Final = 0.9
 """Least share of the updates that a rule must explain."""
@@ -200,7 +197,7 @@ def _updates(
             window += amount
             granted += amount
             continue
-        if granted == window and amount == PREFIX_BYTES:
+        if granted == window and amount == GRPC_PREFIX_BYTES:
             granted += amount  # what a gRPC reader needs to learn a message's length
             continue
         if granted >= half.flow_bytes:

@@ -1,20 +1,11 @@
 """Releases of a connection's two ends, and the HTTP/2 settings that they announced."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from emu.capture import ConnectionReport, DirectionReport
 from emu.plan import PlannedConnection
-
-SETTINGS: Final = {
-    1: "header_table_size",
-    2: "enable_push",
-    3: "max_concurrent_streams",
-    4: "initial_window_size",
-    5: "max_frame_size",
-    6: "max_header_list_size",
-}
-"""Names of HTTP/2 settings (RFC 9113, section 6.5.2); others go by their number."""
+from h2model.protocol import SETTING_NAMES
 
 
 def peers(
@@ -50,7 +41,8 @@ def announced(direction: DirectionReport) -> dict[str, list[int]]:
     """Values that one side's settings took in turn; a value repeated at once counts once."""
     found: dict[str, list[int]] = {}
     for change in direction.settings:
-        values = found.setdefault(SETTINGS.get(change.number, str(change.number)), [])
+        name = SETTING_NAMES.get(change.number, str(change.number)).lower()
+        values = found.setdefault(name, [])
         if values[-1:] != [change.value]:
             values.append(change.value)
     return found

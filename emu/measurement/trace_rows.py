@@ -12,6 +12,7 @@ from emu.capture.streams import StreamDirection
 from emu.endpoints import BurstLog, StreamLog
 from emu.plan import PlannedConnection
 from emu.remote.endpoint_common import TENSOR_PATH
+from h2model.protocol import GRPC_PREFIX_BYTES
 from netcosim.errors import CaptureError
 from netcosim.job import Cell, Message
 from netcosim.results.streams.windows import WindowRow
@@ -174,7 +175,7 @@ def _row(
     where = f"{cell.name}, burst {seen.burst}, tensor {message.tensor}"
     if half.first_data_ns is None or half.last_data_ns is None:
         raise CaptureError(f"{where}: no DATA was captured")
-    if not message.size_bytes <= half.data_bytes <= message.size_bytes + 5:
+    if not 0 <= half.data_bytes - message.size_bytes <= GRPC_PREFIX_BYTES:
         raise CaptureError(
             f"{where}: {half.data_bytes} bytes captured, {message.size_bytes} handed over"
         )
