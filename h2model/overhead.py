@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from netcosim.spans import Span, united
+
 STRETCHES: Final = tuple(round(1.0 + 0.1 * step, 1) for step in range(91))
 """Values tried for `Overhead.stretch`: nothing to ten times as long."""
 
 _NEAR: Final = 0.05
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def delivered_ends_ns(
     list of int
         Nanoseconds on the clock of the arrivals.
     """
-    wire = _union(busy)
+    wire = united(busy)
     free = 0.0
     ends = [0] * len(arrivals)
     for i in sorted(range(len(arrivals)), key=lambda i: arrivals[i].wire_end_ns):
@@ -121,7 +121,7 @@ def in_turn_ends_ns(
     looked at before the one before it is delivered, however long it has been there. Parameters
     and result are otherwise those of `delivered_ends_ns`.
     """
-    wire = _union(busy)
+    wire = united(busy)
     free = 0.0
     ends = []
     for arrival in arrivals:
@@ -225,16 +225,6 @@ def _worked_off(begin: float, work_ns: float, wire: Sequence[Span], stretch: flo
         work_ns -= (end - now) / stretch
         now = float(end)
     return now + work_ns
-
-
-def _union(spans: Sequence[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def _misfit(seen: npt.NDArray[np.float64], ours: npt.NDArray[np.float64]) -> float:

@@ -15,8 +15,8 @@ from emu.capture.report import Packets, gaps_between
 from emu.measurement.link_work import LinkWork
 from emu.measurement.trace_rows import CapturedBurst
 from emu.pauses.pauses import PERIOD_NS, Pauses
-from emu.pauses.spans import Spans, common, total_ns, united, widened, within, without
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
+from netcosim.spans import Spans, common, total_ns, united, widened, within, without
 from netcosim.work_clock import WorkClock
 from topo.share import LinkDirection
 

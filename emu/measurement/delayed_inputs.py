@@ -24,7 +24,7 @@ from emu.capture.windows import ALL_STREAMS, CONNECTION
 from emu.measurement.burst_clock import RECOVERY_NS, ConnectionClock
 from emu.measurement.trace_rows import CapturedBurst
 from emu.pauses.pauses import Pauses
-from emu.pauses.spans import Spans, common, united
+from netcosim.spans import Spans, common, united
 
 LATE_NS: Final = 1_000_000
 """An input is late if the link worked for longer than this while it was held back."""

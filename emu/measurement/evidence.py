@@ -16,9 +16,9 @@ from emu.measurement.trace_rows import (
     find_connection,
 )
 from emu.measurement.validity import Facts, LinkSeen
-from emu.pauses.spans import total_ns
 from netcosim.errors import CaptureError
 from netcosim.scenario import TcpSpec
+from netcosim.spans import total_ns
 from topo.spec import FRAME_BYTES, NetSpec
 
 _LEAST_LAG_NS: Final = 20_000_000

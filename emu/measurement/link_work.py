@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emu.capture.report import Packets
-from emu.pauses.spans import Span, Spans
+from netcosim.spans import Span, Spans
 from topo.spec import FRAME_BYTES
 
 WINDOW_FRAMES: Final = 16

@@ -10,7 +10,7 @@ from typing import Final
 from emu.isolation import isolate
 from emu.pauses.pauses import recording
 from emu.pauses.recorder import CONTENTION
-from emu.pauses.spans import Spans
+from netcosim.spans import Spans
 
 Busy = Callable[[], Spans]
 """Returns the times so far in which some processor had no time for a process."""

@@ -19,7 +19,7 @@ from emu.network.spacing import (
     overlap_ns,
     unexplained_ns,
 )
-from emu.pauses.spans import united
+from netcosim.spans import united
 
 AGREEMENT: Final = 0.001
 AGREEMENT_BOTH: Final = 0.003

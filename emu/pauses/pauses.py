@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from emu.pauses import recorder
-from emu.pauses.spans import Spans, united, within
 from netcosim.errors import CaptureError
+from netcosim.spans import Spans, united, within
 
 PERIOD_NS: Final = recorder.PERIOD_NS[recorder.PAUSES]
 _START_S: Final = 10.0

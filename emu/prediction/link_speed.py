@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from h2model.event_loop import Shares
-
-Span = tuple[int, int]
+from netcosim.spans import Span, united
 
 
 def own_speed(
@@ -26,7 +25,7 @@ def own_speed(
     edges = sorted(
         edge
         for i, mine in enumerate(spans)
-        for begin, end in _merged(mine, slack_ns)
+        for begin, end in united((start, end + slack_ns) for start, end in mine)
         for edge in ((begin, i, True), (end, i, False))
     )
     busy: frozenset[int] = frozenset()
@@ -39,14 +38,3 @@ def own_speed(
         busy = busy | {i} if begins else busy - {i}
         before = time
     return moved_bytes / due_bytes
-
-
-def _merged(spans: Sequence[Span], slack_ns: float) -> list[tuple[float, float]]:
-    """Merge spans whose pauses are within the slack; each ends later by the slack."""
-    found: list[tuple[float, float]] = []
-    for begin, end in spans:
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end + slack_ns))
-        else:
-            found.append((begin, end + slack_ns))
-    return found

@@ -13,6 +13,7 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import StragglerSpec
+from netcosim.spans import united
 from sim.plan import Floats, Ints, Network
 from sim.settings.share import check_share
 from sim.speed import SpeedTrace
@@ -175,15 +176,9 @@ class _Worker:
         if effect.drawn_until_ns is not None:
             self.drawn_until_ns = min(self.drawn_until_ns, effect.drawn_until_ns)
 
-    def away(self) -> list[tuple[float, float]]:
+    def away(self) -> tuple[tuple[float, float], ...]:
         """Periods (begin, end) in which the worker is away, disjoint and in order."""
-        merged: list[tuple[float, float]] = []
-        for begin, end in sorted(self.absent):
-            if merged and begin <= merged[-1][1]:
-                merged[-1] = merged[-1][0], max(merged[-1][1], end)
-            else:
-                merged.append((begin, end))
-        return merged
+        return united(self.absent)
 
 
 def _factors(factors: Sequence[float | Floats]) -> Floats:

@@ -13,7 +13,7 @@ import pytest
 
 from bench.noise.load import LEAST_S, MOST_S, schedule
 from emu.pauses.pauses import recording
-from emu.pauses.spans import Spans, common, total_ns, united, without
+from netcosim.spans import Spans, common, total_ns, united, without
 
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).parents[2]

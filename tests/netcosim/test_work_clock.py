@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emu.pauses.spans import Spans, united
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow, work_clocks
+from netcosim.spans import Spans, united
 from netcosim.trace import Service, Stall, StreamRow
 from netcosim.work_clock import WorkClock, on_work_clock
 

@@ -21,9 +21,9 @@ from emu.measurement.trace_rows import (
     find_connection,
 )
 from emu.pauses.pauses import Pauses
-from emu.pauses.spans import Span
 from emu.plan import PlannedConnection
 from netcosim.job import Message
+from netcosim.spans import Span
 from tests.emu.capture.wire import ACK, PSH, Talk, write
 
 MS = 1_000_000

@@ -12,8 +12,8 @@ from emu.measurement.burst_clock import (
 )
 from emu.measurement.trace_rows import common_zero
 from emu.pauses.pauses import Pauses
-from emu.pauses.spans import Span, total_ns
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED
+from netcosim.spans import Span, total_ns
 from tests.emu.measurement.scenes import (
     BUCKET_NS,
     FRAME_NS,

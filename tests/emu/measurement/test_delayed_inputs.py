@@ -8,7 +8,7 @@ from emu.measurement.burst_clock import RECOVERY_NS, connection_clocks
 from emu.measurement.delayed_inputs import GRANT, HAND_OVER, PING, DelayedInput, delayed_inputs
 from emu.measurement.trace_rows import common_zero
 from emu.pauses.pauses import Pauses
-from emu.pauses.spans import Span
+from netcosim.spans import Span
 from tests.emu.measurement.scenes import FRAME_NS, LAG_NS, MS, NO_PAUSES, Scene, paths_of, recorded
 
 WINDOW_BYTES = 300_000

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from emu.capture.report import Packets
 from emu.measurement.link_work import LinkWork
 from emu.measurement.validity import BOUNDS
-from emu.pauses.spans import Spans, total_ns, united
+from netcosim.spans import Spans, total_ns, united
 
 RATE_BPS = 100_000_000
 FRAME_BYTES = 1250

@@ -17,8 +17,8 @@ import pytest
 
 from emu.pauses.pauses import PERIOD_NS, Pauses, recording
 from emu.pauses.recorder import CONTENTION, LATE_NS, PAUSES, RECORD
-from emu.pauses.spans import Span, common, total_ns
 from netcosim.errors import CaptureError
+from netcosim.spans import Span, common, total_ns
 
 pytestmark = pytest.mark.root
 TAKER = Path(__file__).with_name("taker.py")

@@ -1,14 +1,17 @@
-"""Sets of times: sorted, disjoint spans of (start, end), in nanoseconds."""
+"""Sets of times: sorted, disjoint spans of (start, end), in nanoseconds, whole or not."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 Span = tuple[int, int]
 Spans = tuple[Span, ...]
 
+Time = TypeVar("Time", int, float)
 
-def united(spans: Iterable[Span]) -> Spans:
+
+def united(spans: Iterable[tuple[Time, Time]]) -> tuple[tuple[Time, Time], ...]:
     """The union of any spans; empty ones are dropped."""
-    found: list[Span] = []
+    found: list[tuple[Time, Time]] = []
     for start, end in sorted(span for span in spans if span[1] > span[0]):
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(found[-1][1], end))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emu.pauses.spans import Span, Spans, common, total_ns, united, widened, within, without
+from netcosim.spans import Span, Spans, common, total_ns, united, widened, within, without
 
 EDGE = st.integers(-20, 40)
 ANY = st.lists(st.tuples(EDGE, EDGE), max_size=8)
