@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from h2model.overhead import Arrival, Span
+from h2model.overhead import Arrival
+from netcosim.spans import Span
 from netcosim.trace import StreamRow
 
 
