@@ -28,12 +28,12 @@ def test_credit_given_before_the_burst_counts():
 
 
 def test_the_rule_is_not_asked():
-    with pytest.raises(RuntimeError, match="unfinished"):
+    with pytest.raises(RuntimeError, match="out of flow-control credit"):
         burst([])
 
 
 def test_the_connection_s_window_binds_too():
-    with pytest.raises(RuntimeError, match="unfinished"):
+    with pytest.raises(RuntimeError, match="out of flow-control credit"):
         burst([(0, 1, 20_000)], size=15_000)
     assert burst([(0, 1, 20_000), (40_000_000, 0, 5_000)], size=15_000).end_ns[1] > 40_000_000
 

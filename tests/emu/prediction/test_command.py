@@ -173,7 +173,11 @@ def drop_links(run: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "code", "reason"),
     [
-        (lambda run: (run / "run.json").unlink(), 6, "has no run.json: the run did not come that"),
+        (
+            lambda run: (run / "run.json").unlink(),
+            6,
+            "has no run.json: the run ended before it was",
+        ),
         (lambda run: (run / "trace.parquet").unlink(), 6, "has no trace.parquet: can't be"),
         (lambda run: (run / "grants.parquet").unlink(), 6, "has no grants.parquet: can't be"),
         (lambda run: (run / "grants.parquet").write_bytes(b"x"), 6, "can't be read as Parquet"),
