@@ -24,3 +24,9 @@ def signals_as_a_terminal_gives_them() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run files with long tests first, so that short ones fill the processors at the end."""
+    long = {i.path for i in items if i.get_closest_marker("root") or i.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)

@@ -10,6 +10,8 @@ import pytest
 
 from tests.tools.project import Project
 
+pytestmark = pytest.mark.slow
+
 MAKING = "making the Python environment"
 
 
@@ -25,7 +27,7 @@ def test_the_second_time_it_is_silent_and_touches_nothing(ready: Project) -> Non
     assert ready.pebble() == "1.0"
 
 
-def test_a_changed_lock_makes_it_anew_and_a_changed_project_does_not(project: Project) -> None:
+def test_a_changed_lock_or_a_python_that_is_gone_makes_it_anew(project: Project) -> None:
     assert project.dev("setup").returncode == 0
     stray = project.venv / "stray"
     stray.touch()
@@ -39,6 +41,14 @@ def test_a_changed_lock_makes_it_anew_and_a_changed_project_does_not(project: Pr
     assert project.pebble() == "2.0"
     assert not stray.exists()
 
+    for name in ("python", "python3"):
+        link = project.venv / "bin" / name
+        link.unlink()
+        link.symlink_to("/no/such/python")
+    done = project.dev("setup")
+    assert (done.returncode, MAKING in done.stderr) == (0, True)
+    assert project.pebble() == "2.0"
+
 
 def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> None:
     (project.root / "requirements.lock").write_text(f"pebble==1.0 --hash=sha256:{64 * '0'}\n")
@@ -49,20 +59,10 @@ def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> Non
     assert not list(project.venv.glob(".stamp-*"))
 
 
-@pytest.mark.parametrize("moment", ["bin/python", "bin/pip"])
-def test_a_killed_setup_is_done_again(project: Project, moment: str) -> None:
-    process = subprocess.Popen(
-        project.command("setup"),
-        env=project.environment({}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
-    wait_for(project.venv / moment)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (project.venv / ".stamp-dependencies").exists()
+def test_a_killed_setup_is_done_again(project: Project) -> None:
+    for moment in ("bin/python", "bin/pip"):
+        kill_setup(project, project.venv / moment)
+        assert not (project.venv / ".stamp-dependencies").exists()
     half = project.venv / "half"
     half.touch()
 
@@ -71,6 +71,22 @@ def test_a_killed_setup_is_done_again(project: Project, moment: str) -> None:
     assert MAKING in again.stderr
     assert not half.exists()
     assert project.pebble() == "1.0"
+
+
+def kill_setup(project: Project, there: Path) -> None:
+    """Kill a set-up as soon as it has made this file."""
+    there.unlink(missing_ok=True)
+    process = subprocess.Popen(
+        project.command("setup"),
+        env=project.environment({}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    wait_for(there)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def wait_for(path: Path) -> None:
@@ -123,17 +139,6 @@ def test_a_python_that_does_not_run_is_passed_over(project: Project, tmp_path: P
         shim.chmod(0o755)
     done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
     assert done.returncode == 0, done.stderr
-    assert project.pebble() == "1.0"
-
-
-def test_a_python_that_is_gone_makes_it_anew(project: Project) -> None:
-    assert project.dev("setup").returncode == 0
-    for name in ("python", "python3"):
-        link = project.venv / "bin" / name
-        link.unlink()
-        link.symlink_to("/no/such/python")
-    done = project.dev("setup")
-    assert (done.returncode, MAKING in done.stderr) == (0, True)
     assert project.pebble() == "1.0"
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.tools.project import Project
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[2]
 
 

@@ -28,6 +28,8 @@ from tests.sim.naive.plans import (
     up,
 )
 
+pytestmark = pytest.mark.slow
+
 RELATIVE = 1e-9
 
 
