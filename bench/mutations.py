@@ -114,7 +114,7 @@ def _note(first: int, code: int | None, folder: Path, wall_s: float) -> None:
 
 
 def _batch(first: int, last: int, folder: Path) -> None:
-    from emu.identify import analysis_record as analysis  # noqa: F401 - loaded before the limits count
+    import emu.identify.analysis_record  # noqa: F401 - loaded before the limits count
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (BATCH_CPU_S, BATCH_CPU_S))

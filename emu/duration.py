@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from emu.calibration import call_acceptance as acceptance
-from emu.calibration import overhead
+from emu.calibration import call_acceptance, overhead
 from emu.network.measure import expected_s as measuring_s
 from emu.plan import Plan, distinct_receivers
 from netcosim.job import Cell, Message
@@ -22,7 +21,7 @@ def expected_seconds(plan: Plan) -> float:
     """Estimate a run's seconds: the steps of `emu.session` added up, no burst repeated."""
     hosts = len(plan.net.servers) + len(plan.net.workers)
     receivers = distinct_receivers(plan.cells).values()
-    listening = distinct_receivers(filter(acceptance.is_needed, plan.cells)).values()
+    listening = distinct_receivers(filter(call_acceptance.is_needed, plan.cells)).values()
     return (
         _START_AND_REPORT_S
         + hosts * _PER_HOST_S
@@ -49,7 +48,9 @@ def overhead_s(plan: Plan, cell: Cell) -> float:
 def acceptance_s(plan: Plan, cell: Cell) -> float:
     """Expected seconds to measure a receiver's acceptance (`emu.calibration.call_acceptance`)."""
     rate_bps, _ = _path(plan, cell)
-    return _calibration_s(acceptance.acceptance_messages(rate_bps), acceptance.BURSTS, rate_bps)
+    return _calibration_s(
+        call_acceptance.acceptance_messages(rate_bps), call_acceptance.BURSTS, rate_bps
+    )
 
 
 def _calibration_s(messages: tuple[Message, ...], bursts: int, rate_bps: float) -> float:

@@ -17,7 +17,7 @@ import tomllib
 from importlib import resources
 
 from bench.common.record import record
-from bench.noise import run_records as kept
+from bench.noise import run_records
 from bench.noise.figures import figures_of
 from bench.noise.load import MOST_SHARE
 from bench.noise.running import FOLDERS, run_missing
@@ -35,7 +35,7 @@ def main(site: CrashSite) -> int:
     options = _parser().parse_args()
     if not options.recompute:
         run_missing(options.loads, options.runs, budget_s=options.budget_s, say=_say)
-    runs = kept.read()
+    runs = run_records.read()
     wanted = len({(r.load, r.number) for r in runs} | _all(options.loads, options.runs))
     figures = figures_of(runs, wanted=wanted, cells=_cells())
     return record("noise", figures, _notes(runs))
@@ -51,7 +51,7 @@ def _cells() -> list[str]:
     return [cell.name for cell in resolve_cells(build_scenario(tomllib.loads(text), PROG))]
 
 
-def _notes(runs: list[kept.Run]) -> list[str]:
+def _notes(runs: list[run_records.Run]) -> list[str]:
     commits = list(dict.fromkeys(run.commit for run in runs))
     notes = [f"runs of commit {', '.join(commits)}"] if commits else []
     for run in runs:

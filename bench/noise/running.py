@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.common.record import RESULTS, commit
-from bench.noise import run_records as kept
+from bench.noise import run_records
 from bench.noise.run_records import Cell, Run
 from netcosim.errors import StorageError
 from netcosim.results.folder import ResultsFolder
@@ -37,7 +37,7 @@ class Place:
     """Command of the runs, and paths of their records and folders."""
 
     command: Sequence[str] = COMMAND
-    kept: Path = kept.KEPT
+    kept: Path = run_records.KEPT
     folders: Path = FOLDERS
 
 
@@ -61,7 +61,7 @@ def run_missing(
     """
     there = place or Place()
     begin = time.monotonic()
-    done = {(run.load, run.number) for run in kept.read(there.kept)}
+    done = {(run.load, run.number) for run in run_records.read(there.kept)}
     for load, number in order_of(loads, runs):
         if (load, number) in done:
             continue
@@ -69,7 +69,7 @@ def run_missing(
             say(f"the budget of {budget_s:.0f} s is used up before run {number} at {load} %")
             return
         run = run_once(load, number, there)
-        kept.keep(run, there.kept)
+        run_records.keep(run, there.kept)
         say(_line(run))
 
 
@@ -124,7 +124,7 @@ def _ended(command: Sequence[str]) -> tuple[int, str]:
 def _cells(out: Path) -> tuple[Cell, ...]:
     try:
         with ResultsFolder.open(out) as folder:
-            return kept.cells_of(folder)
+            return run_records.cells_of(folder)
     except StorageError:
         return ()
 

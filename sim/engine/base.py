@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels import arrays as layout
+from sim.kernels import arrays
 from sim.kernels.arrays import Floats, Ints
 
 
@@ -35,7 +35,7 @@ class BaseEngine:
     def begin(self, workers: Sequence[int]) -> None:
         """Let idle workers begin their next step, as far as `staleness` allows it."""
         self._run.start_requested[list(workers)] = 1
-        self._run.scalar[layout.START_REQUESTS] = len(workers)
+        self._run.scalar[arrays.START_REQUESTS] = len(workers)
 
     @property
     def now_ns(self) -> float:
@@ -45,12 +45,12 @@ class BaseEngine:
     @property
     def events(self) -> int:
         """Number of events so far."""
-        return int(self._run.scalar[layout.EVENTS])
+        return int(self._run.scalar[arrays.EVENTS])
 
     @property
     def ended(self) -> int:
         """The worker that ended a step last."""
-        return int(self._run.scalar[layout.ENDED])
+        return int(self._run.scalar[arrays.ENDED])
 
     @property
     def spent_ns(self) -> Floats:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
 from sim.engine.control import Control
-from sim.kernels import arrays as layout
+from sim.kernels import arrays
 from sim.kernels.arrays import C, Floats, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
 from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
@@ -188,8 +188,8 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
 
 
 def _scalars() -> Ints:
-    scalars = np.zeros(layout.SCALARS, dtype=np.int64)
-    scalars[layout.FREED] = NONE
+    scalars = np.zeros(arrays.SCALARS, dtype=np.int64)
+    scalars[arrays.FREED] = NONE
     return scalars
 
 
@@ -197,7 +197,7 @@ def _event_sources(step: Step, net: Net) -> dict[str, Any]:
     """Tournaments: among all sources of events, and among the connections of each link."""
     workers, links = int(step.sizes[W]), 2 * int(step.sizes[K])
     sources = links + workers * int(step.sizes[U])
-    if net.flag[layout.DELAYED]:
+    if net.flag[arrays.DELAYED]:
         sources += workers * (int(step.sizes[C]) + 1)
     top, wide = width(sources), width(workers * step.channel_at.shape[1])
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
@@ -290,7 +290,7 @@ def _processors(step: Step) -> dict[str, Any]:
 
 def _lines(step: Step, net: Net) -> dict[str, Any]:
     """Transfers on their way after the last byte; of minimal size without delays."""
-    lines = _connections(step) if net.flag[layout.DELAYED] else 1
+    lines = _connections(step) if net.flag[arrays.DELAYED] else 1
     transfers = int(step.sizes[T])
     ints = zeros(np.int64)
     return {
@@ -306,9 +306,9 @@ def _modes(step: Step) -> dict[str, Any]:
     workers = int(step.sizes[W])
     ints, floats = zeros(np.int64), zeros(np.float64)
     return {
-        "mode": np.full(workers, layout.WAITING, dtype=np.int64),
+        "mode": np.full(workers, arrays.WAITING, dtype=np.int64),
         "mode_since": floats(workers),
-        "spent": floats(workers, layout.MODES),
+        "spent": floats(workers, arrays.MODES),
         "downs": ints(workers),
         "ups": ints(workers),
         "computes": ints(workers),
@@ -317,7 +317,7 @@ def _modes(step: Step) -> dict[str, Any]:
 
 def _tables(step: Step, net: Net, rows: int) -> dict[str, Any]:
     """Tables of results with so many rows; those that are not kept are of minimal size."""
-    kept, chunks_kept = bool(net.flag[layout.KEEP_ROWS]), bool(net.flag[layout.KEEP_CHUNKS])
+    kept, chunks_kept = bool(net.flag[arrays.KEEP_ROWS]), bool(net.flag[arrays.KEEP_CHUNKS])
     workers, ops = int(step.sizes[W]) if kept else 1, int(step.sizes[N])
     operations, chunks = rows if kept else 1, rows if chunks_kept else 1
     ints, floats = zeros(np.int64), zeros(np.float64)

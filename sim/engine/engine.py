@@ -12,8 +12,7 @@ from h2model import disciplines
 from sim.engine.base import BaseEngine, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
-from sim.kernels import arrays as layout
-from sim.kernels import changes
+from sim.kernels import arrays, changes
 from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import compile_engine, interpret
 from sim.kernels.connections import scheduler
@@ -27,10 +26,10 @@ _ROWS = 1 << 16
 class Stop(IntEnum):
     """Reason for which `Engine.run` returned."""
 
-    TIME = layout.TIME
-    IDLE = layout.IDLE
-    BOUNDARY = layout.BOUNDARY
-    LAST = layout.LAST
+    TIME = arrays.TIME
+    IDLE = arrays.IDLE
+    BOUNDARY = arrays.BOUNDARY
+    LAST = arrays.LAST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +102,8 @@ class Engine(BaseEngine):
         for connection in range(len(self._run.chunk_slot)):
             self._rule.start(scheduler(self._net, self._run, connection))
         taking_part = [w for w in range(workers) if w not in absent]
-        self._run.presence[taking_part] = layout.PRESENT
-        self._run.scalar[layout.AT_SLOWEST] = len(taking_part)
+        self._run.presence[taking_part] = arrays.PRESENT
+        self._run.scalar[arrays.AT_SLOWEST] = len(taking_part)
         self.begin(taking_part)
 
     def run(self, until_ns: float = math.inf) -> Stop:
@@ -112,14 +111,14 @@ class Engine(BaseEngine):
         while True:
             why = self._advance(self._step, self._net, self._run, float(until_ns))
             self._drain()
-            if why in (layout.TIME, layout.IDLE) and until_ns < math.inf:
+            if why in (arrays.TIME, arrays.IDLE) and until_ns < math.inf:
                 self._run.clock[0] = max(until_ns, self._run.clock[0])
-            if why != layout.FULL:
+            if why != arrays.FULL:
                 return Stop(why)
 
     def leave(self, worker: int) -> None:
         """Remove a worker now; its unfinished step is lost, and nobody waits for it any more."""
-        self._change(changes.depart, worker, layout.ABSENT)
+        self._change(changes.depart, worker, arrays.ABSENT)
         self._begin_all()
 
     def join(self, worker: int) -> None:
@@ -129,7 +128,7 @@ class Engine(BaseEngine):
 
     def abandon(self, worker: int) -> None:
         """Drop the step that a worker is in the midst of; `begin` lets it begin another."""
-        self._change(changes.depart, worker, layout.PRESENT)
+        self._change(changes.depart, worker, arrays.PRESENT)
 
     def end_early(self, worker: int, operation: int) -> bool:
         """End an operation now, as if the rest of it had been done; what waits for it goes on.
@@ -187,9 +186,9 @@ class Engine(BaseEngine):
         """Move the rows of steps, operations and chunks out of the kernel's tables."""
         run = self._run
         for kept, count, row, time, kind in (
-            (self._steps, layout.STEPS, run.step_row, run.step_time, np.int32),
-            (self._rows, layout.ROWS, run.row, run.row_time, np.int32),
-            (self._chunks, layout.CHUNKS, run.chunk, run.chunk_time, np.int64),
+            (self._steps, arrays.STEPS, run.step_row, run.step_time, np.int32),
+            (self._rows, arrays.ROWS, run.row, run.row_time, np.int32),
+            (self._chunks, arrays.CHUNKS, run.chunk, run.chunk_time, np.int64),
         ):
             used = int(run.scalar[count])
             if used:

@@ -8,7 +8,7 @@ import numpy as np
 from h2model import disciplines
 from h2model.machine import Machine
 from sim.engine.build import UNBOUNDED
-from sim.fast import arrays as layout
+from sim.fast import arrays
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError, Parts, after, parts_of, predecessors
 from sim.kernels.arrays import NONE
@@ -177,20 +177,20 @@ def _served(plan: StepPlan, pulls: list[int], sending: Sending) -> tuple[list[in
 def _first_visit(sending: Sending) -> int:
     """Bytes of a first visit; more than any push has where there are no second ones."""
     two = _visits(sending) == 2
-    return sending.window_bytes if two and sending.window_bytes else layout.WHOLE
+    return sending.window_bytes if two and sending.window_bytes else arrays.WHOLE
 
 
 def _replays(plan: StepPlan, parts: Parts, update: Ints, sending: Sending) -> Ints:
     """Kind of replay of each server's pushes; see `sim.fast.arrays`."""
     if asks_discipline(sending):
-        return np.full(plan.servers, layout.BY_DISCIPLINE, dtype=np.int64)
+        return np.full(plan.servers, arrays.BY_DISCIPLINE, dtype=np.int64)
     start = _starts(parts.pushes)
     kinds = []
     for k, server in enumerate(parts.pushes):
         watched = bool((update[start[k] : start[k + 1]] != NONE).any())
         large = any(plan.size_bytes[op] > _first_visit(sending) for op in server)
-        kind = layout.BY_VISITS if large else layout.IN_ORDER
-        kinds.append(kind if watched else layout.UNWATCHED)
+        kind = arrays.BY_VISITS if large else arrays.IN_ORDER
+        kinds.append(kind if watched else arrays.UNWATCHED)
     return np.array(kinds, dtype=np.int64)
 
 

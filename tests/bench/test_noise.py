@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bench.common.outcomes import outcome_of
 from bench.common.record import Figure
 from bench.fidelity.listing import read_listing, scenario_of
-from bench.noise import run_records as kept
+from bench.noise import run_records
 from bench.noise.figures import figures_of, wilson
 from bench.noise.run_records import Burst, Cell, Run
 from bench.noise.running import Place, order_of, run_missing
@@ -134,19 +134,19 @@ def test_runs_are_read_as_they_were_kept(tmp_path: Path) -> None:
         run(20, 0, cells=(), exit_code=4, said="link w0 does not deliver"),
     ]
     for each in runs:
-        kept.keep(each, path)
-    assert kept.read(path) == runs
-    assert kept.read(tmp_path / "none") == []
+        run_records.keep(each, path)
+    assert run_records.read(path) == runs
+    assert run_records.read(tmp_path / "none") == []
 
 
 def test_a_line_that_a_kill_cut_short_is_no_run(tmp_path: Path) -> None:
     path = tmp_path / "noise.jsonl"
-    kept.keep(run(0, 0), path)
+    run_records.keep(run(0, 0), path)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:50])
-    assert kept.read(path) == [run(0, 0)]
-    kept.keep(run(5, 0), path)
-    assert kept.read(path) == [run(0, 0), run(5, 0)]
+    assert run_records.read(path) == [run(0, 0)]
+    run_records.keep(run(5, 0), path)
+    assert run_records.read(path) == [run(0, 0), run(5, 0)]
     assert [json.loads(line)["load"] for line in path.read_text().splitlines()] == [0, 5]
 
 
@@ -154,7 +154,7 @@ def test_forty_runs_of_the_default_scenario_are_small(tmp_path: Path) -> None:
     path = tmp_path / "noise.jsonl"
     bursts = [burst(n, order_mean=0.0123456, time_max=0.1234567) for n in range(5)]
     cells = [cell(f"alexnet/grpc-on-{n}", *bursts) for n in range(8)]
-    kept.keep(run(20, 9, *cells), path)
+    run_records.keep(run(20, 9, *cells), path)
     assert 40 * path.stat().st_size <= 300_000
 
 
@@ -169,7 +169,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made: Path) -> None:
     with ResultsFolder.open(made) as folder:
-        cells = kept.cells_of(folder)
+        cells = run_records.cells_of(folder)
         summary = folder.read_summary()
     assert summary is not None
     assert [c.cell for c in cells] == [c.cell for c in summary.cells]
@@ -308,7 +308,7 @@ def test_a_run_that_fails_has_ended_and_stays(tmp_path: Path) -> None:
     assert len(said) == 2
     assert said[0].startswith("run 0 at 0 %: exit code 1, ")
     assert said[0].endswith(": scenario: no such file")
-    assert [(r.number, r.exit_code, r.cells) for r in kept.read(place.kept)] == [
+    assert [(r.number, r.exit_code, r.cells) for r in run_records.read(place.kept)] == [
         (0, 1, ()),
         (1, 1, ()),
     ]

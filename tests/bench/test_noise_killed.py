@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.fidelity.listing import read_listing
-from bench.noise import run_records as kept
+from bench.noise import run_records
 from netcosim.scenario import dump_scenario
 from tests.bench.test_fidelity_killed import LISTING, marked, wait_until
 
@@ -49,12 +49,12 @@ def test_a_killed_bench_leaves_nothing_running_and_does_that_run_again(tmp_path:
     first.send_signal(signal.SIGKILL)
     first.communicate(timeout=20)
     wait_until("run and load ended with their bench", 20, lambda: marked(mark) == [])
-    assert kept.read(tmp_path / "noise.jsonl") == []
+    assert run_records.read(tmp_path / "noise.jsonl") == []
     second = bench(tmp_path, mark)
     told, _ = second.communicate(timeout=150)
     assert second.returncode == 0
     assert told.startswith("run 0 at 10 %: exit code 0, ")
-    (run,) = kept.read(tmp_path / "noise.jsonl")
+    (run,) = run_records.read(tmp_path / "noise.jsonl")
     (found,) = run.cells
     assert (run.load, run.number, found.cell, found.right) == (10, 0, "mixed8/h2-fifo", "fifo")
     assert len(found.bursts) >= 1

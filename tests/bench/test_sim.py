@@ -12,7 +12,7 @@ import pytest
 from bench.common.record import Figure
 from bench.peers.agree import PEERS, Agreement
 from bench.sim import __main__ as sim
-from bench.sim import peers as others
+from bench.sim import peers
 from bench.sim.default_scenario import everyday_figures
 from bench.sim.engines import flatness
 from bench.sim.peers import fast_difference, judge_agreements, peer_figures
@@ -127,19 +127,19 @@ class TestAgreement:
 
     def test_times_that_are_missing_are_no_agreement(self) -> None:
         whole = np.array([[1.0, 2.0]])
-        assert others.apart(whole, whole) == 0.0
-        assert others.apart(whole, np.array([[1.0, np.nan]])) == float("inf")
+        assert peers.apart(whole, whole) == 0.0
+        assert peers.apart(whole, np.array([[1.0, np.nan]])) == float("inf")
 
     def test_only_those_who_agree_are_timed(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         timed: list[str] = []
 
-        def competitor(peer: others.Peer, build: Path, job: Path, units: int) -> Competitor:
+        def competitor(peer: peers.Peer, build: Path, job: Path, units: int) -> Competitor:
             timed.append(peer.name)
             return Competitor(name=peer.name, units=units, measure=lambda: 1.0)
 
-        monkeypatch.setattr(others, "_competitor", competitor)
+        monkeypatch.setattr(peers, "_competitor", competitor)
         judged = judge_agreements([agreement(0, 1.0), agreement(1, 0.0)])
         effort = replace(QUICK, rounds=1, least_s=1e-9, peer_steps=1)
         figures = list(peer_figures(judged, effort, tmp_path, []))
@@ -155,7 +155,7 @@ class TestAgreement:
         assert list(sim._figures(QUICK, [])) == [bad, bad]
 
     def test_the_fast_path_agrees_with_the_generic_engine(self) -> None:
-        assert 0.0 <= fast_difference() <= others.FAST_LIMIT
+        assert 0.0 <= fast_difference() <= peers.FAST_LIMIT
 
 
 @pytest.mark.parametrize("collapsed", [False, True])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emu.plan import make_plan
-from emu.prediction import parallel as claims
+from emu.prediction import parallel
 from emu.prediction.cell_inputs import CellCalibration, CellInputs, cell_inputs
 from emu.prediction.parallel import cell_predictions, predict_cells
 from netcosim.scenario import read_scenario
@@ -43,7 +43,7 @@ def _alone(busy: frozenset[int]) -> dict[int, float]:
 def test_other_processes_claim_the_same(
     cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "_WORTH_BYTES", 0)
+    monkeypatch.setattr(parallel, "_WORTH_BYTES", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     own = [cell_predictions(known) for known in cells]
     assert list(predict_cells(cells)) == own
@@ -53,7 +53,7 @@ def test_other_processes_claim_the_same(
 def test_a_killed_process_loses_no_claim(
     cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "_WORTH_BYTES", 0)
+    monkeypatch.setattr(parallel, "_WORTH_BYTES", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     answers = predict_cells(cells * 20)
     found = [next(answers)]

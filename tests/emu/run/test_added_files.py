@@ -77,7 +77,9 @@ def test_it_is_sent_and_predicted(results: Path) -> None:
     (found,) = [
         m for m in cell["models"] if (m["model"], m["level"]) == ("largest_first", "PREDICT")
     ]
-    assert found["order"]["mean"] <= 0.003  # time is the machine's, too
+    assert found["order"]["mean"] <= 0.003
+    # Beside other tests the machine has a part in it, which the cell says.
+    assert found["wire"]["mean"] <= 0.003 + cell["unexplained_share"]
     assert len(rows) == 4
 
 

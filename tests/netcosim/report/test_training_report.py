@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from netcosim.report import style, write_report
-from netcosim.report.training import gantt as lanes_module
+from netcosim.report.training import gantt
 from netcosim.report.training.axes import apart, spaced, workers_axis
 from netcosim.report.training.data import TrainingData
 from netcosim.report.training.gantt import lanes_png
@@ -302,7 +302,7 @@ def boxes_of(figure: Figure) -> list[tuple[float, float, float, float]]:
 def test_operations_are_drawn_where_and_when_they_were(
     tmp_path: Path, figures: list[Figure], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes_module, "_PIXELS", 10**9)
+    monkeypatch.setattr(gantt, "_PIXELS", 10**9)
     write_training_folder(tmp_path / "run", (JOB,))
     (cell,) = read(tmp_path / "run").cells
     assert lanes_png(cell) is not None
