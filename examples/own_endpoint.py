@@ -34,7 +34,7 @@ def report(event, **fields):
 
 
 class End:
-    """What both roles do: obey, receive, log."""
+    """Base of both roles: commands, receiving, the log."""
 
     def __init__(self, sock, settings, *, client):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -15,7 +15,7 @@ World = Literal["emu", "predict", "sim"]
 
 Level = Literal["PREDICT", "EXPLAIN", "ORACLE"]
 LEVELS: Final[tuple[Level, ...]] = ("PREDICT", "EXPLAIN", "ORACLE")
-"""What a model knows of a burst, from least to most."""
+"""Levels of a model's knowledge of a burst, from least to most."""
 
 PREDICT: Final = "PREDICT"
 """The level that decides: nothing of the burst itself is known."""

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("netcosim", "h2model", "topo", "sim", "emu")
 
 LARGEST = "s.left[i] > s.left[best]"
-"""What makes `largest_first` what it is."""
+"""The comparison by which `largest_first` chooses."""
 
 FILES = {
     "h2model/disciplines/largest_first.py": f'''\

@@ -1,4 +1,4 @@
-"""What is measured in a fresh process: ``python -m bench.sim.fresh_process WHAT ...`` prints JSON.
+"""Measurements in a fresh process: ``python -m bench.sim.fresh_process WHAT ...`` prints JSON.
 
 memory WORKERS STEPS RATE_BPS   the fast path's run, then its table of steps
 first-step ENGINE RATE_BPS      up to the first step's end, on the fast path or the generic engine

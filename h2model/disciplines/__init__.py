@@ -29,7 +29,7 @@ from h2model.state import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What is true of a discipline, whatever its options.
+    """Properties of a discipline, whatever its options.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def load(name: str) -> Discipline:
 
 
 def traits(name: str) -> Traits:
-    """What is true of the discipline of this name."""
+    """The properties of the discipline of this name."""
     return load(name).TRAITS
 
 

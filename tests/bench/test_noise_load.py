@@ -21,7 +21,7 @@ PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 def planned(share: float, seed: int, processor: int, until_s: float) -> Spans:
-    """When a processor is to be taken, in nanoseconds after the generator's begin."""
+    """Times at which a processor is to be taken, in nanoseconds after the generator's begin."""
     spans = itertools.takewhile(lambda s: s[0] < until_s, schedule(share, seed, processor))
     return united((round(a * 1e9), round(b * 1e9)) for a, b in spans)
 

@@ -112,7 +112,7 @@ class TestFigures:
 
 
 class TestAgreement:
-    """Who does not simulate the same is not timed."""
+    """A competitor that does not simulate the same is not timed."""
 
     def test_a_peers_worst_agreement_counts(self) -> None:
         limit = PEERS[0].limit

@@ -1,4 +1,4 @@
-"""What the documentation shows works: its scenarios and its command lines."""
+"""Scenarios and command lines of the documentation: they work as shown."""
 
 import re
 import shlex
@@ -52,7 +52,7 @@ def scenarios() -> list[tuple[str, str]]:
 
 
 def pieces() -> list[tuple[str, str]]:
-    """What pages show of the simulator's tables without the rest of a scenario."""
+    """Pieces of scenarios on pages that show the simulator's tables alone."""
     wanted = re.compile(r"^\[(training|\[straggler\])\]", re.M)
     return [(w, b) for w, b in blocks("toml") if wanted.search(b) and "[[workload]]" not in b]
 
@@ -68,7 +68,7 @@ def command_lines() -> list[str]:
 
 
 def is_simulated(scenario: Scenario) -> bool:
-    """Whether it says anything that only the simulator can do."""
+    """True if it says anything that only the simulator can do."""
     profiles = any(workload.profile is not None for workload in scenario.workload)
     return profiles or scenario.training != TrainingSpec() or bool(scenario.straggler)
 

@@ -1,4 +1,4 @@
-"""What a scenario comes to: connections, load, shares; and the link that the models are given."""
+"""Plan of a scenario: connections, load, shares; and the link that the models are given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

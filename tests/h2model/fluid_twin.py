@@ -2,7 +2,7 @@
 
 
 def fluid_ends(messages, shares):
-    """When each message has left.
+    """Times at which each message has left.
 
     `messages`: of each connection (bytes, ready in ns) in order of readiness. `shares`: from
     the busy connections to their rates in bits/s.

@@ -1,4 +1,4 @@
-"""What holds for every prediction, and what it refuses."""
+"""Properties of every prediction, and refusals."""
 
 import pytest
 from hypothesis import assume, given, settings
@@ -82,7 +82,7 @@ def test_stalls_are_gaps_in_the_service(name, plans, link, receiver):
 
 
 def fluid_end(plans, rate_bps):
-    """When a link that never rests unless there is nothing to do has sent all payload."""
+    """Time at which a link that rests only without work has sent all payload."""
     free = 0.0
     for plan in sorted(plans, key=lambda p: p.ready_ns):
         free = max(free, plan.ready_ns) + plan.size_bytes * 8e9 / rate_bps

@@ -1,4 +1,4 @@
-"""What holds for every discipline of the registry, whatever its rule."""
+"""Properties of every discipline, whatever its rule."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from tests.h2model.machine_driver import STREAMS, Driver, operations, setups
 
 
 def gathers(name, options):
-    """Whether a discipline uses up credit when it gathers a write, before it emits it."""
+    """True if a discipline uses up credit when it gathers a write, before it emits it."""
     return name == "write_cycle" or options.get("write", 0) > 0
 
 

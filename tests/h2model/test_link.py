@@ -1,4 +1,4 @@
-"""What is past the scheduler: when the kernel has room again, by reckoning with a token bucket."""
+"""Unacknowledged bytes: the kernel's room against a plain reckoning with a token bucket."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is only for the simulator is refused by the emulator, or told not to be used."""
+"""Settings for the simulator alone: refused by the emulator, or told not to be used."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a scenario says of training, of stragglers and of a given order and placement."""
+"""Tables of a scenario for training, stragglers, a given order and placement."""
 
 import itertools
 import re

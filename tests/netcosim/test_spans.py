@@ -16,7 +16,7 @@ def ticks(spans: list[Span] | Spans) -> set[int]:
 
 
 def is_proper(spans: Spans) -> bool:
-    """Whether it is sorted, without an empty span, and as short as it can be."""
+    """True if it is sorted, without an empty span, and as short as it can be."""
     edges = [edge for span in spans for edge in span]
     return edges == sorted(set(edges))
 

@@ -324,7 +324,7 @@ def test_two_at_once_build_once(checkout: Checkout) -> None:
 
 
 def built_at(checkout: Checkout) -> int:
-    """How many environments are there, under whatever name."""
+    """Number of environments, under whatever name."""
     return len([path for path in checkout.folder.iterdir() if path.is_dir()])
 
 

@@ -1,4 +1,4 @@
-"""What the layouts have in common: names of hosts, and links with their exceptions."""
+"""Parts of all layouts: names of hosts, and links with their exceptions."""
 
 from netcosim.scenario import ClusterSpec
 from topo.spec import HostSpec, NetLink

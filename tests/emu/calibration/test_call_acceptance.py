@@ -1,4 +1,4 @@
-"""How long a pushed call is unread: what is sent to find out, what is read off a capture."""
+"""Calibration of the time that a pushed call is unread: its messages, its reading of a capture."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -13,7 +13,7 @@ FRAME = h2.settings.SettingCodes.MAX_FRAME_SIZE
 
 @dataclass
 class Truth:
-    """What the endpoints themselves say."""
+    """The endpoints' own account."""
 
     messages: list = field(default_factory=list)  # (who, bytes) in the order of the wire
     paths: dict = field(default_factory=dict)

@@ -62,7 +62,7 @@ def test_lost_payload_is_hopped_over(tmp_path, packets):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_behind_a_lost_header_frames_are_found_again(tmp_path, packets, seed):
-    """What is read is what was sent: a part of it, in its order."""
+    """A part of the bytes that were sent is read, in their order."""
     rng = random.Random(seed)
     whole = analyse_capture(wire.write(tmp_path / "whole", packets), gap_ns=QUIET)
     frames = whole.connections[0].to_client.frames

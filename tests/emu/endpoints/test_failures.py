@@ -1,4 +1,4 @@
-"""What goes wrong is one line; what is told to end ends."""
+"""Failures of endpoints: one line each, and an end when told to."""
 
 import json
 import os

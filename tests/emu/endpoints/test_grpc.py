@@ -1,4 +1,4 @@
-"""What is particular to gRPC endpoints: order, whole messages, the server for old releases."""
+"""Particulars of gRPC endpoints: order, whole messages, the server for old releases."""
 
 import dataclasses
 import json

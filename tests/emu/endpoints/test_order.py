@@ -18,7 +18,7 @@ UNLIMITED = 2**31 - 1
 
 
 def twin(discipline: str, options: dict[str, int]) -> list[tuple[int, int]]:
-    """What the discipline sends of messages that are handed over together."""
+    """Order in which the discipline sends messages that are handed over together."""
     machine = Machine(
         discipline, options=options, initial_window=UNLIMITED, connection_window=UNLIMITED
     )

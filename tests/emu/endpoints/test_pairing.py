@@ -1,4 +1,4 @@
-"""Which setting goes to which end, and what is refused."""
+"""Settings of both ends of a connection, and refusals."""
 
 import ast
 import json

@@ -39,7 +39,7 @@ def ends(release: str, **given: object):
 
 
 def initial_windows(frames: list[Frame], *, from_responder: bool) -> list[int]:
-    """What one end announced as the window of a new stream, in order."""
+    """Initial windows that one end announced, in order."""
     entries = [
         frame.payload[at : at + 6]
         for frame in frames

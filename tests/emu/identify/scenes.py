@@ -213,7 +213,7 @@ class World:
             self.later(there + self.delay_ns, "credit", stream, more)
 
     def awake(self, now):
-        """When the receiver comes to what it would do now."""
+        """Time at which the receiver gets to do what is due now."""
         for begin, end in self.pauses:
             if 10 * MS + begin <= now < 10 * MS + end:
                 return 10 * MS + end

@@ -53,7 +53,7 @@ def seen(path, world, **known):
 )
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_every_discipline_under_every_credit_rule(tmp_path, discipline, rule, early):
-    """What `identify` runs: a windowed burst and one with staggered arrivals and no windows."""
+    """Bursts as `identify` runs them: one windowed, one staggered without windows."""
     worlds = [
         World(discipline, together(discipline), credit=rule, window=WINDOW, early_headers=early),
         World(discipline, staggered(discipline), early_headers=early),
@@ -81,7 +81,7 @@ def test_one_capture_of_a_stranger_is_enough_without_windows(tmp_path, disciplin
 @pytest.mark.parametrize("early", [True, False], ids=["headers-first", "headers-with-data"])
 @pytest.mark.parametrize("discipline", ["round_robin", "write_cycle", "processor_sharing"])
 def test_a_push_has_no_requests_and_is_read_all_the_same(tmp_path, discipline, early):
-    """Where the HEADERS come with the first DATA nothing tells of the hand-over."""
+    """HEADERS that come with the first DATA tell nothing of the hand-over."""
     world = World(discipline, together(discipline), push=True, early_headers=early)
     report = analyse_capture(capture(tmp_path / "a", world))
     (connection,) = report.connections

@@ -8,7 +8,7 @@ from emu.network import commands
 
 
 def where() -> dict[str, Any]:
-    """What a process finds inside."""
+    """Process, interfaces and mounts as seen inside the namespaces."""
     scratch = isolate.scratch_dir()
     (scratch / "file").write_text("x")
     shared = Path("/dev/shm")

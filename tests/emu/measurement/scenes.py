@@ -32,7 +32,7 @@ BUCKET_BYTES = 15_000
 FRAME_NS = round(1514 * 8e9 / RATE_BPS)
 BUCKET_NS = round(BUCKET_BYTES * 8e9 / RATE_BPS)
 LINE_NS = 1_000
-"""What a frame takes while there are tokens."""
+"""Time of a frame while there are tokens."""
 START_NS = 10**18
 LAG_NS = 2 * MS
 LINK = ("link", True)

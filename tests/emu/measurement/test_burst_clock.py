@@ -1,4 +1,4 @@
-"""What is cut out of a burst's time and what is not, on captures of real HTTP/2."""
+"""Time that is cut out of a burst and time that stays, on captures of real HTTP/2."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from tests.emu.measurement.scenes import (
 
 GAP_NS = 20 * MS
 LOST_NS = GAP_NS - BUCKET_NS
-"""What a gap loses of a link that was busy before: the bucket makes the rest good."""
+"""Loss of a gap on a link that was busy before: the bucket makes the rest good."""
 
 
 def clocks_of(folder: Path, pauses: Pauses, *scenes: Scene) -> list[ConnectionClock]:
@@ -215,7 +215,7 @@ class TestTwoConnections:
 
 
 class TestLinkPositions:
-    """Where in the DATA of all connections over a link a stream ends."""
+    """Position of a stream's end in the DATA of all connections over a link."""
 
     def test_by_hand(self, tmp_path: Path) -> None:
         one, other = two()

@@ -1,4 +1,4 @@
-"""Which inputs of the models a pause delayed: credit, hand-overs, PINGs; which only seem late."""
+"""Inputs of the models that a pause delayed: credit, hand-overs, PINGs; others only seem late."""
 
 from pathlib import Path
 

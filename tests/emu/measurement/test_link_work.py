@@ -1,4 +1,4 @@
-"""What a link lost, by the frames that came: known cases, and a twin that counts tick by tick."""
+"""Lost time of a link, by its frames: known cases, and a twin that counts tick by tick."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ from netcosim.spans import Spans, total_ns, united
 RATE_BPS = 100_000_000
 FRAME_BYTES = 1250
 FRAME_NS = 100_000
-"""What the link takes for a frame."""
+"""Time of a frame on the link."""
 BUCKET_BYTES = 15_000
 BUCKET_NS = 1_200_000
 MS = 1_000_000
@@ -37,7 +37,7 @@ def work_of(
 
 
 def shaped(wanted: Sequence[int], cost_ns: int = FRAME_NS, bucket_ns: int = BUCKET_NS) -> list[int]:
-    """When frames that a sender has from these times on leave a link; its bucket is full before.
+    """Times at which frames that a sender has from then on leave a link; its bucket is full before.
 
     As the kernel's own: a frame leaves while there are tokens, and may overdraw.
     """
@@ -97,7 +97,7 @@ class TestKnownCases:
         assert work.seen_bps == pytest.approx(0.95 * RATE_BPS, rel=0.002)
 
     def test_the_first_frame_finds_the_bucket_full(self) -> None:
-        """What was before it is not the burst's."""
+        """Losses before it are not the burst's."""
         assert work_of([10**18]).lost == ()
         assert work_of([10**18, 10**18 + MS]).lost == ((10**18 + FRAME_NS, 10**18 + MS),)
 
@@ -153,7 +153,7 @@ def random_pauses(load: float, draw: random.Random, until_ns: int) -> Spans:
 
 
 def paused_sender(frames: int, cost_ns: int, pauses: Spans, queue: int = 50) -> list[int]:
-    """When the frames leave a link whose sender keeps some queued, and is paused so."""
+    """Times at which frames leave a link whose sender keeps some queued, and is paused so."""
     found: list[int] = []
     tokens, last = float(BUCKET_NS), 0
     for place in range(frames):

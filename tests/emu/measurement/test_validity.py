@@ -1,4 +1,4 @@
-"""What makes a burst valid and judged, the run's trust, and the counters behind them."""
+"""Valid and judged bursts, trust in a run, and the counters behind them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is done on a kernel that has netem, and seen of it. Called in private namespaces."""
+"""Cases on a kernel that has netem; called in private namespaces."""
 
 import json
 import os
@@ -27,7 +27,7 @@ _UNHURRIED = "reno"
 
 
 def refusal(cluster: Json) -> str | None:
-    """What is said to a network that this kernel can't emulate; None if it is brought up."""
+    """Refusal of a network that this kernel can't emulate; None if it is brought up."""
     try:
         with open_network(_plan(cluster)):
             return None
@@ -86,7 +86,7 @@ def _qdiscs(live: LiveNetwork, host: str) -> dict[str, Json]:
 def _bursts(
     live: LiveNetwork, worker: str, size_bytes: int, windows: Sequence[str]
 ) -> dict[str, int]:
-    """How long a message takes at best from server to worker, by the receiver's window."""
+    """Shortest time of a message from server to worker, by the receiver's window."""
     took = {}
     for i, window in enumerate(windows):
         transport = TransportSpec.model_validate(

@@ -1,4 +1,4 @@
-"""What a round trip does to bursts of real streams, seen on a kernel with netem, and as predicted.
+"""Effect of a round trip on bursts of real streams, on a kernel with netem, and as predicted.
 
 `observe` runs there; it is called in private namespaces. `compare` runs wherever its answer comes.
 """

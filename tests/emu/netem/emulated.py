@@ -33,7 +33,7 @@ UNPROTECTED = "mitigations=off init_on_alloc=0 hardened_usercopy=off lsm= audit=
 
 
 def missing(cpuinfo: str) -> str | None:
-    """Why it can't be booted; None if it can."""
+    """Reason why it can't be booted; None if it can."""
     if shutil.which(EMULATOR) is None:
         return "the package qemu-system-x86 is not installed"
     if not (KERNEL / "version").exists():
@@ -59,7 +59,7 @@ def command(folder: Path) -> list[str]:
 
 
 def virtualizes(cpuinfo: str, device: Path) -> bool:
-    """Whether KVM is there, on a processor for it: without one, some take a guest and hang."""
+    """True if KVM is there, on a processor for it: without one, some take a guest and hang."""
     able = not processor.flags(cpuinfo).isdisjoint({"vmx", "svm"})
     return able and os.access(device, os.R_OK | os.W_OK)
 

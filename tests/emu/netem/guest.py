@@ -26,10 +26,10 @@ Json = dict[str, Any]
 
 
 class Kind(Protocol):
-    """What `usermode` and `emulated` are."""
+    """Interface of `usermode` and `emulated`."""
 
     def missing(self, cpuinfo: str) -> str | None:
-        """Why it can't be booted on the processor of this ``/proc/cpuinfo``; None if it can."""
+        """Reason not to boot on the processor of this ``/proc/cpuinfo``; None if it can."""
 
     def command(self, folder: Path) -> list[str]:
         """Boot it with the machine's root, to work off the orders in `folder`."""
@@ -39,7 +39,7 @@ KINDS: dict[str, Kind] = {"user-mode Linux": usermode, "qemu": emulated}
 
 
 def missing(cpuinfo: str | None = None) -> str | None:
-    """Why no guest can be booted, and what installs one; None if one can."""
+    """Reason why no guest can be booted, and what installs one; None if one can."""
     found = reasons(cpuinfo)
     if None in found.values():
         return None
@@ -51,7 +51,7 @@ def missing(cpuinfo: str | None = None) -> str | None:
 
 
 def reasons(cpuinfo: str | None = None) -> dict[str, str | None]:
-    """Why each kind can't be booted, or None; on this machine's processor if none is given."""
+    """Reason why each kind can't be booted, or None; on this machine's processor by default."""
     text = Path("/proc/cpuinfo").read_text() if cpuinfo is None else cpuinfo
     return {name: kind.missing(text) for name, kind in KINDS.items()}
 

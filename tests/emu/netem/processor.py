@@ -1,4 +1,4 @@
-"""What a processor can do, from the text of ``/proc/cpuinfo``."""
+"""Features of a processor, from the text of ``/proc/cpuinfo``."""
 
 
 def flags(cpuinfo: str) -> frozenset[str]:

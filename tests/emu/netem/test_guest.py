@@ -1,4 +1,4 @@
-"""Which kernel is booted for the tests of delay, jitter and loss, and what is installed for it."""
+"""Choice of the guest for the tests of delay, jitter and loss, and its packages."""
 
 import subprocess
 from pathlib import Path

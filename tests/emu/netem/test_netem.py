@@ -46,7 +46,7 @@ def has_netem() -> bool:
 
 @pytest.fixture(scope="module")
 def answers(has_netem: bool) -> dict[str, Any]:
-    """What the cases answer; the guest gets its netem between the first and the second."""
+    """Answers of the cases; the guest gets its netem between the first and the second."""
     targets = {name: f"tests.emu.netem.cases:{name}" for name in CALLS}
     if has_netem:
         return {name: inside(targets[name], **CALLS[name]) for name in CALLS}

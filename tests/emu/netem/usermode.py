@@ -13,7 +13,7 @@ MEMORY_MIB = 768
 
 
 def missing(cpuinfo: str) -> str | None:
-    """Why it can't be booted on the processor of this ``/proc/cpuinfo``; None if it can."""
+    """Reason why it can't be booted on the processor of this ``/proc/cpuinfo``; None if it can."""
     # Its kernels (6.1, 6.12) hand registers over in a buffer of fixed size, smaller than what
     # ptrace wants where AMX's tiles are among them: "ptrace set fp regs failed, errno = 14".
     if "amx_tile" in processor.flags(cpuinfo):

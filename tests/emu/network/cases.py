@@ -1,4 +1,4 @@
-"""What the root tests run inside namespaces; each function returns plain values."""
+"""Cases of the root tests, run inside namespaces; each function returns plain values."""
 
 import subprocess
 import time
@@ -63,7 +63,7 @@ def walk(**settings: Any) -> Json:
 
 
 def host_interfaces_after() -> list[str]:
-    """What is left in the namespace when a network was closed."""
+    """Remains in the namespace of a network that was closed."""
     spec = build_spec(cluster(topology="racks", servers=2, workers=2))
     with open_network(spec):
         pass
@@ -82,7 +82,7 @@ def refused(**settings: Any) -> list[str]:
 
 
 def tampered() -> str | None:
-    """What the read-back says of a class that is not as it was made."""
+    """Message of the read-back on a class that is not as it was made."""
     spec = build_spec(cluster(topology="star"))
     with open_network(spec) as live:
         place = next(p for p in live._applied.places if p.interface == "b0-eth1")
@@ -131,7 +131,7 @@ def shares(**settings: Any) -> Json:
 
 
 def blocked_bytes(options: Json, **settings: Any) -> Json:
-    """What lies past a blocked sender for socket options, and the congestion control in use."""
+    """Bytes past a blocked sender for socket options, and the congestion control in use."""
     asked = cluster(**settings)
     with (
         open_network(build_spec(asked), tcp=asked.tcp) as live,
@@ -162,7 +162,7 @@ def start_64_hosts() -> Json:
 
 
 def shell_killed_while_up() -> list[str]:
-    """What a host whose Mininet shell was killed says, and whether closing still ends."""
+    """Message of a host whose Mininet shell was killed, and True if closing still ends."""
     said = []
     with open_network(build_spec(cluster(topology="star"))) as live:
         live.check_alive()
@@ -177,7 +177,7 @@ def shell_killed_while_up() -> list[str]:
 
 
 def children_after_close() -> Json:
-    """Whether a host's process and its own child outlive the network."""
+    """True if a host's process and its own child outlive the network."""
     live: LiveNetwork
     with open_network(build_spec(cluster())) as live:
         child = live.popen("w0", ["sh", "-c", "sleep 1000 & sleep 1000"])

@@ -1,4 +1,4 @@
-"""What the tests of measured links run inside namespaces; each function returns plain values."""
+"""Cases of measured links, run inside namespaces; each function returns plain values."""
 
 import contextlib
 import subprocess

@@ -1,4 +1,4 @@
-"""What the tests of receive steering run inside namespaces; each function returns plain values."""
+"""Cases of receive steering, run inside namespaces; each function returns plain values."""
 
 import ctypes
 import os
@@ -35,13 +35,13 @@ def steering(**settings: Any) -> Json:
 
 
 def steering_on(processor: int) -> Json:
-    """What is recorded by a run that may use one processor only."""
+    """Record of a run that may use one processor only."""
     os.sched_setaffinity(0, {processor})
     return steering()["record"]
 
 
 def steering_undone() -> str:
-    """What is said of an interface whose steering somebody took off."""
+    """Message on an interface whose steering somebody took off."""
     with open_network(build_spec(cluster())) as live:
         ends = [(live._applied.built.pid(p.node), p.interface) for p in live._applied.places]
         processor = live.record()["receive_processor"]

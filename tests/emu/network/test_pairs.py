@@ -1,4 +1,4 @@
-"""Which pairs are measured, and which of them side by side."""
+"""Choice of the pairs that are measured, and of those side by side."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What tc prints is understood, and whatever differs from what was asked for is named.
+"""Read-back of tc: its output is understood, and every difference from the request is named.
 
 The samples have the form that tc prints (iproute2 6.1): qdiscs as JSON, classes as text.
 """

@@ -1,4 +1,4 @@
-"""What each level may know: rows are made by a model whose truth is known, then predicted again."""
+"""Knowledge at each level: rows are made by a model whose truth is known, then predicted again."""
 
 from dataclasses import replace
 from pathlib import Path

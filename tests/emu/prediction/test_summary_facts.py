@@ -1,4 +1,4 @@
-"""What is known of a cell beside its bursts."""
+"""Facts of a cell beside its bursts: windows, releases, link capacity."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -61,7 +61,7 @@ def shared(plan: Plan) -> SharedLinks:
 
 
 def wire_of(plan: Plan, speed: float) -> list[StreamRow]:
-    """What the job's own discipline does on links that are so many times as fast."""
+    """Schedule of the job's own discipline on links that are so many times as fast."""
     (cell,) = plan.cells
     planned = plan.connections(cell)
     sender = candidate_senders(cell.transport)["round_robin"]

@@ -16,7 +16,7 @@ NET_ADMIN, DAC_READ_SEARCH = 1 << 12, 1 << 2
 
 
 def shell(script: str, *, program: str = "/bin/sh", capabilities: tuple[int, ...] = ()) -> str:
-    """What a script prints in an endpoint's place."""
+    """Output of a script in an endpoint's place."""
     plan = EndPlan(
         name="end",
         host="h",

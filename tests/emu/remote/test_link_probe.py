@@ -40,7 +40,7 @@ def _peer() -> tuple[str, int]:
 def replace_send(
     monkeypatch: pytest.MonkeyPatch, then: Callable[[Json], Json]
 ) -> Callable[[socket.socket, Json], Json]:
-    """What the serving side does after its data has left, and before its report is stored."""
+    """Hook into the serving side after its data has left, and before its report is stored."""
     real = link_probe.send
     monkeypatch.setattr(link_probe, "send", lambda sock, request: then(real(sock, request)))
     return real

@@ -159,7 +159,7 @@ def _as_a_shell_would(terminal: Terminal | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """How a run ended, and what it said."""
+    """Exit code and output of a run."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""What a run must leave as it was: interfaces, kernel settings, cgroups, mounts, bystanders."""
+"""Surroundings that a run must leave as they were: interfaces, kernel settings, cgroups, mounts."""
 
 import subprocess
 import time
@@ -46,7 +46,7 @@ def _cgroups() -> frozenset[Path]:
 
 
 def _has_processes(cgroup: Path) -> bool:
-    """Whether somebody is in it or below it; also if it is gone by now."""
+    """True if somebody is in it or below it; also if it is gone by now."""
     try:
         return any((path / "cgroup.procs").read_text() for path in cgroup.glob("**/"))
     except OSError:

@@ -88,7 +88,7 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
 
 @pytest.mark.parametrize("name", [PREDICTIONS, PERFETTO, "pictures"])
 def test_a_signal_while_the_results_are_written(world: World, name: str) -> None:
-    """What is complete stays so, with its report."""
+    """A complete run stays so, with its report."""
     with running(world, "--scenario", scenario("one"), "--out", "out") as run:
         wait_for_line(run, "predicting")
         wait_for(name, lambda: world.at(f"{WORK}/out/{name}").exists())
@@ -120,7 +120,7 @@ def test_ctrl_c_at_the_start(world: World, terminal: Terminal, moment_s: float) 
 
 
 def _is_loading(run: Run) -> bool:
-    """Whether a library is there; before, there is only an interpreter that starts."""
+    """True if a library is there; before, there is only an interpreter that starts."""
     try:
         return "site-packages" in Path(f"/proc/{run.process.pid}/maps").read_text()
     except OSError:

@@ -27,7 +27,7 @@ GONE_S = 30
 
 @pytest.fixture(scope="module")
 def life_s(shared: World) -> float:
-    """How long a run takes that nobody kills, from sudo to its end."""
+    """Time of a run that nobody kills, from sudo to its end."""
     begin = time.monotonic()
     assert run_to_end(shared, *arguments("whole"), sudo=True).code in (0, 1)
     return time.monotonic() - begin

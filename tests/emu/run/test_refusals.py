@@ -1,4 +1,4 @@
-"""What is refused is refused with one line, its exit code, and before anything is touched."""
+"""Refusals: one line, its exit code, and before anything is touched."""
 
 import os
 import re

@@ -22,7 +22,7 @@ WINDOW = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What a run left, and its folder with the small files alone."""
+    """Folder of a run, and a copy of it with the small files alone."""
 
     small: Path
     files: dict[str, bytes]

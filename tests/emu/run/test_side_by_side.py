@@ -92,7 +92,7 @@ def test_results_belong_to_who_called_sudo(world: World) -> None:
 
 
 def test_also_after_kill_9(world: World) -> None:
-    """What is left half-written is the caller's to delete."""
+    """A half-written folder is the caller's to delete."""
     with running(world, "--scenario", scenario("slow"), "--out", "out", environ=CALLER) as run:
         wait_for_large_burst(run)
         os.kill(run.process.pid, signal.SIGKILL)

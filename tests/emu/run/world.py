@@ -41,7 +41,7 @@ class World:
         self._holder.stdout.close()
 
     def at(self, path: str) -> Path:
-        """Where a file of this world is found from outside."""
+        """Path at which a file of this world is found from outside."""
         return Path(f"/proc/{self._holder.pid}/root{path}")
 
     def popen(

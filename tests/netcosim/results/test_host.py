@@ -1,4 +1,4 @@
-"""What a run says about the machine and the versions."""
+"""Record of the machine and the versions of a run."""
 
 from pathlib import Path
 

@@ -69,7 +69,7 @@ def ranked(*models: ModelResult) -> list[ModelResult]:
 
 
 def separations(spread: float = 0.3, **pairs: float) -> Separations:
-    """How far models are predicted apart: `spread`, but for some pairs such as two_visit__fifo."""
+    """Separations of all pairs: `spread`, but for those given, such as two_visit__fifo."""
     names = ("two_visit", "fifo", "round_robin")
     found = {frozenset(pair): spread for pair in itertools.combinations(names, 2)}
     return found | {frozenset(pair.split("__")): far for pair, far in pairs.items()}

@@ -1,4 +1,4 @@
-"""Which rule a cell is said to follow: decisions from errors burst by burst."""
+"""Decision on the rule that a cell follows, from errors burst by burst."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

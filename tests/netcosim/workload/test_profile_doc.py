@@ -1,4 +1,4 @@
-"""What docs/reference/profile.md shows and lists is so."""
+"""The examples and lists of docs/reference/profile.md hold."""
 
 import json
 import re

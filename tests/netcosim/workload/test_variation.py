@@ -1,4 +1,4 @@
-"""What docs/reference/profile.md says of how much steps vary follows from the package's data."""
+"""The variation of steps in docs/reference/profile.md follows from the package's data."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def suggested(source: dict[str, Any], long: str) -> float:
 
 
 def of_independent_layers(source: dict[str, Any], short: str) -> float:
-    """What it would be if each layer varied by itself, as its own least time suggests."""
+    """Variation if each layer varied by itself, as its own least time suggests."""
     medians, least = (
         np.array([layer[f"{short}_us_{what}"] for layer in source["layers"]])
         for what in ("median", "min")

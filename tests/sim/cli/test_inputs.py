@@ -1,4 +1,4 @@
-"""What a person gives is simulated, and found again in the results."""
+"""A person's inputs are simulated, and found again in the results."""
 
 import json
 from pathlib import Path

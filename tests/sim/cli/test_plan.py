@@ -1,4 +1,4 @@
-"""What ``--plan`` says of things that no figure hangs on."""
+"""Lines of ``--plan`` that no figure hangs on."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What stands beside the simulated rate, worked out by hand for steps of a few operations."""
+"""Figures beside the simulated rate, worked out by hand for steps of a few operations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -184,7 +184,7 @@ def test_lin_with_the_phases_of_a_chain(inside: Inside, here: Path) -> None:
 
 
 def test_phases_are_means_over_the_recorded_steps(inside: Inside, here: Path) -> None:
-    """Where nothing overlaps, they are what totals say."""
+    """Without overlap they are what totals say."""
     [point] = series_of(inside, "", "--workers", "3", work="two").points
     assert point.baselines["lin_phases"] == pytest.approx(point.baselines["lin"], rel=1e-8)
 

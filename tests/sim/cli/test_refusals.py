@@ -1,4 +1,4 @@
-"""What is wrong with an option, a profile, a scenario, a folder: one line, and nothing is left."""
+"""Mistakes in an option, a profile, a scenario, a folder: one line, and nothing is left."""
 
 import json
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_a_wrong_option_from_the_shell(nowhere: Path) -> None:
 
 
 def test_a_profile_of_ones_own(inside: Inside, nowhere: Path) -> None:
-    """What the broken ones below are made from is simulated."""
+    """The sound scenario that the broken ones below are made from is simulated."""
     (nowhere / "mine.json").write_text(json.dumps(plain()))
     (nowhere / "job.toml").write_text(FAST)
     arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")

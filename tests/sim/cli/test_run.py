@@ -268,7 +268,7 @@ def test_ctrl_c_while_libraries_load_is_one_line(tmp_path: Path, job: tuple[str,
 
 
 def loading(pid: int) -> bool:
-    """Whether a library is there; before, there is only an interpreter that starts."""
+    """True if a library is there; before, there is only an interpreter that starts."""
     try:
         return "site-packages" in Path(f"/proc/{pid}/maps").read_text()
     except OSError:

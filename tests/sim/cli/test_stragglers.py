@@ -71,7 +71,7 @@ def test_a_trace_has_the_factors_of_its_run(inside: Inside, job: Path) -> None:
 
 
 def ended(table: StepColumns | OperationColumns, worker: int) -> int:
-    """When the last of the worker's third step had ended."""
+    """Time at which the last of the worker's third step had ended."""
     return int(table.end_ns[(table.worker == worker) & (table.step == 2)].max())
 
 

@@ -65,7 +65,7 @@ def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
 
 
 def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
-    """Where the arithmetic is fixed: equal shares of ports that always have their whole rate."""
+    """With fixed arithmetic: equal shares of ports that always have their whole rate."""
     for seed in range(120):
         discipline = disciplines.names()[seed % len(disciplines.names())]
         plan, network, sending, draws, staleness = random_job(seed, discipline, "equal", ties=True)

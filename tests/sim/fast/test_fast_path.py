@@ -202,7 +202,7 @@ def test_a_run_in_pieces_is_the_uninterrupted_run() -> None:
 
 
 class TestShape:
-    """What is not of the shape is refused, with the reason."""
+    """A plan of another shape is refused, with the reason."""
 
     @staticmethod
     def refused(operations: list[Op], because: str, servers: int = 1) -> None:

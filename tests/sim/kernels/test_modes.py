@@ -1,4 +1,4 @@
-"""How workers spend their time, in jobs where it is plain."""
+"""Workers' shares of time, in jobs where they are plain."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ WITHOUT_FLOW_CONTROL = 2**62
 
 
 class Scheduler(Protocol):
-    """What `h2model.machine.Machine` and the twins have in common."""
+    """Interface that `h2model.machine.Machine` and the twins have in common."""
 
     def enqueue(self, stream: int, size: int, now: int, *, priority: int = 0) -> None: ...
     def credit(self, stream: int, size: int, now: int) -> None: ...

@@ -1,4 +1,4 @@
-"""How connections share links, plainly: one class for each strategy of the page."""
+"""Shares of links, plainly: one class for each strategy of the page."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,7 +10,7 @@ NS_BITS_PER_BYTE = 8_000_000_000  # nanoseconds a second times bits a byte
 
 
 class Key(NamedTuple):
-    """Which connection: of whom, with whom, which way."""
+    """A connection: of whom, with whom, which way."""
 
     worker: int
     channel: int
@@ -19,7 +19,7 @@ class Key(NamedTuple):
 
 
 class Share(Protocol):
-    """What the event loop asks of a strategy."""
+    """Interface of a strategy to the event loop."""
 
     def change(
         self,
@@ -31,7 +31,7 @@ class Share(Protocol):
         """At one time some leave their link, some join with a chunk, some go on with a new one."""
 
     def end_ns(self, key: Key) -> float:
-        """When the chunk of this connection ends if nothing changes."""
+        """Time at which the chunk of this connection ends if nothing changes."""
 
     def rank(self, key: Key) -> float:
         """Of chunks that end on one link at one time, the lowest goes first."""

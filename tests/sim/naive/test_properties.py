@@ -1,4 +1,4 @@
-"""What must hold of any run of the naive simulator."""
+"""Properties of any run of the naive simulator."""
 
 from itertools import pairwise
 

@@ -57,7 +57,7 @@ class ChunkRow(NamedTuple):
 
 @dataclass
 class Run:
-    """What happened, each list in the order in which things ended."""
+    """Record of a run, each list in the order in which things ended."""
 
     steps: list[StepRow] = field(default_factory=list)
     operations: list[OperationRow] = field(default_factory=list)

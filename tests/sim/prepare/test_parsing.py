@@ -1,4 +1,4 @@
-"""What a receiver computes for a message is in every plan, whatever the profile looks like."""
+"""A receiver's work for a message is in every plan, whatever the profile looks like."""
 
 import json
 from typing import Any

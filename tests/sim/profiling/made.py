@@ -28,7 +28,7 @@ TWO_WAYS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """What one step takes, in nanoseconds; per layer (between, itself), forward and backward."""
+    """Times of one step, in nanoseconds; per layer (between, itself), forward and backward."""
 
     forward: Sequence[tuple[int, int]]
     tail: int

@@ -1,4 +1,4 @@
-"""Which layer reads which, told by the graph of gradients; nodes here are as PyTorch's look."""
+"""Layers that a layer reads, by the graph of gradients; nodes here are as PyTorch's look."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ class Node:
 
 
 class Leaf(Node):
-    """Where a parameter's gradient arrives."""
+    """Node at which a parameter's gradient arrives."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

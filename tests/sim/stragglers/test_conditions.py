@@ -1,4 +1,4 @@
-"""What several stragglers come to, worker by worker."""
+"""Combined conditions of several stragglers, worker by worker."""
 
 import itertools
 import math

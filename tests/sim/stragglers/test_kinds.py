@@ -26,7 +26,7 @@ DRAWS = 40_000
 
 
 def within(hits: float, chance: float, draws: int = DRAWS) -> bool:
-    """Whether so many of the draws is no further from the chance than five standard errors."""
+    """True if so many of the draws is no further from the chance than five standard errors."""
     return abs(hits / draws - chance) <= 5 * math.sqrt(chance * (1 - chance) / draws)
 
 

@@ -1,4 +1,4 @@
-"""What can be worked out by hand: one worker, lock step, who waits for whom, full links."""
+"""Jobs that can be worked out by hand: one worker, lock step, who waits for whom, full links."""
 
 import math
 from collections.abc import Sequence

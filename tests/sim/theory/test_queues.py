@@ -284,7 +284,7 @@ def test_waits_are_those_of_lindleys_recursion() -> None:
 
 
 def test_the_stream_has_a_worker_who_is_alone() -> None:
-    """What the tests above rest on: no push is ever served by less than the whole link."""
+    """Assumption of the tests above: no push is ever served by less than the whole link."""
     plan = stream(np.random.default_rng(2), [1000] * 50, 1500.0, 1)
     engine = Engine(plan, make_network(), FIFO, same_draws(), Control(keep_operations=True))
     engine.run()

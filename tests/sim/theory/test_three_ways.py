@@ -104,7 +104,7 @@ def test_each_two_agree_with_draws_of_their_own(
 
 
 def test_a_link_a_tenth_slower_would_be_seen(samples: dict[str, list[np.ndarray]]) -> None:
-    """What the tests above can tell apart."""
+    """Differences that the tests above can tell."""
     slower = make_network(workers=WORKERS, server_bps=7_200_000_000)
     runs = [ends(FAST, 4000 + k, 60, slower) for k in range(12)]
     took = [np.concatenate([times(run) for run in part]) for part in (runs, samples[GENERIC])]

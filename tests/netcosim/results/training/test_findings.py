@@ -1,4 +1,4 @@
-"""What a simulation found, in words and in the terminal's tables."""
+"""Findings of a simulation, in words and in the terminal's tables."""
 
 import io
 import math
