@@ -73,26 +73,39 @@ class _Pull:
 def measure_share(live: LiveNetwork, server: str, busy: Busy) -> ShareMeasured:
     """Measure a server's links while all workers pull; again if time was lost without a reason.
 
+    A reading in which a worker received nothing is taken again too: where the machine pauses for
+    its whole length, it tells nothing of the links.
+
     Raises
     ------
     NetworkError
-        A probe failed, or nothing arrived.
+        A probe failed, or a worker received nothing in any reading.
     """
     clock = ProcessorClock.read()
     pull = _Pull.of(live, server)
+    request = {"do": "down", "seconds": pull.seconds}
     found: list[ShareMeasured] = []
-    while len(found) < MOST_READINGS:
-        found.append(_one_reading(live, pull, busy, len(found) + 1, clock))
+    silent = ""
+    for number in range(1, MOST_READINGS + 1):
+        answers = ask_at_once(live, server, list(pull.paths), request)
+        silent = next((w for w, answer in answers.items() if len(answer["samples"]) < 2), "")
+        if silent:
+            continue
+        found.append(_measured(pull, answers, busy, number, clock))
         if found[-1].unexplained <= _STEADY_UNEXPLAINED:
             break
+    if not found:
+        raise NetworkError(
+            f"{server} to {silent}: nothing arrived in {MOST_READINGS} readings "
+            f"of {pull.seconds:.1f} s"
+        )
     return min(found, key=lambda each: each.unexplained)
 
 
-def _one_reading(
-    live: LiveNetwork, pull: _Pull, busy: Busy, number: int, clock: ProcessorClock
+def _measured(
+    pull: _Pull, answers: Mapping[str, Json], busy: Busy, number: int, clock: ProcessorClock
 ) -> ShareMeasured:
-    """Probe all workers at once, and measure the time in which every one of them received."""
-    answers = _probe(live, pull)
+    """Evaluate a reading's answers in the time in which every worker received."""
     samples: dict[str, Samples] = {worker: answer["samples"] for worker, answer in answers.items()}
     window = begin, end = _common_window(samples, pull.seconds)
     all_together = together(samples.values(), begin, end)
@@ -117,18 +130,6 @@ def _one_reading(
         steal=ProcessorClock.read().since(clock).steal,
         readings=number,
     )
-
-
-def _probe(live: LiveNetwork, pull: _Pull) -> dict[str, Json]:
-    """Answers of all workers' probes, each of which received something."""
-    request = {"do": "down", "seconds": pull.seconds}
-    answers = ask_at_once(live, pull.server, list(pull.paths), request)
-    for worker, answer in answers.items():
-        if len(answer["samples"]) < 2:
-            raise NetworkError(
-                f"{pull.server} to {worker}: nothing arrived in {pull.seconds:.1f} s"
-            )
-    return answers
 
 
 def _common_window(samples: Mapping[str, Samples], seconds: float) -> tuple[int, int]:

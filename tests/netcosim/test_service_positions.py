@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from netcosim.service_positions import byte_positions
 from netcosim.trace import Service, StreamRow
+from tests.netcosim.rows import stream_row
 
 
 def rows_of(served: list[tuple[int, int, int]]) -> list[StreamRow]:
@@ -23,18 +24,12 @@ def rows_of(served: list[tuple[int, int, int]]) -> list[StreamRow]:
             )
         )
     return [
-        StreamRow(
-            world="emu",
-            cell="w/t",
-            burst=0,
-            source="s0",
-            destination="w0",
+        stream_row(
             connection=connection,
             stream=stream,
             tensor=f"t{stream}",
             size_bytes=sum(s.size_bytes for s in mine),
             wire_bytes=sum(s.size_bytes for s in mine),
-            ready_ns=0,
             start_ns=mine[0].start_ns,
             wire_end_ns=mine[-1].end_ns,
             services=tuple(mine),

@@ -16,26 +16,7 @@ from netcosim.trace import (
     trace_rows,
     trace_table,
 )
-from tests.netcosim.drawn_rows import STREAM_ROWS
-
-
-def row(**values):
-    given = {
-        "world": "emu",
-        "cell": "w/t",
-        "burst": 0,
-        "source": "s0",
-        "destination": "w0",
-        "connection": 0,
-        "stream": 1,
-        "tensor": "a",
-        "size_bytes": 10,
-        "wire_bytes": 10,
-        "ready_ns": 0,
-        "start_ns": 1,
-        "wire_end_ns": 2,
-    }
-    return StreamRow(**{**given, **values})
+from tests.netcosim.rows import STREAM_ROWS, stream_row
 
 
 def test_every_field_has_a_column_and_a_line_in_the_docstring():
@@ -57,16 +38,23 @@ class TestRefusals:
 
     def test_a_trace_without_one_of_its_columns(self):
         with pytest.raises(ValueError, match=r'^lacks the column "stream"$'):
-            trace_rows(trace_table([row()]).drop_columns(["stream"]))
+            trace_rows(trace_table([stream_row()]).drop_columns(["stream"]))
 
     def test_what_an_older_run_did_not_know_is_not_known(self):
-        older = trace_table([row(asked_ns=1, delivered_ns=7)]).drop_columns(["asked_ns"])
-        assert trace_rows(older) == (row(delivered_ns=7),)
+        older = trace_table([stream_row(asked_ns=1, delivered_ns=7)]).drop_columns(["asked_ns"])
+        assert trace_rows(older) == (stream_row(delivered_ns=7),)
 
 
 class TestGroups:
     def test_bursts_in_order_of_appearance(self):
-        found = bursts([row(burst=1), row(burst=0), row(cell="v/t"), row(burst=1, stream=3)])
+        found = bursts(
+            [
+                stream_row(burst=1),
+                stream_row(burst=0),
+                stream_row(cell="v/t"),
+                stream_row(burst=1, stream=3),
+            ]
+        )
         assert list(found) == [("w/t", 1), ("w/t", 0), ("v/t", 0)]
         assert [r.stream for r in found["w/t", 1]] == [1, 3]
 
@@ -80,9 +68,9 @@ class TestGroups:
         def order(second_at):
             return service_order(
                 [
-                    row(stream=3, services=services(0, 2, 3, at=0)),
-                    row(stream=1, services=services(1, at=0)),
-                    row(stream=1, connection=1, services=services(0, at=second_at)),
+                    stream_row(stream=3, services=services(0, 2, 3, at=0)),
+                    stream_row(stream=1, services=services(1, at=0)),
+                    stream_row(stream=1, connection=1, services=services(0, at=second_at)),
                 ]
             )
 
@@ -92,6 +80,6 @@ class TestGroups:
     def test_service_order_goes_by_position_and_not_by_time(self):
         def one(stream, start, position):
             service = Service(start_ns=start, end_ns=50, size_bytes=5, position=position)
-            return row(stream=stream, services=(service,))
+            return stream_row(stream=stream, services=(service,))
 
         assert service_order([one(1, 9, 0), one(3, 9, 1), one(5, 8, 2)]) == ((0, 1), (0, 3), (0, 5))

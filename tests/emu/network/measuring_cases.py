@@ -1,11 +1,13 @@
 """Cases of measured links, run inside namespaces; each function returns plain values."""
 
 import contextlib
+import itertools
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 from emu.network import (
     LiveNetwork,
@@ -13,8 +15,11 @@ from emu.network import (
     measure_and_verify,
     measure_network,
     open_network,
+    share_measurement,
     verify,
 )
+from emu.network.contention import watching_contention
+from emu.network.probe_processes import ask_at_once, serving
 from netcosim.errors import NetworkError
 from tests.emu.network.cases import build_spec, cluster
 from tests.loaded import loaded
@@ -57,6 +62,30 @@ def accepted(load: float = 0.0, **settings: Any) -> Json:
     ):
         found, attempts = measure_and_verify(live, asked.tcp)
     return {**found.record(), "attempts": attempts}
+
+
+def share_with_silence(silent_readings: int) -> Json:
+    """How two workers share, where w1's first readings had no processor for their whole time."""
+    asked = cluster(topology="star", workers=2, link={"rate": "20mbit"})
+    asks = itertools.count(1)
+
+    def ask_with_silence(*arguments: Any) -> dict[str, Json]:
+        answers = ask_at_once(*arguments)
+        if next(asks) <= silent_readings:
+            del answers["w1"]["samples"][1:]
+        return answers
+
+    with (
+        open_network(build_spec(asked), tcp=asked.tcp) as live,
+        watching_contention() as busy,
+        serving(live, ["s0"]),
+        mock.patch.object(share_measurement, "ask_at_once", ask_with_silence),
+    ):
+        try:
+            share = share_measurement.measure_share(live, "s0", busy)
+        except NetworkError as problem:
+            return {"said": str(problem)}
+        return {"bytes": share.bytes_by_worker, "readings": share.readings}
 
 
 def _measured(live: LiveNetwork, asked: Any, load: float, seed: int) -> Json:

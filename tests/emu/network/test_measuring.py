@@ -46,6 +46,17 @@ def test_a_link_that_stands_still_regularly_is_refused() -> None:
     assert "stood still" in found["said"] or "goodput" in found["said"]
 
 
+def test_a_reading_in_which_a_worker_received_nothing_is_taken_again() -> None:
+    found = inside(f"{CASES}:share_with_silence", silent_readings=1)
+    assert min(found["bytes"].values()) > 0
+    assert found["readings"] >= 2
+
+
+def test_a_worker_that_receives_nothing_in_any_reading_ends_the_run() -> None:
+    found = inside(f"{CASES}:share_with_silence", silent_readings=100)
+    assert found == {"said": "s0 to w1: nothing arrived in 3 readings of 0.3 s"}
+
+
 def test_sixty_workers_are_measured_in_a_few_rounds() -> None:
     found = inside(
         f"{CASES}:accepted",

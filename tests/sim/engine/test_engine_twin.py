@@ -47,39 +47,32 @@ def random_job(seed: int, discipline: str, share: str, *, ties: bool = False) ->
     return plan, network, sending, draws, staleness
 
 
+def engine_of(job: Job, *, compiled: bool = False) -> Engine:
+    """The generic engine on this job, all operations kept."""
+    plan, network, sending, draws, staleness = job
+    control = Control(staleness=staleness, keep_operations=True)
+    return Engine(plan, network, sending, draws, control, compiled=compiled)
+
+
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
     for seed in range(8):
-        plan, network, sending, draws, staleness = random_job(seed, discipline, share)
-        engine = Engine(
-            plan,
-            network,
-            sending,
-            draws,
-            Control(staleness=staleness, keep_operations=True),
-            compiled=False,
-        )
+        job = random_job(seed, discipline, share)
+        engine = engine_of(job)
         engine.run()
-        assert_same(engine, simulate(plan, network, sending, draws, staleness))
+        assert_same(engine, simulate(*job))
 
 
 def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
     """With fixed arithmetic: equal shares of ports that always have their whole rate."""
     for seed in range(120):
         discipline = disciplines.names()[seed % len(disciplines.names())]
-        plan, network, sending, draws, staleness = random_job(seed, discipline, "equal", ties=True)
-        network = replace(network, both_busy=1.0)
-        engine = Engine(
-            plan,
-            network,
-            sending,
-            draws,
-            Control(staleness=staleness, keep_operations=True),
-            compiled=False,
-        )
+        plan, network, *rest = random_job(seed, discipline, "equal", ties=True)
+        job = (plan, replace(network, both_busy=1.0), *rest)
+        engine = engine_of(job)
         engine.run()
-        assert_same(engine, simulate(plan, network, sending, draws, staleness))
+        assert_same(engine, simulate(*job))
 
 
 @pytest.mark.parametrize(
@@ -87,18 +80,8 @@ def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
 )
 def test_compiled_and_interpreted_text_agree_to_the_last_bit(discipline: str, share: str) -> None:
     for seed in range(8):
-        plan, network, sending, draws, staleness = random_job(seed, discipline, share)
-        compiled, plain = (
-            Engine(
-                plan,
-                network,
-                sending,
-                draws,
-                Control(staleness=staleness, keep_operations=True),
-                compiled=how,
-            )
-            for how in (True, False)
-        )
+        job = random_job(seed, discipline, share)
+        compiled, plain = (engine_of(job, compiled=how) for how in (True, False))
         compiled.run()
         plain.run()
         for name in ("worker", "step", "operation", "ready_ns", "start_ns", "end_ns"):

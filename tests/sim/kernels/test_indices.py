@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
-from sim.engine.control import Control
-from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
-from tests.sim.engine.test_engine_twin import random_job
+from tests.sim.engine.test_engine_twin import engine_of, random_job
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws
 
@@ -51,19 +49,12 @@ def test_a_watched_array_refuses() -> None:
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_generic_engine_counts_from_the_first(discipline: str, share: str) -> None:
     for seed in range(6):
-        plan, network, sending, draws, staleness = random_job(seed, discipline, share)
-        engine = Engine(
-            plan,
-            network,
-            sending,
-            draws,
-            Control(staleness=staleness, keep_operations=True),
-            compiled=False,
-        )
+        job = random_job(seed, discipline, share)
+        engine = engine_of(job)
         for name in ("_step", "_net", "_run"):
             setattr(engine, name, watched(getattr(engine, name)))
         engine.run()
-        assert len(engine.steps().worker) == draws.step.size
+        assert len(engine.steps().worker) == job[3].step.size
 
 
 @pytest.mark.parametrize("servers", [1, 3])

@@ -13,7 +13,7 @@ from netcosim.results.folder import grants_file, trace_file
 from netcosim.results.storage.row_table import FlatTable
 from netcosim.results.streams import grants, lost, windows
 from netcosim.trace import StreamRow, trace_rows, trace_table
-from tests.netcosim.drawn_rows import COUNT, INT64, STREAM_ROWS, TEXT
+from tests.netcosim.rows import COUNT, INT64, STREAM_ROWS, TEXT
 
 TABLES = {"grants": grants.TABLE, "lost": lost.TABLE, "windows": windows.TABLE}
 

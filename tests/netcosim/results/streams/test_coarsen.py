@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from netcosim.results.streams.coarsen import merge_close, resolution_for
 from netcosim.trace import Service, StreamRow
+from tests.netcosim.rows import stream_row
 
 SPANS = st.lists(st.tuples(st.integers(0, 50_000), st.integers(1, 50_000)), max_size=30)
 
@@ -20,22 +21,7 @@ def services(gaps: list[tuple[int, int]]) -> tuple[Service, ...]:
 
 
 def stream(intervals: tuple[Service, ...]) -> StreamRow:
-    return StreamRow(
-        world="emu",
-        cell="mixed8/h2-on",
-        burst=0,
-        source="server1",
-        destination="worker1",
-        connection=0,
-        stream=1,
-        tensor="t",
-        size_bytes=1,
-        wire_bytes=1,
-        ready_ns=0,
-        start_ns=0,
-        wire_end_ns=1,
-        services=intervals,
-    )
+    return stream_row(services=intervals)
 
 
 @given(SPANS, st.integers(0, 60_000))

@@ -10,6 +10,7 @@ from netcosim.results.streams.perfetto import perfetto_json
 from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow
 from tests.netcosim.results.synthetic import Case, measured_rows, predicted_rows, window_rows
+from tests.netcosim.rows import stream_row
 
 CASE = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2, connections=2, invalid=(1,))
 OTHER = Case(workload="alexnet", transport="grpc-on", sizes=(900_000, 20_000), bursts=1)
@@ -130,25 +131,14 @@ def test_a_long_run_is_shown_more_coarsely_and_says_so() -> None:
 
 
 def test_nanoseconds_are_kept() -> None:
-    row = StreamRow(
-        world="emu",
-        cell="a/b",
-        burst=0,
-        source="s",
-        destination="w",
-        connection=0,
-        stream=1,
-        tensor="t",
-        size_bytes=5,
-        wire_bytes=5,
-        ready_ns=0,
+    row = stream_row(
         start_ns=1_234_567,
         wire_end_ns=9_000_000_001,
         services=(Service(start_ns=1_234_567, end_ns=9_000_000_001, size_bytes=5),),
         stalls=(Stall(start_ns=0, end_ns=1),),
     )
     document = json.loads(perfetto_json([row], [], [], {}))
-    event = next(e for e in document["traceEvents"] if e["name"] == "t")
+    event = next(e for e in document["traceEvents"] if e["name"] == "a")
     assert round(event["ts"] * 1000) == 1_234_567
     assert round(event["dur"] * 1000) == 9_000_000_001 - 1_234_567
 

@@ -1,8 +1,31 @@
-"""Rows of traces, any that there can be, for hypothesis."""
+"""Rows of traces: one made with given values, and any that there can be, for hypothesis."""
+
+from typing import Any
 
 from hypothesis import strategies as st
 
 from netcosim.trace import Service, Stall, StreamRow
+
+
+def stream_row(**values: Any) -> StreamRow:
+    """A measured stream of ten bytes, but for the values given."""
+    usual: dict[str, Any] = {
+        "world": "emu",
+        "cell": "w/t",
+        "burst": 0,
+        "source": "s0",
+        "destination": "w0",
+        "connection": 0,
+        "stream": 1,
+        "tensor": "a",
+        "size_bytes": 10,
+        "wire_bytes": 10,
+        "ready_ns": 0,
+        "start_ns": 1,
+        "wire_end_ns": 2,
+    }
+    return StreamRow(**usual | values)
+
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 INT64 = st.integers(-(2**63), 2**63 - 1)
