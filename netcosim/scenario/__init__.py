@@ -1,5 +1,6 @@
 """Scenarios: the model, its file format, and the profiles that its workloads name."""
 
+from netcosim.scenario.changes import with_values
 from netcosim.scenario.model import (
     ClusterSpec,
     Direction,
@@ -36,4 +37,5 @@ __all__ = [
     "load_workload",
     "parse_scenario",
     "read_scenario",
+    "with_values",
 ]

@@ -22,9 +22,14 @@ from netcosim.scenario.fields import (
     TensorName,
     Whole,
 )
-from netcosim.scenario.training import MOST_SERVERS, MOST_WORKERS, StragglerSpec, TrainingSpec
+from netcosim.scenario.training import (
+    MIN_RATE_BPS,
+    MOST_SERVERS,
+    MOST_WORKERS,
+    StragglerSpec,
+    TrainingSpec,
+)
 
-MIN_RATE_BPS = 1_000_000
 GIVEN = "given"
 """Name of the order and of the placement that the scenario spells out."""
 

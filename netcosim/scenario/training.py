@@ -7,12 +7,13 @@ import math
 from fractions import Fraction as Ratio
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from netcosim.scenario.fields import Fraction, Name, Record, Whole
+from netcosim.scenario.fields import Fraction, Name, RateBps, Record, Whole
 
 MOST_WORKERS = 65536
 MOST_SERVERS = 1024
+MIN_RATE_BPS = 1_000_000
 
 _MOST_STEPS = 10**7
 
@@ -55,6 +56,15 @@ def _is_number(value: Any) -> bool:
     return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
+def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
+    if not values:
+        raise ValueError("must not be empty")
+    if len(set(values)) != len(values):
+        raise ValueError("must differ")
+    return values
+
+
+Rates = Annotated[tuple[Annotated[RateBps, Field(ge=MIN_RATE_BPS)], ...], AfterValidator(_distinct)]
 WorkerCounts = Annotated[tuple[int, ...], BeforeValidator(_counts)]
 WorkerNumbers = Annotated[Literal["all"] | tuple[int, ...], BeforeValidator(_chosen)]
 Number = int | float
@@ -70,9 +80,11 @@ class TrainingSpec(Record):
     warmup : the first of them, which no figure counts
     batch : examples of a step; None: as the profile has it
     workers : the numbers of workers to run, one after the other; None: the cluster's
+    rates : rates of the links that have none of their own, one after the other; None: the cluster's
     synchronisation : name of a rule in `netcosim.policies.synchronisation`
     gap : of that rule, steps
-    share : name of a strategy by which links are shared
+    share : name of a strategy by which links are shared; None: the cheapest one that is right for
+        the network (`sim.settings.share`)
     both_busy : what is left of a port's rate, as a factor, while its other direction is busy
     recorded : steps that are drawn around a profile's medians
     trace_steps : the first steps of each worker that are kept operation by operation
@@ -82,9 +94,10 @@ class TrainingSpec(Record):
     warmup: Annotated[Whole, Field(ge=0)] = 50
     batch: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
     workers: WorkerCounts | None = None
+    rates: Rates | None = None
     synchronisation: Name = "asp"
     gap: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 5
-    share: Name = "equal"
+    share: Name | None = None
     both_busy: Annotated[Fraction, Field(gt=0, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100
     trace_steps: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 3

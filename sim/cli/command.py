@@ -20,17 +20,19 @@ from netcosim.cli import (
 )
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.results.folder import ResultsFolder, default_path
-from netcosim.results.storage.ownership import calling_user
+from netcosim.results.storage.ownership import Owner, calling_user
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
-from sim.cli.checks import checked_cells, notes
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import changed, shared_options, sim_parser, traced
+from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
+from sim.experiment.checks import checked_cells, notes
+from sim.experiment.link_share import with_share
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
-from sim.session import Session, worker_counts
+from sim.session import Session
 
 PROG: Final = "sim.run"
 DEFAULT: Final = "default"
@@ -55,7 +57,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(Console(), sorted(builtin))
         return 0
-    scenario = changed(choose_scenario(options, builtin, DEFAULT), found)
+    scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
     try:
         cells = checked_cells(scenario)
     except ScenarioError as problem:
@@ -100,14 +102,18 @@ def _run(
             problems=problems,
         )
         summary = session.run()
+    with finishing(session.failure) as late:
+        told = f"results: {path}" if found.no_report else f"report: {_report(path, owner, console)}"
+        print_training(summary, Console())
+        Console(highlight=False).print(told, markup=False, soft_wrap=True)
+    return _exit_code(session.failure or late.interruption, summary, path)
+
+
+def _report(path: Path, owner: Owner | None, console: Console) -> Path:
     from netcosim.report.write import write_report  # only here: it takes a while to load
 
-    with finishing(session.failure) as late:
-        with console.status("drawing the report"):
-            page = write_report(path, owner)
-        print_training(summary, Console())
-        Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
-    return _exit_code(session.failure or late.interruption, summary, path)
+    with console.status("drawing the report"):
+        return write_report(path, owner)
 
 
 def _exit_code(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from netcosim.formatting import one_line
 from netcosim.scenario import Scenario
 from netcosim.units import format_rate, format_size
-from sim.cli.checks import conditions_before, notes
+from sim.experiment.axes import at_each_rate, simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
+from sim.experiment.checks import conditions_before, notes
 from sim.experiment.point import straggler_text
 from sim.prepare.build import tensors_of
-from sim.session import simulated_counts, worker_counts
 from sim.settings import release_notes, sender_text, windows_text
 from sim.stragglers import use_texts
 
@@ -20,7 +20,7 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
     lines = [
         f"scenario    {scenario.name}: {one_line(scenario.description)}".rstrip(": "),
         f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
-        f" {format_rate(scenario.cluster.link.rate)}, links shared {training.share}",
+        f" {', '.join(map(format_rate, at_each_rate(scenario)))}, links shared {training.share}",
         f"workers     {', '.join(map(str, counts))}",
         f"training    {training.synchronisation}, {training.steps} steps of each worker,"
         f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
@@ -31,7 +31,7 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
     under = conditions_before(scenario)
     lines += [f"use         {text}" for text in use_texts(under.use)]
     for cell in cells:
-        engine = cell.plans(0).why_generic or under.why_generic
+        engine = cell.shape(0)[1] or under.why_generic
         lines += [
             f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
             f" {len(cell.profile.step.operations)} operations,"

@@ -10,6 +10,7 @@ from netcosim.units import format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
 from sim.prepare.build import tensors_of
+from sim.settings.named_transports import usual_transports
 from sim.shares import share_names
 from sim.stragglers import (
     kind_names,
@@ -31,6 +32,8 @@ def print_names(console: Console, scenarios: Sequence[str]) -> None:
         )
     for name, text in topologies().items():
         console.print(f"[bold]topology[/bold]     {name}: {text}", highlight=False)
+    for name, text in usual_transports().items():
+        console.print(f"[bold]transport[/bold]    {name}: {text}", highlight=False)
     for name, text in named_stragglers().items():
         console.print(f"[bold]straggler[/bold]    {name}: {text}", highlight=False)
     for title, names in (

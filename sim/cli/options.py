@@ -4,13 +4,14 @@ import argparse
 import functools
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from netcosim.cli import Options, Parser, make_parser
 from netcosim.errors import ScenarioError
 from netcosim.policies import synchronisation_names
-from netcosim.scenario import Scenario, build_scenario
+from netcosim.scenario import Scenario, with_values
 from netcosim.scenario.training import MOST_WORKERS
+from sim.settings.named_transports import choose_transports
 from sim.stragglers import named
 
 DESCRIPTION: Final = (
@@ -25,7 +26,12 @@ def sim_parser(prog: str) -> Parser:
     add("--workload", metavar="NAME_OR_FILE", help="a built-in profile, or a profile's file")
     add("--workers", metavar="LIST", help="such as 8, 1-16, 1-4,8,16")
     add("--servers", metavar="N", type=int, help="parameter servers")
-    add("--rate", metavar="RATE", help="of every link without a rate of its own, such as 1gbit")
+    add(
+        "--rate",
+        metavar="LIST",
+        help="of every link without its own, such as 1gbit or 1gbit,10gbit",
+    )
+    add("--transport", metavar="LIST", help="of the scenario, or usual ones by name; see --list")
     add("--batch", metavar="N", type=int, help="examples of a step")
     add("--steps", metavar="N", type=int, help="of each worker, warm-up included")
     add("--warmup", metavar="N", type=int, help="the first steps, which no figure counts")
@@ -43,6 +49,7 @@ def sim_parser(prog: str) -> Parser:
     )
     add("--trace", metavar="LIST", help="keep every operation for these numbers of workers")
     add("--trace-steps", metavar="N", type=int, help="of each worker, that a trace keeps")
+    add("--no-report", action="store_true", help="draw no pictures, write no report.html")
     return parser
 
 
@@ -73,44 +80,59 @@ def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
     ScenarioError
         A value that no scenario may have.
     """
-    data: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)
-    for option, (*tables, key) in _PLACES.items():
-        value = _asked(found, option, scenario)
-        if value is not None:
-            functools.reduce(dict.__getitem__, tables, data)[key] = value
+    values: dict[str, object] = {}
+    for option in _PLACES:
+        values |= _asked(found, option, scenario)
     more = [spec.model_dump(mode="json", exclude_none=True) for spec in named(found.straggler)]
-    data["straggler"] = [*data.get("straggler", []), *more]
-    return _described(build_scenario(data, "command line"), scenario, found)
+    if more:
+        kept = [s.model_dump(mode="json", exclude_none=True) for s in scenario.straggler]
+        values["straggler"] = [*kept, *more]
+    return _described(with_values(scenario, values, "command line"), scenario, found)
 
 
 _PLACES: Final = {
-    "workload": ("workload",),
-    "workers": ("training", "workers"),
-    "servers": ("cluster", "servers"),
-    "rate": ("cluster", "link", "rate"),
-    "batch": ("training", "batch"),
-    "steps": ("training", "steps"),
-    "warmup": ("training", "warmup"),
-    "synchronisation": ("training", "synchronisation"),
-    "gap": ("training", "gap"),
-    "order": ("policy", "order"),
-    "placement": ("policy", "placement"),
-    "share": ("training", "share"),
-    "trace_steps": ("training", "trace_steps"),
+    "workload": "workload",
+    "workers": "training.workers",
+    "servers": "cluster.servers",
+    "rate": "cluster.link.rate",
+    "transport": "transport",
+    "batch": "training.batch",
+    "steps": "training.steps",
+    "warmup": "training.warmup",
+    "synchronisation": "training.synchronisation",
+    "gap": "training.gap",
+    "order": "policy.order",
+    "placement": "policy.placement",
+    "share": "training.share",
+    "trace_steps": "training.trace_steps",
 }
 """Place of each option's value in a scenario."""
 
 
-def _asked(found: argparse.Namespace, option: str, scenario: Scenario) -> object:
-    """Value that an option sets in the scenario; None: unchanged."""
+def _asked(found: argparse.Namespace, option: str, scenario: Scenario) -> dict[str, object]:
+    """Values that an option sets in the scenario, by place."""
     given = getattr(found, option)
     if option == "warmup":
-        return _warmup(found, scenario.training.warmup)
+        given = _warmup(found, scenario.training.warmup)
     if given is None:
-        return None
+        return {}
+    if option == "rate":
+        return _rates(given)
     if option == "workers":
-        return counts("--workers", given)
-    return _workload(given) if option == "workload" else given
+        given = counts("--workers", given)
+    if option == "workload":
+        given = _workload(given)
+    if option == "transport":
+        given = choose_transports([part.strip() for part in given.split(",")], scenario)
+    return {_PLACES[option]: given}
+
+
+def _rates(text: str) -> dict[str, object]:
+    """One rate of the links, or several, one after the other."""
+    rates = [part.strip() for part in text.split(",")]
+    if len(rates) == 1:
+        return {"cluster.link.rate": rates[0], "training.rates": None}
+    return {"training.rates": rates}
 
 
 def _workload(profile: str) -> list[dict[str, str]]:
@@ -123,15 +145,20 @@ def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Sc
     """Append the options that changed the scenario to its description."""
     changes = [
         f"--{option.replace('_', '-')} {getattr(found, option)}"
-        for option, place in _PLACES.items()
-        if getattr(found, option) is not None
-        and functools.reduce(getattr, place, now) != functools.reduce(getattr, place, before)
+        for option in _PLACES
+        if getattr(found, option) is not None and _seen(now, option) != _seen(before, option)
     ]
     changes += [f"--straggler {name}" for name in found.straggler]
     if not changes or not before.description:
         return now
     said = f"{before.description.rstrip('.')}; changed by options: {' '.join(changes)}"
     return now.model_copy(update={"description": said})
+
+
+def _seen(scenario: Scenario, option: str) -> object:
+    """What an option may change of a scenario."""
+    found = functools.reduce(getattr, _PLACES[option].split("."), scenario)
+    return (found, scenario.training.rates) if option == "rate" else found
 
 
 def _warmup(found: argparse.Namespace, before: int) -> int | None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
-from netcosim.results.training.summary import Estimate, LinkUse, Point, Series
+from netcosim.results.training.summary import Estimate, LinkUse, Point, Series, TimeShares
 from netcosim.scenario import StragglerSpec
 from sim import analytic
 from sim.experiment.cell import TrainingCell
@@ -23,6 +24,7 @@ from sim.experiment.statistics import (
     worker_utilisation,
 )
 from sim.plan import DOWN, UP, Network, StepPlan
+from sim.settings.share import overfilled
 
 _NAMES = {DOWN: "down", UP: "up"}
 
@@ -175,7 +177,7 @@ def make_series(cell: TrainingCell, points: Sequence[Point], reference: Referenc
         lead=cell.staleness,
         order=scenario.policy.order,
         placement=scenario.policy.placement,
-        share=training.share,
+        share=training.share or cell.share,
         stragglers=tuple(straggler_text(s) for s in scenario.straggler),
         alone=reference.steps_per_s,
         limits_steps_per_s={
@@ -185,6 +187,46 @@ def make_series(cell: TrainingCell, points: Sequence[Point], reference: Referenc
         points=tuple(ordered),
         saturation=saturation(ordered, reference.steps_per_s.mean),
     )
+
+
+def overfilled_text(cell: TrainingCell, points: Sequence[Point]) -> str:
+    """Say with how many workers a worker's port carried more than its rate; empty: with none.
+
+    While a worker receives, its port carries at most the port's rate: if more bytes came than
+    that allows, connections got what no port could carry. The same for sending.
+    """
+    if not points or not overfilled(cell.network(max(p.workers for p in points))):
+        return ""
+    moved: dict[int, int] = {}
+    for (direction, _), size in link_bytes(cell.plans(0).plan).items():
+        moved[direction] = moved.get(direction, 0) + size
+    found = []
+    for point in points:
+        port_bps = float(cell.network(point.workers).worker_bps.max())
+        steps_per_s = point.steps_per_s.mean / point.workers
+        for direction, share in ((DOWN, _receiving(point.time)), (UP, _sending(point.time))):
+            wanted = steps_per_s * 8 * moved.get(direction, 0) / port_bps
+            if wanted > share * (1 + _ROUNDING):
+                found.append(str(point.workers))
+                break
+    if not found:
+        return ""
+    return (
+        f"with {', '.join(found)} worker(s) a worker's port carried more than its rate, as share"
+        f" {cell.share} does not look at it; take max_min"
+    )
+
+
+_ROUNDING: Final = 0.01
+"""Shares of time count from the warm-up on, rates from when the run has settled."""
+
+
+def _receiving(time: TimeShares) -> float:
+    return time.receiving + time.receiving_computing + time.receiving_sending + time.all_three
+
+
+def _sending(time: TimeShares) -> float:
+    return time.sending + time.computing_sending + time.receiving_sending + time.all_three
 
 
 def straggler_text(spec: StragglerSpec) -> str:

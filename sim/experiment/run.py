@@ -83,12 +83,13 @@ def make_engine(
     """Make the fast path if it can do the job, else the generic engine."""
     prepared, warmup = cell.plans(run), cell.scenario.training.warmup
     job = _job(cell, under, drawn)
-    if prepared.shape is not None and not under.why_generic:
+    shape, _ = cell.shape(run)
+    if shape is not None and not under.why_generic:
         return FastEngine(
             prepared.fused,
             *job,
             Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
-            shape=prepared.shape,
+            shape=shape,
         )
     return Engine(
         prepared.fused,

@@ -16,7 +16,7 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import ClusterSpec, LinkSpec, Scenario
 from netcosim.units import format_duration, format_rate
 from sim.plan import Ints, Network
-from sim.settings.share import check_share
+from sim.settings.share import RIGHT_FOR_ALL, check_share
 from sim.shares import share_names
 from topo.catalogue import build_spec
 from topo.paths import paths_from
@@ -36,7 +36,8 @@ def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) 
 
     Parameters
     ----------
-    scenario : its cluster and its training's share
+    scenario : its cluster and its training's share; where that is not set, one that is right for
+        any network
     workers : that take part
     payload_share : what part of a link's rate carries messages; 1448/1514 for TCP in full frames
 
@@ -47,7 +48,7 @@ def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) 
     """
     training = scenario.training
     allowed = share_names()
-    if training.share not in allowed:
+    if training.share is not None and training.share not in allowed:
         raise ScenarioError.at(
             "training.share", training.share, f"unknown; allowed: {', '.join(allowed)}"
         )
@@ -56,7 +57,7 @@ def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) 
     ports = _Ports.of(build_spec(laid_out), standing_for[:workers])
     ports.fold_middle(scenario.cluster.topology)
     network = Network(
-        share=training.share,
+        share=training.share or RIGHT_FOR_ALL,
         server_bps=_scaled(ports.server_bps, payload_share),
         worker_bps=_scaled(ports.worker_bps, payload_share)[standing_for[:workers]],
         delay_ns=np.array(ports.delay_ns, dtype=np.int64)[standing_for[:workers]],

@@ -6,7 +6,8 @@ A share is a module with
   clock instead of rates;
 - `rates(step, net, run, direction)`, which sets `run.rate` where it is not;
 - `USES_WORKER_PORTS`: whether it looks at the workers' ports; one that does not is refused where a
-  worker's port is slower than a server's.
+  worker's port is slower than a server's;
+- `MAY_OVERFILL`: whether several servers together may send a worker more than its port carries.
 
 It may have, too, `MOST_SERVERS`: the number of servers that it is for; without it, any number.
 """
@@ -24,6 +25,7 @@ class Share(Protocol):
 
     CLOCKED: int
     USES_WORKER_PORTS: bool
+    MAY_OVERFILL: bool
 
     @staticmethod
     def rates(step: Step, net: Net, run: Run, direction: int) -> None: ...

@@ -7,6 +7,7 @@ from sim.kernels.arrays import Net, Run, Step
 
 CLOCKED = 1
 USES_WORKER_PORTS = False
+MAY_OVERFILL = True
 
 
 def rates(step: Step, net: Net, run: Run, direction: int) -> None:

@@ -10,6 +10,7 @@ from sim.kernels.arrays import NONE, C, K, Net, Run, Step, W
 
 CLOCKED = 0
 USES_WORKER_PORTS = True
+MAY_OVERFILL = False
 
 
 def rates(step: Step, net: Net, run: Run, direction: int) -> None:

@@ -9,6 +9,7 @@ from sim.kernels.arrays import C, K, Net, Run, Step
 
 CLOCKED = 0
 USES_WORKER_PORTS = False
+MAY_OVERFILL = False
 MOST_SERVERS = 2
 
 

@@ -19,8 +19,8 @@ from netcosim.scenario import (
     parse_scenario,
     read_scenario,
 )
-from sim.cli.checks import checked_cells
 from sim.cli.describe import describe
+from sim.experiment.checks import checked_cells
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -1,6 +1,7 @@
 """Checks of a scenario before it is simulated, and notes on the limits of its results."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,16 +9,20 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, StragglerSpec
 from netcosim.units import format_duration
 from sim.experiment.all_left import all_gone_ns
+from sim.experiment.axes import at_each_rate, worker_counts
 from sim.experiment.cell import TrainingCell, training_cells
+from sim.experiment.plans import Plans
 from sim.experiment.point import straggler_text
 from sim.plan import Network
-from sim.session import worker_counts
 from sim.settings import network_of, unseen_stalls
+from sim.settings.share import overfilled
 from sim.stragglers import Conditions, check_stragglers, conditions
 
 
-def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
+def checked_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[TrainingCell, ...]:
     """Check all that a scenario names, before anything is simulated; return its cells.
+
+    `kept` are plans of earlier simulations, to be used and added to.
 
     Raises
     ------
@@ -26,9 +31,10 @@ def checked_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
     """
     counts = worker_counts(scenario)
     check_stragglers(scenario.straggler, max(counts))
-    cells = training_cells(scenario)
-    for workers in {counts[0], counts[-1]}:
-        check_conditions(scenario, workers)
+    cells = training_cells(scenario, kept)
+    for each in at_each_rate(scenario).values():
+        for workers in {counts[0], counts[-1]}:
+            check_conditions(each, workers)
     return cells
 
 
@@ -76,11 +82,18 @@ def conditions_before(scenario: Scenario) -> Conditions:
 
 
 def notes(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
-    """Notes for the user on stalls that the simulation leaves out, one line each."""
-    network = network_of(scenario, max(worker_counts(scenario)))
-    under = conditions_before(scenario)
-    found = [
-        (cell, unseen_stalls(cell.sending, network.server_bps, under.worker_bps, under.delay_ns))
-        for cell in cells
-    ]
-    return [f"{cell.name}: {text}" for cell, text in found if text]
+    """Notes for the user on what the simulation leaves out or overdoes, one line each."""
+    most = max(worker_counts(scenario))
+    found = []
+    for cell in cells:
+        network = network_of(cell.scenario, most)
+        under = _combined(scenario.straggler, network)
+        found += [
+            f"{cell.name}: {text}"
+            for text in (
+                unseen_stalls(cell.sending, network.server_bps, under.worker_bps, under.delay_ns),
+                overfilled(replace(network, worker_bps=under.worker_bps)),
+            )
+            if text
+        ]
+    return found

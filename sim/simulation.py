@@ -1,0 +1,187 @@
+"""A simulation in memory: every cell with every number of workers, one cell after the other."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.steps import StepColumns
+from netcosim.results.training.summary import Point, TrainingSummary
+from netcosim.scenario import Scenario
+from netcosim.trace import StreamRow
+from sim.experiment.axes import simulated_counts, worker_counts
+from sim.experiment.cell import TrainingCell
+from sim.experiment.point import (
+    Reference,
+    make_point,
+    make_reference,
+    make_series,
+    overfilled_text,
+    without_stragglers,
+)
+from sim.experiment.run import RunFigures, conditions_of, simulate
+from sim.experiment.trace import trace
+from sim.kernels.compiled import engine_hash
+
+MOST_STEP_ROWS: Final = 2_000_000
+"""Most rows of steps that are kept; runs beyond are left out."""
+
+
+class Listener(Protocol):
+    """Who is told what a simulation does."""
+
+    def say(self, message: str) -> None:
+        """Tell what is being done now."""
+
+    def runs_of(self, what: str) -> None:
+        """Tell of which cell and number of workers the next runs are."""
+
+    def run_done(self) -> None:
+        """Tell that a run has ended."""
+
+    def point(self, cell: str, point: Point) -> None:
+        """Tell the results of a number of workers."""
+
+
+class Nobody:
+    """A listener that tells nobody."""
+
+    def say(self, message: str) -> None:
+        """Do nothing."""
+
+    def runs_of(self, what: str) -> None:
+        """Do nothing."""
+
+    def run_done(self) -> None:
+        """Do nothing."""
+
+    def point(self, cell: str, point: Point) -> None:
+        """Do nothing."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Simulation:
+    """All that is simulated of a scenario, as far as it has come.
+
+    Attributes
+    ----------
+    scenario : as resolved
+    cells : of the scenario
+    traced : numbers of workers whose first steps are kept operation by operation
+    threads : runs at a time
+    listener : is told of every run
+    steps, operations, transfers : of the first run of each number of workers, cell by cell
+    generic : why a cell needs the generic engine, by cell
+    problems : what the results lack, in a line each
+    """
+
+    scenario: Scenario
+    cells: Sequence[TrainingCell]
+    traced: Sequence[int] = ()
+    threads: int = 1
+    listener: Listener = field(default_factory=Nobody)
+    references: dict[str, Reference] = field(default_factory=dict)
+    points: dict[str, list[Point]] = field(default_factory=dict)
+    steps: list[StepColumns] = field(default_factory=list)
+    operations: list[OperationColumns] = field(default_factory=list)
+    transfers: list[StreamRow] = field(default_factory=list)
+    generic: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def runs(self) -> int:
+        """Number of all runs."""
+        return len(self.cells) * len(simulated_counts(self.scenario)) * self.scenario.repetitions
+
+    def prepare(self, cell: TrainingCell) -> None:
+        """Make the plan of a cell's first run."""
+        self.listener.say(f"{cell.name}: preparing")
+        cell.plans(0)
+
+    def simulate(self, cell: TrainingCell) -> None:
+        """Simulate all runs of a cell."""
+        healthy = without_stragglers(cell)
+        alone = list(self._runs(healthy, 1))
+        reference = self.references[cell.name] = make_reference(healthy, alone)
+        for workers in worker_counts(self.scenario):
+            same = workers == 1 and not self.scenario.straggler
+            runs = alone if same else list(self._runs(cell, workers))
+            self._keep_steps(cell, workers, runs[0])
+            point = make_point(cell, workers, runs, reference)
+            self.points.setdefault(cell.name, []).append(point)
+            self.listener.point(cell.name, point)
+        under = conditions_of(cell, worker_counts(self.scenario)[-1], 0, 1.0)
+        _, why = cell.shape(0)
+        if reason := why or under.why_generic:
+            self.generic[cell.name] = reason
+
+    def trace(self, cell: TrainingCell) -> None:
+        """Keep the first steps of a cell, operation by operation; transfers of one number only."""
+        count = min(self.scenario.training.trace_steps, self.scenario.training.steps)
+        for workers in self.traced if count else ():
+            self.listener.say(f"{cell.name}: tracing {workers} workers")
+            traced = trace(cell, workers, 0, count)
+            self.operations.append(traced.operations)
+            if workers == self.traced[0]:
+                self.transfers += traced.transfers
+
+    def summary(self, *reasons: str) -> TrainingSummary:
+        """Summary of all points so far; `reasons` say why it is not complete, if it is not."""
+        series = tuple(
+            make_series(cell, self.points[cell.name], self.references[cell.name])
+            for cell in self.cells
+            if cell.name in self.points
+        )
+        wrong = tuple(
+            f"{cell.name}: {text}"
+            for cell in self.cells
+            if (text := overfilled_text(cell, self.points.get(cell.name, ())))
+        )
+        return TrainingSummary(
+            scenario=self.scenario.name,
+            seed=self.scenario.seed,
+            complete=not reasons,
+            trusted=not reasons and not wrong,
+            reasons=(*reasons, *wrong),
+            engine=engine_hash(),
+            series=series,
+        )
+
+    def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
+        """Simulate all runs of so many workers; yield them in order."""
+        self.listener.runs_of(f"{cell.name}, {workers} workers")
+        repetitions = range(self.scenario.repetitions)
+        if self.threads == 1:
+            for run in repetitions:
+                figures = simulate(cell, workers, run)
+                self.listener.run_done()
+                yield figures
+            return
+        pool = ThreadPoolExecutor(self.threads)
+        try:
+            for future in [pool.submit(simulate, cell, workers, run) for run in repetitions]:
+                figures = future.result()
+                self.listener.run_done()
+                yield figures
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _keep_steps(self, cell: TrainingCell, workers: int, figures: RunFigures) -> None:
+        steps = figures.steps
+        if sum(map(len, self.steps)) + len(steps.worker) > MOST_STEP_ROWS:
+            self.problems.append(
+                f"steps.parquet lacks {cell.name} with {workers} workers: too many"
+            )
+            return
+        self.steps.append(
+            StepColumns.of_run(
+                cell=cell.name,
+                workers=workers,
+                run=0,
+                worker=steps.worker,
+                step=steps.step,
+                start_ns=steps.start_ns,
+                end_ns=steps.end_ns,
+            )
+        )
