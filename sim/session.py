@@ -33,6 +33,7 @@ class Session:
     progress: Progress
     command: tuple[str, ...]
     started: datetime
+    recommend: bool = True
     problems: Sequence[str] = ()
     failure: BaseException | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class Session:
             traced=self.traced,
             threads=_processors(),
             listener=self.progress,
+            recommending=self.recommend,
             problems=list(self.problems),
         )
         self.folder.write_summary(simulation.summary(NOT_ENDED))
@@ -70,6 +72,9 @@ class Session:
             simulation.prepare(cell)
         with timed_phase(self.phases_s, "simulation"):
             simulation.simulate(cell)
+        if self.recommend:
+            with timed_phase(self.phases_s, "recommendation"):
+                simulation.recommend(cell)
         with timed_phase(self.phases_s, "traces"):
             simulation.trace(cell)
 

@@ -7,11 +7,12 @@ from typing import Final, Protocol
 
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
-from netcosim.results.training.summary import Point, TrainingSummary
+from netcosim.results.training.summary import Point, Recommendation, TrainingSummary
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
 from sim.experiment.axes import simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
+from sim.experiment.one_step_more import steps_more
 from sim.experiment.point import (
     Reference,
     make_point,
@@ -20,6 +21,7 @@ from sim.experiment.point import (
     overfilled_text,
     without_stragglers,
 )
+from sim.experiment.recommendation import recommend
 from sim.experiment.run import RunFigures, conditions_of, simulate
 from sim.experiment.trace import trace
 from sim.kernels.compiled import engine_hash
@@ -71,6 +73,7 @@ class Simulation:
     traced : numbers of workers whose first steps are kept operation by operation
     threads : runs at a time
     listener : is told of every run
+    recommending : whether `recommend` will be asked for every cell
     steps, operations, transfers : of the first run of each number of workers, cell by cell
     generic : why a cell needs the generic engine, by cell
     problems : what the results lack, in a line each
@@ -81,18 +84,24 @@ class Simulation:
     traced: Sequence[int] = ()
     threads: int = 1
     listener: Listener = field(default_factory=Nobody)
+    recommending: bool = False
     references: dict[str, Reference] = field(default_factory=dict)
     points: dict[str, list[Point]] = field(default_factory=dict)
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
     transfers: list[StreamRow] = field(default_factory=list)
+    recommendations: dict[str, Recommendation] = field(default_factory=dict)
     generic: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     @property
     def runs(self) -> int:
         """Number of all runs."""
-        return len(self.cells) * len(simulated_counts(self.scenario)) * self.scenario.repetitions
+        points = len(self.cells) * len(simulated_counts(self.scenario))
+        if self.recommending:
+            most = worker_counts(self.scenario)[-1]
+            points += sum(len(steps_more(cell, most)) for cell in self.cells)
+        return points * self.scenario.repetitions
 
     def prepare(self, cell: TrainingCell) -> None:
         """Make the plan of a cell's first run."""
@@ -116,6 +125,12 @@ class Simulation:
         if reason := why or under.why_generic:
             self.generic[cell.name] = reason
 
+    def recommend(self, cell: TrainingCell) -> None:
+        """Find out what one step more of each thing would change, by runs at the knee."""
+        points, reference = self.points[cell.name], self.references[cell.name]
+        found = recommend(cell, points, reference, lambda *job: list(self._runs(*job)))
+        self.recommendations[cell.name] = found
+
     def trace(self, cell: TrainingCell) -> None:
         """Keep the first steps of a cell, operation by operation; transfers of one number only."""
         count = min(self.scenario.training.trace_steps, self.scenario.training.steps)
@@ -129,7 +144,12 @@ class Simulation:
     def summary(self, *reasons: str) -> TrainingSummary:
         """Summary of all points so far; `reasons` say why it is not complete, if it is not."""
         series = tuple(
-            make_series(cell, self.points[cell.name], self.references[cell.name])
+            make_series(
+                cell,
+                self.points[cell.name],
+                self.references[cell.name],
+                self.recommendations.get(cell.name),
+            )
             for cell in self.cells
             if cell.name in self.points
         )

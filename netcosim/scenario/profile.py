@@ -1,5 +1,6 @@
 """Loading of the profile that a workload names."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from netcosim.errors import ScenarioError
@@ -36,11 +37,26 @@ def load_workload(workload: WorkloadSpec, batch: int | None = None) -> Profile:
         except ScenarioError as problem:
             raise ScenarioError(f"{where}.{problem}") from None
     path = Path(workload.profile)
+    return _read(path, _state(path), batch)
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written anew; empty where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, state: tuple[int, ...], batch: int | None) -> Profile:
+    """The profile in a file of this state: read once, as simulations keep what it is made into."""
     try:
         profile = import_profile(path)
     except UnknownBatchError:
         if batch is None:
             raise
         profile = import_profile(path, batch=batch)
-    check(profile, workload.profile)
+    check(profile, str(path))
     return profile

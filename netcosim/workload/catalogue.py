@@ -5,6 +5,7 @@ batch is the one with the largest batch that was measured. The files have minima
 what the assumed jitter rests on (docs/reference/profile.md).
 """
 
+from functools import cache
 from importlib import resources
 
 from netcosim.errors import ScenarioError
@@ -20,6 +21,7 @@ def profile_names() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".json") for f in files if f.name.endswith(".json")))
 
 
+@cache
 def load_profile(name: str) -> Profile:
     """The built-in profile of this name; `jitter` is assumed, as its provenance says.
 

@@ -99,6 +99,7 @@ def _run(
             progress=Progress(console),
             command=(PROG, *arguments),
             started=started,
+            recommend=not found.no_recommendation,
             problems=problems,
         )
         summary = session.run()

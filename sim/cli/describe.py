@@ -8,10 +8,9 @@ from netcosim.units import format_rate, format_size
 from sim.experiment.axes import at_each_rate, simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import conditions_before, notes
-from sim.experiment.point import straggler_text
 from sim.prepare.build import tensors_of
 from sim.settings import release_notes, sender_text, windows_text
-from sim.stragglers import use_texts
+from sim.stragglers import straggler_text, use_texts
 
 
 def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:

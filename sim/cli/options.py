@@ -49,6 +49,11 @@ def sim_parser(prog: str) -> Parser:
     )
     add("--trace", metavar="LIST", help="keep every operation for these numbers of workers")
     add("--trace-steps", metavar="N", type=int, help="of each worker, that a trace keeps")
+    add(
+        "--no-recommendation",
+        action="store_true",
+        help="leave out the runs that say what one step more of each thing would change",
+    )
     add("--no-report", action="store_true", help="draw no pictures, write no report.html")
     return parser
 

@@ -12,11 +12,10 @@ from sim.experiment.all_left import all_gone_ns
 from sim.experiment.axes import at_each_rate, worker_counts
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.plans import Plans
-from sim.experiment.point import straggler_text
 from sim.plan import Network
 from sim.settings import network_of, unseen_stalls
 from sim.settings.share import overfilled
-from sim.stragglers import Conditions, check_stragglers, conditions
+from sim.stragglers import Conditions, check_stragglers, conditions, straggler_text
 
 
 def checked_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[TrainingCell, ...]:

@@ -8,8 +8,14 @@ import numpy as np
 
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
-from netcosim.results.training.summary import Estimate, LinkUse, Point, Series, TimeShares
-from netcosim.scenario import StragglerSpec
+from netcosim.results.training.summary import (
+    Estimate,
+    LinkUse,
+    Point,
+    Recommendation,
+    Series,
+    TimeShares,
+)
 from sim import analytic
 from sim.experiment.cell import TrainingCell
 from sim.experiment.phases import phases
@@ -25,6 +31,7 @@ from sim.experiment.statistics import (
 )
 from sim.plan import DOWN, UP, Network, StepPlan
 from sim.settings.share import overfilled
+from sim.stragglers import straggler_text
 
 _NAMES = {DOWN: "down", UP: "up"}
 
@@ -157,7 +164,12 @@ def utilisation(moved: float, opposite: float, both_busy: float) -> float:
     return min(1.0, moved + min(moved, opposite) * (1 / both_busy - 1))
 
 
-def make_series(cell: TrainingCell, points: Sequence[Point], reference: Reference) -> Series:
+def make_series(
+    cell: TrainingCell,
+    points: Sequence[Point],
+    reference: Reference,
+    recommendation: Recommendation | None = None,
+) -> Series:
     """Build the series of a cell's points simulated so far, by number of workers."""
     scenario, training = cell.scenario, cell.scenario.training
     ordered = sorted(points, key=lambda p: p.workers)
@@ -186,6 +198,7 @@ def make_series(cell: TrainingCell, points: Sequence[Point], reference: Referenc
         },
         points=tuple(ordered),
         saturation=saturation(ordered, reference.steps_per_s.mean),
+        recommendation=recommendation,
     )
 
 
@@ -227,15 +240,3 @@ def _receiving(time: TimeShares) -> float:
 
 def _sending(time: TimeShares) -> float:
     return time.sending + time.computing_sending + time.receiving_sending + time.all_three
-
-
-def straggler_text(spec: StragglerSpec) -> str:
-    """Short description of a straggler entry."""
-    if isinstance(spec.workers, tuple):
-        who = "worker " + ", ".join(map(str, spec.workers))
-    elif spec.count is not None:
-        who = "worker 0" if spec.count == 1 else f"the first {spec.count} workers"
-    else:
-        who = "all workers" if spec.share is None else f"a share {spec.share:g} of the workers"
-    options = ", ".join(f"{key} {value}" for key, value in spec.options.items())
-    return f"{who}: {spec.kind} {options}".rstrip()

@@ -5,6 +5,7 @@ from sim.stragglers.effect import Use
 from sim.stragglers.machine_use import use_texts
 from sim.stragglers.presets import named, named_stragglers
 from sim.stragglers.registry import changes_course, kind_names
+from sim.stragglers.text import straggler_text
 
 __all__ = [
     "Change",
@@ -16,5 +17,6 @@ __all__ = [
     "kind_names",
     "named",
     "named_stragglers",
+    "straggler_text",
     "use_texts",
 ]

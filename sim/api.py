@@ -1,0 +1,173 @@
+"""`sim.simulate`: a scenario in, tables out; no folder, no report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any, Final
+
+from netcosim.errors import ScenarioError
+from netcosim.results.training import operations, steps
+from netcosim.results.training.findings import findings
+from netcosim.results.training.points_table import points_table
+from netcosim.results.training.summary import TrainingSummary
+from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario, with_values
+from netcosim.trace import trace_table
+from sim.experiment.axes import worker_counts
+from sim.experiment.checks import checked_cells, notes
+from sim.experiment.link_share import with_share
+from sim.experiment.plans import Plans
+from sim.simulation import Listener, Nobody, Simulation
+
+_KEPT: Final = Plans()
+"""Plans of this process's simulations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Results of a simulation.
+
+    Attributes
+    ----------
+    scenario : as simulated: all changes applied, what was not set resolved
+    summary : all figures, as in `summary.json` of a results folder
+    notes : what the simulation leaves out, or can't do with these settings; a line each
+    """
+
+    scenario: Scenario
+    summary: TrainingSummary
+    notes: tuple[str, ...]
+    _simulation: Simulation = field(repr=False)
+
+    @cached_property
+    def points(self) -> Any:
+        """The main table: a `pyarrow.Table` with a row for each cell and number of workers.
+
+        `netcosim.results.training.points_table` describes its columns.
+        """
+        return points_table(self.summary)
+
+    @cached_property
+    def steps(self) -> Any:
+        """Begin and end of each step of the first runs: the table of `steps.parquet`."""
+        return steps.TABLE.table(steps.TABLE.joined(self._simulation.steps))
+
+    @cached_property
+    def operations(self) -> Any:
+        """Operations of the traced workers' first steps: the table of `operations.parquet`."""
+        return operations.TABLE.table(operations.TABLE.joined(self._simulation.operations))
+
+    @cached_property
+    def transfers(self) -> Any:
+        """Transfers of the first traced number of workers: the table of `trace.parquet`."""
+        return trace_table(self._simulation.transfers)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What was found, in sentences for a person."""
+        return tuple(
+            f"{series.cell}: {said}" for series in self.summary.series for said in findings(series)
+        )
+
+    def to_pandas(self) -> Any:
+        """`points` as a pandas data frame.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        return self.points.to_pandas()
+
+    def to_polars(self) -> Any:
+        """`points` as a polars data frame.
+
+        Raises
+        ------
+        ImportError
+            polars is not installed.
+        """
+        return import_module("polars").from_arrow(self.points)
+
+
+def simulate(
+    scenario: Scenario | Mapping[str, Any] | str | Path = "default",
+    changes: Mapping[str, object] | None = None,
+    *,
+    trace: Sequence[int] = (),
+    recommend: bool = False,
+    threads: int = 1,
+    listener: Listener | None = None,
+    plans: Plans | None = None,
+) -> Result:
+    """Simulate every cell of a scenario with every number of workers.
+
+    Plans are kept from one call to the next, so that another rate, number of workers, transport or
+    synchronisation of the same job is prepared at once.
+
+    Parameters
+    ----------
+    scenario : a file's path, a built-in scenario's name, a mapping as a file would hold it, or a
+        `Scenario`
+    changes : values to put in place of the scenario's, by dotted path, such as
+        ``{"cluster.link.rate": "10gbit", "training.workers": [1, 8]}``; see
+        `netcosim.scenario.with_values`
+    trace : numbers of workers whose first steps are kept operation by operation
+    recommend : also find out, by runs at the knee, what one step more of each thing would change
+    threads : runs to do at a time; they do not change the results
+    listener : is told of every run
+    plans : where plans are kept; the process's own by default
+
+    Raises
+    ------
+    ScenarioError
+        One line that names the field, its value and what is allowed.
+    """
+    asked = with_share(with_values(_read(scenario), changes or {}))
+    cells = checked_cells(asked, _KEPT if plans is None else plans)
+    unknown = [workers for workers in trace if workers not in worker_counts(asked)]
+    if unknown:
+        allowed = f"must be among the numbers of workers: {_listed(worker_counts(asked))}"
+        raise ScenarioError.at("trace", unknown[0], allowed)
+    if threads < 1:
+        raise ScenarioError.at("threads", threads, "must be >= 1")
+    simulation = Simulation(
+        scenario=asked,
+        cells=cells,
+        traced=tuple(trace),
+        threads=threads,
+        listener=Nobody() if listener is None else listener,
+        recommending=recommend,
+    )
+    for cell in cells:
+        simulation.prepare(cell)
+        simulation.simulate(cell)
+        if recommend:
+            simulation.recommend(cell)
+        simulation.trace(cell)
+    return Result(
+        scenario=asked,
+        summary=simulation.summary(),
+        notes=(*notes(asked, cells), *simulation.problems),
+        _simulation=simulation,
+    )
+
+
+def _read(scenario: Scenario | Mapping[str, Any] | str | Path) -> Scenario:
+    if isinstance(scenario, Scenario):
+        return scenario
+    if isinstance(scenario, Mapping):
+        return build_scenario(dict(scenario))
+    if isinstance(scenario, Path) or "/" in scenario or scenario.endswith(".toml"):
+        return read_scenario(Path(scenario))
+    folder = resources.files("sim") / "scenarios"
+    builtin = {file.name.removesuffix(".toml"): file for file in folder.iterdir()}
+    if scenario not in builtin:
+        allowed = f"must be a file or one of: {_listed(sorted(builtin))}"
+        raise ScenarioError.at("scenario", scenario, allowed)
+    return parse_scenario(builtin[scenario].read_text("utf-8"), scenario)
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))
