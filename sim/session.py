@@ -12,10 +12,12 @@ from netcosim.errors import NetcosimError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
+from netcosim.results.training.finished_cells import forget_cells, keep_cell
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
 from sim.experiment.cell import TrainingCell
 from sim.progress import Progress
+from sim.resume import take_finished
 from sim.simulation import Simulation
 
 
@@ -23,7 +25,12 @@ from sim.simulation import Simulation
 class Session:
     """One simulation whose results go into a folder; `run` may be called once.
 
-    `failure` is what ended it early: an interruption or a failure with a message of its own.
+    Attributes
+    ----------
+    folder : new, or of a simulation of the same scenario that is to be resumed
+    recommend : whether to find out what one step more of each thing would change
+    resumed : whether the folder has finished cells
+    failure : what ended it early: an interruption or a failure with a message of its own
     """
 
     scenario: Scenario
@@ -34,12 +41,21 @@ class Session:
     command: tuple[str, ...]
     started: datetime
     recommend: bool = True
+    resumed: bool = False
     problems: Sequence[str] = ()
     failure: BaseException | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> TrainingSummary:
-        """Simulate everything, or as much as is possible; write the results."""
+        """Simulate everything, or as much as is possible; write the results.
+
+        Raises
+        ------
+        StorageError
+            Another process works in the folder; what is to be resumed can't be read.
+        ScenarioError
+            What is to be resumed was not begun by this engine, or is complete.
+        """
         simulation = Simulation(
             scenario=self.scenario,
             cells=self.cells,
@@ -49,14 +65,30 @@ class Session:
             recommending=self.recommend,
             problems=list(self.problems),
         )
-        self.folder.write_summary(simulation.summary(NOT_ENDED))
-        try:
-            with self.progress.runs(simulation.runs):
-                for cell in self.cells:
-                    self._simulate(simulation, cell)
-                    self.folder.write_summary(simulation.summary(NOT_ENDED))
-        except (KeyboardInterrupt, NetcosimError) as problem:
-            self.failure = problem
+        with self.folder.held():
+            if self.resumed:
+                take_finished(simulation, self.folder)
+            self.folder.write_summary(simulation.summary(NOT_ENDED))
+            try:
+                with self.progress.runs(simulation.runs):
+                    self._simulate_cells(simulation)
+            except (KeyboardInterrupt, NetcosimError) as problem:
+                self.failure = problem
+            return self._finish(simulation)
+
+    def _simulate_cells(self, simulation: Simulation) -> None:
+        """Simulate the cells that are not finished, and keep each as soon as it is."""
+        last = len(self.cells) - 1
+        for number, cell in enumerate(self.cells):
+            if cell.name in simulation.finished:
+                continue
+            self._simulate(simulation, cell)
+            if number < last:
+                keep_cell(self.folder, number, simulation.tables_of(cell))
+            self.folder.write_summary(simulation.summary(NOT_ENDED))
+
+    def _finish(self, simulation: Simulation) -> TrainingSummary:
+        """Write all that was simulated."""
         with finishing(self.failure) as late:
             with timed_phase(self.phases_s, "results"):
                 self._write(simulation)
@@ -64,6 +96,8 @@ class Session:
             ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
             summary = simulation.summary(*ended)
             self.folder.write_summary(summary)  # last: until then it says that something is missing
+            if self.failure is None:
+                forget_cells(self.folder)
         self.failure = self.failure or late.interruption
         return summary
 

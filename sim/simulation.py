@@ -3,11 +3,18 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
+from netcosim.results.training import operations, steps
+from netcosim.results.training.finished_cells import FinishedCell
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
-from netcosim.results.training.summary import Point, Recommendation, TrainingSummary
+from netcosim.results.training.summary import (
+    Point,
+    Recommendation,
+    Series,
+    TrainingSummary,
+)
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
 from sim.experiment.axes import simulated_counts, worker_counts
@@ -28,6 +35,9 @@ from sim.kernels.compiled import engine_hash
 
 MOST_STEP_ROWS: Final = 2_000_000
 """Most rows of steps that are kept; runs beyond are left out."""
+
+
+Columns = TypeVar("Columns", StepColumns, OperationColumns)
 
 
 class Listener(Protocol):
@@ -74,6 +84,7 @@ class Simulation:
     threads : runs at a time
     listener : is told of every run
     recommending : whether `recommend` will be asked for every cell
+    finished : of cells that an earlier simulation has finished
     steps, operations, transfers : of the first run of each number of workers, cell by cell
     generic : why a cell needs the generic engine, by cell
     problems : what the results lack, in a line each
@@ -86,6 +97,7 @@ class Simulation:
     listener: Listener = field(default_factory=Nobody)
     recommending: bool = False
     references: dict[str, Reference] = field(default_factory=dict)
+    finished: dict[str, Series] = field(default_factory=dict)
     points: dict[str, list[Point]] = field(default_factory=dict)
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
@@ -131,6 +143,19 @@ class Simulation:
         found = recommend(cell, points, reference, lambda *job: list(self._runs(*job)))
         self.recommendations[cell.name] = found
 
+    def tables_of(self, cell: TrainingCell) -> FinishedCell:
+        """Tables of one cell."""
+        return FinishedCell(
+            steps=steps.TABLE.joined(self._of(cell, self.steps)),
+            operations=operations.TABLE.joined(self._of(cell, self.operations)),
+            transfers=tuple(row for row in self.transfers if row.cell == cell.name),
+        )
+
+    @staticmethod
+    def _of(cell: TrainingCell, parts: Sequence[Columns]) -> list[Columns]:
+        """Parts of one cell; each part is of one cell alone."""
+        return [part for part in parts if cell.name in part.cell.values]
+
     def trace(self, cell: TrainingCell) -> None:
         """Keep the first steps of a cell, operation by operation; transfers of one number only."""
         count = min(self.scenario.training.trace_steps, self.scenario.training.steps)
@@ -143,20 +168,11 @@ class Simulation:
 
     def summary(self, *reasons: str) -> TrainingSummary:
         """Summary of all points so far; `reasons` say why it is not complete, if it is not."""
-        series = tuple(
-            make_series(
-                cell,
-                self.points[cell.name],
-                self.references[cell.name],
-                self.recommendations.get(cell.name),
-            )
-            for cell in self.cells
-            if cell.name in self.points
-        )
+        series = {cell.name: found for cell in self.cells if (found := self._series(cell))}
         wrong = tuple(
             f"{cell.name}: {text}"
             for cell in self.cells
-            if (text := overfilled_text(cell, self.points.get(cell.name, ())))
+            if cell.name in series and (text := overfilled_text(cell, series[cell.name].points))
         )
         return TrainingSummary(
             scenario=self.scenario.name,
@@ -165,8 +181,30 @@ class Simulation:
             trusted=not reasons and not wrong,
             reasons=(*reasons, *wrong),
             engine=engine_hash(),
-            series=series,
+            series=tuple(series.values()),
         )
+
+    def is_finished(self, series: Series) -> bool:
+        """True if a series has all that is to be simulated of its cell."""
+        has = tuple(point.workers for point in series.points)
+        known = series.recommendation is not None or not self.recommending
+        return has == worker_counts(self.scenario) and known
+
+    def take(self, series: Series, tables: FinishedCell) -> None:
+        """Take over a cell that an earlier simulation has finished."""
+        self.finished[series.cell] = series
+        self.steps.append(tables.steps)
+        self.operations.append(tables.operations)
+        self.transfers += tables.transfers
+
+    def _series(self, cell: TrainingCell) -> Series | None:
+        """Results of a cell so far; None if there are none."""
+        if cell.name in self.finished:
+            return self.finished[cell.name]
+        if cell.name not in self.points:
+            return None
+        points, reference = self.points[cell.name], self.references[cell.name]
+        return make_series(cell, points, reference, self.recommendations.get(cell.name))
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """Simulate all runs of so many workers; yield them in order."""

@@ -25,7 +25,7 @@ from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
-from sim.cli.options import changed, shared_options, sim_parser, traced
+from sim.cli.options import changed, check_resume, shared_options, sim_parser, traced
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import checked_cells, notes
@@ -51,17 +51,22 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _main(arguments: list[str], site: CrashSite) -> int:
-    found = sim_parser(PROG).parse_args(arguments)
+    parser = sim_parser(PROG)
+    found = parser.parse_args(arguments)
     options = shared_options(found)
     builtin = builtin_scenarios(resources.files("sim") / "scenarios")
     if options.list_names:
         print_names(Console(), sorted(builtin))
         return 0
-    scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
+    if found.resume is not None:
+        check_resume(found, parser)
+        scenario = _begun(found.resume)
+    else:
+        scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
     try:
         cells = checked_cells(scenario)
     except ScenarioError as problem:
-        raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
+        raise ScenarioError(f"{_source(found)}: {problem}") from None
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     if options.plan:
@@ -81,14 +86,14 @@ def _run(
 ) -> int:
     started = datetime.now(UTC)
     owner = calling_user(os.environ, os.geteuid())
-    path = found.out or default_path(scenario.name, started)
+    path = found.resume or found.out or default_path(scenario.name, started)
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
     problems = notes(scenario, cells)
     for note in problems:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
-    with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
+    with _folder(path, scenario, owner, found) as folder:
         site.folder = path
         folder.check_space(_FOLDER_BYTES)
         session = Session(
@@ -100,6 +105,7 @@ def _run(
             command=(PROG, *arguments),
             started=started,
             recommend=not found.no_recommendation,
+            resumed=found.resume is not None,
             problems=problems,
         )
         summary = session.run()
@@ -108,6 +114,28 @@ def _run(
         print_training(summary, Console())
         Console(highlight=False).print(told, markup=False, soft_wrap=True)
     return _exit_code(session.failure or late.interruption, summary, path)
+
+
+def _source(found: argparse.Namespace) -> str:
+    """Where the scenario is from, as errors name it."""
+    return str(found.resume or found.scenario or DEFAULT)
+
+
+def _begun(path: Path) -> Scenario:
+    """Scenario of a simulation that is to be resumed."""
+    with ResultsFolder.open(path) as folder:
+        if folder.world() != "sim":
+            raise ScenarioError.at("--resume", str(path), "is of an emulation")
+        return folder.read_scenario()
+
+
+def _folder(
+    path: Path, scenario: Scenario, owner: Owner | None, found: argparse.Namespace
+) -> ResultsFolder:
+    """The results folder: a new one, or that which is to be resumed."""
+    if found.resume is not None:
+        return ResultsFolder.open(path, owner)
+    return ResultsFolder.create(path, scenario, owner, world="sim")
 
 
 def _report(path: Path, owner: Owner | None, console: Console) -> Path:

@@ -4,6 +4,7 @@ import argparse
 import functools
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from netcosim.cli import Options, Parser, make_parser
@@ -53,6 +54,12 @@ def sim_parser(prog: str) -> Parser:
         "--no-recommendation",
         action="store_true",
         help="leave out the runs that say what one step more of each thing would change",
+    )
+    add(
+        "--resume",
+        metavar="DIR",
+        type=Path,
+        help="go on with a simulation that was interrupted: finished cells are kept",
     )
     add("--no-report", action="store_true", help="draw no pictures, write no report.html")
     return parser
@@ -171,6 +178,24 @@ def _warmup(found: argparse.Namespace, before: int) -> int | None:
     if found.warmup is not None or found.steps is None:
         return int(found.warmup) if found.warmup is not None else None
     return int(min(before, found.steps // 2))
+
+
+_WITH_RESUME: Final = ("resume", "no_report", "no_recommendation", "trace", "plan")
+
+
+def check_resume(found: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Refuse options that would change what is resumed.
+
+    Raises
+    ------
+    ScenarioError
+        Names the first of them.
+    """
+    for action in parser._actions:
+        given = getattr(found, action.dest, None)
+        if action.dest not in _WITH_RESUME and given not in (None, False, []):
+            allowed = "has no meaning with --resume, whose folder has the scenario"
+            raise ScenarioError.at(action.option_strings[-1], str(given), allowed)
 
 
 def counts(option: str, text: str) -> list[int]:

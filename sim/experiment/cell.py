@@ -13,13 +13,14 @@ from netcosim.workload import Profile
 from netcosim.workload.durations import recorded_steps
 from sim.experiment.axes import at_each_rate
 from sim.experiment.burst import burst_profile
-from sim.experiment.link_share import engine_share
+from sim.experiment.link_share import with_share
 from sim.experiment.plans import Plans, Prepared
 from sim.fast.arrays import Shape
 from sim.plan import Network, Sending
 from sim.prepare import Assignment, fuse, make_plan
 from sim.prepare.build import tensors_of
 from sim.settings import network_of, sending_of
+from sim.settings.share import RIGHT_FOR_ALL
 from topo.spec import GOODPUT_SHARE
 
 RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
@@ -34,7 +35,7 @@ class TrainingCell:
     ----------
     name : ``workload/transport``, with ``@rate`` behind it where the scenario has several rates
     scenario : at this cell's rate
-    share : strategy that engines are bound to; see `sim.experiment.link_share`
+    share : strategy by which links are shared, chosen where the scenario names none
     kept : plans that outlive the cell
     prepared : each run's plans, the same for every number of workers
     networks : by number of workers
@@ -149,7 +150,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
     profiles = {w.name: load_workload(w, batch) for w in scenario.workload if w.profile is not None}
     at_rates = at_each_rate(scenario)
     bursts = _bursts(scenario)
-    shares = {rate_bps: engine_share(each) for rate_bps, each in at_rates.items()}
+    share = with_share(scenario).training.share or RIGHT_FOR_ALL
     cells = []
     for workload in scenario.workload:
         for transport in scenario.transport:
@@ -165,7 +166,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
                     profile=profile,
                     sending=sending,
                     scenario=each,
-                    share=shares[rate_bps],
+                    share=share,
                     kept=plans,
                 )
                 for rate_bps, each in at_rates.items()

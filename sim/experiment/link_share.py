@@ -9,7 +9,7 @@ from netcosim.scenario import Scenario
 from sim.experiment.axes import at_each_rate, worker_counts
 from sim.plan import Network
 from sim.settings import network_of
-from sim.settings.share import RIGHT_FOR_ALL, RIGHT_FOR_ONE_SERVER, right_share
+from sim.settings.share import RIGHT_FOR_ALL, right_share
 from sim.stragglers import conditions
 
 
@@ -20,13 +20,13 @@ def with_share(scenario: Scenario) -> Scenario:
     """
     if scenario.training.share is not None:
         return scenario
-    chosen = {share_of(each) for each in at_each_rate(scenario).values()}
+    chosen = {right_share_of(each) for each in at_each_rate(scenario).values()}
     share = chosen.pop() if len(chosen) == 1 else RIGHT_FOR_ALL
     training = scenario.training.model_copy(update={"share": share})
     return scenario.model_copy(update={"training": training})
 
 
-def share_of(scenario: Scenario) -> str:
+def right_share_of(scenario: Scenario) -> str:
     """Name of the cheapest strategy that is right for the largest run, stragglers included."""
     training = scenario.training.model_copy(update={"share": RIGHT_FOR_ALL})
     try:
@@ -34,16 +34,6 @@ def share_of(scenario: Scenario) -> str:
     except ScenarioError:
         return RIGHT_FOR_ALL
     return right_share([network])
-
-
-def engine_share(scenario: Scenario) -> str:
-    """Strategy that engines are bound to: a cheaper one where it gives the same.
-
-    The fast path has no rates of single connections, so it can't do what is right for any network.
-    """
-    given = scenario.training.share or share_of(scenario)
-    cheaper = given == RIGHT_FOR_ALL and share_of(scenario) == RIGHT_FOR_ONE_SERVER
-    return RIGHT_FOR_ONE_SERVER if cheaper else given
 
 
 def _under_stragglers(scenario: Scenario) -> Network:

@@ -9,7 +9,7 @@ from netcosim.scenario import with_values
 from netcosim.units import format_rate
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.checks import check_conditions
-from sim.experiment.link_share import share_of, with_share
+from sim.experiment.link_share import right_share_of, with_share
 
 _USUAL_MBIT: Final = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000)
 _USUAL_GBIT: Final = (10, 25, 40, 50, 100, 200, 400, 800)
@@ -72,7 +72,7 @@ def _changed(cell: TrainingCell, values: dict[str, object], workers: int) -> Tra
         "workload": [cell.workload.model_dump(mode="json", exclude_none=True)],
         "transport": [cell.transport.model_dump(mode="json", exclude_none=True)],
         "training.workers": [workers],
-        "training.share": None if share == share_of(cell.scenario) else share,
+        "training.share": None if share == right_share_of(cell.scenario) else share,
     }
     try:
         changed = with_share(with_values(cell.scenario, {**alone, **values}))

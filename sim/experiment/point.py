@@ -189,7 +189,7 @@ def make_series(
         lead=cell.staleness,
         order=scenario.policy.order,
         placement=scenario.policy.placement,
-        share=training.share or cell.share,
+        share=cell.share,
         stragglers=tuple(straggler_text(s) for s in scenario.straggler),
         alone=reference.steps_per_s,
         limits_steps_per_s={

@@ -41,7 +41,7 @@ def test_what_is_not_given_has_its_default_and_is_not_written():
     scenario = parse_scenario(GOOD)
     assert scenario.training == TrainingSpec()
     assert (scenario.training.steps, scenario.training.warmup) == (1000, 50)
-    assert (scenario.training.synchronisation, scenario.training.share) == ("asp", "equal")
+    assert (scenario.training.synchronisation, scenario.training.share) == ("asp", None)
     assert scenario.straggler == ()
     assert not {"training", "straggler"} & set(re.findall(r"\w+", dump_scenario(scenario)))
 

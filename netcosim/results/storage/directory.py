@@ -5,6 +5,7 @@ followed if it is a link. A file appears under its name at once and complete, or
 """
 
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -198,6 +199,27 @@ class Directory:
         """Remove a file, or the link itself; what is not there is no error."""
         with storage_errors(self.path / name, "can't be removed"):
             self._discard(name)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder below this one."""
+        with storage_errors(self.path / name, "can't be removed"):
+            os.rmdir(name, dir_fd=self._fd)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this process, until the block or the process ends.
+
+        Raises
+        ------
+        StorageError
+            Another process holds it.
+        """
+        with storage_errors(self.path, "is in use by another run"):
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _discard(self, name: str) -> None:
         with suppress(FileNotFoundError):

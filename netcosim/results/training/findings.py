@@ -7,6 +7,7 @@ from netcosim.formatting import percent
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Estimate, Point, Series, TrainingSummary
 from netcosim.scenario.unstudied_releases import not_studied_text
+from netcosim.units import format_rate
 
 _DIGITS: Final = 5
 _LEAST: Final = 0.005
@@ -48,10 +49,15 @@ def comparisons(summary: TrainingSummary) -> tuple[str, ...]:
 
 
 def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
-    """The series that can be compared: those of one workload, in their order."""
+    """The series that can be compared, in their order: those of one workload at one rate.
+
+    They are named by the workload, and by the rate where there are several.
+    """
+    rates = {series.rate_bps for series in summary.series}
     groups: dict[str, list[Series]] = {}
     for series in summary.series:
-        groups.setdefault(series.workload, []).append(series)
+        at = f" at {format_rate(series.rate_bps)}" if len(rates) > 1 else ""
+        groups.setdefault(f"{series.workload}{at}", []).append(series)
     return groups
 
 

@@ -23,6 +23,9 @@ FROM_SOURCE = (
     *(sys.executable, "-m", "sim.run"),
 )
 
+NO_MORE_RUNS = ("--no-recommendation",)
+"""Its runs need kernels that nothing else here does."""
+
 COMPUTED = ("summary.json", "steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
 
 # For the fast path, and traced on the generic engine's kernel of FIFO.
@@ -71,7 +74,7 @@ def start(
 ) -> "subprocess.Popen[str]":
     """Begin ``python -m sim.run``; nothing is written beside the sources."""
     return subprocess.Popen(
-        [*prefix, *FROM_SOURCE, *arguments],
+        [*prefix, *FROM_SOURCE, *arguments, *NO_MORE_RUNS],
         cwd=cwd,
         env={**os.environ, **(environ or {})},
         stdout=subprocess.PIPE,
@@ -102,7 +105,8 @@ class Inside:
     capsys: pytest.CaptureFixture[str]
     patch: pytest.MonkeyPatch
 
-    def run(self, *arguments: str, interpreted: bool = False) -> Done:
+    def run(self, *arguments: str, interpreted: bool = False, recommending: bool = False) -> Done:
+        more = () if recommending else NO_MORE_RUNS
         with self.patch.context() as patch:
             patch.setenv("COLUMNS", "200")
             patch.setattr("netcosim.report.write.write_report", lambda path, owner: path / "none")
@@ -111,7 +115,7 @@ class Inside:
                 patch.setattr("sim.engine.engine.compile_engine", bound)
                 patch.setattr("sim.fast.engine.compile_fast", interpret_fast)
             self.capsys.readouterr()
-            code = command.run(arguments)
+            code = command.run((*arguments, *more))
         said = self.capsys.readouterr()
         assert "Traceback" not in said.out + said.err
         assert "this is a bug" not in said.err, said.err

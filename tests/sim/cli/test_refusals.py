@@ -48,7 +48,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--trace-steps -1", "training.trace_steps: -1: must be >= 0"),
         ("--straggler nosuch", '--straggler: "nosuch": unknown; allowed: one-slow'),
         (
-            "--straggler one-slow --straggler one-slow-link",
+            "--share equal --straggler one-slow --straggler one-slow-link",
             "job.toml: straggler[1] (worker 0: link part 0.25): training.share: "
             '"equal": does not look at workers\' links, and w0 has 250mbit where s0 has 1gbit',
         ),
@@ -130,7 +130,6 @@ def test_a_broken_profile(inside: Inside, nowhere: Path, content: bytes, named: 
 
 
 NOT_SIMULATED = {
-    "delay.toml": 'training.share: "equal": does not look at workers\' links',
     "own-endpoint.toml": "transport[to-grpc].discipline: is required",
     "workers.toml": 'workload[staggered].stagger: "150ms": must be 0 in a simulation',
 }

@@ -1,0 +1,76 @@
+"""A simulation that was ended on its way goes on where it was; what was finished is kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.sim.cli.started import FAST, Inside, assert_refused, start
+
+SECOND = """
+[[transport]]
+name = "interleaved"
+sender = "h2"
+receiver = "h2"
+discipline = "fifo"
+"""
+TABLES = ("steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    (tmp_path / "job.toml").write_text(FAST + SECOND)
+    return tmp_path
+
+
+def killed(job: Path, line: str) -> None:
+    """Start the job, and kill it when it says this of its second cell."""
+    with start("--scenario", "job.toml", "--out", "out", cwd=job) as process:
+        assert process.stderr is not None
+        while line not in (said := process.stderr.readline()):
+            assert said, "it ended"
+        process.kill()
+        process.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("line", ["interleaved: preparing", "interleaved: 1 worker", "whole: 1 w"])
+def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
+    inside: Inside, job: Path, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(job)
+    killed(job, line)
+    done = inside.run("--resume", "out")
+    assert done.code == 0, done.err
+    assert ("alexnet/whole: preparing" in done.err) == (line == "whole: 1 w")
+    assert "alexnet/interleaved: preparing" in done.err
+    assert inside.run("--scenario", "job.toml", "--out", "whole").code == 0
+    for name in ("summary.json", "scenario.toml", *TABLES):
+        assert Path("out", name).read_bytes() == Path("whole", name).read_bytes(), name
+    assert not Path("out/unfinished").exists()
+    assert_refused(inside.run("--resume", "out"), '--resume: "out": is complete')
+
+
+def test_what_would_change_the_simulation_is_refused(
+    inside: Inside, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(job)
+    killed(job, "interleaved: preparing")
+    assert_refused(inside.run("--resume", "out", "--steps", "9"), '--steps: "9": has no meaning')
+    assert_refused(inside.run("--resume", "none"), "none: can't be opened: No such file")
+    assert_refused(inside.run("--resume", "out", "--trace", "1"), '--trace: "1": must be as before')
+    summary = Path("out/summary.json")
+    older = json.loads(summary.read_text()) | {"engine": "0123456789abcdef"}
+    summary.write_text(json.dumps(older))
+    assert_refused(inside.run("--resume", "out"), "was begun by another release of the simulator")
+
+
+def test_a_folder_that_is_being_written_is_left_alone(inside: Inside, job: Path) -> None:
+    with start("--scenario", "job.toml", "--steps", "100000", "--out", "out", cwd=job) as process:
+        assert process.stderr is not None
+        while "preparing" not in process.stderr.readline():
+            pass
+        done = inside.run("--resume", str(job / "out"))
+        process.kill()
+        process.communicate(timeout=60)
+    assert (done.code, done.out) == (6, "")
+    assert "is in use by another run" in done.err

@@ -1,0 +1,97 @@
+"""`sim.simulate`, as a notebook uses it."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sim
+from netcosim.errors import ScenarioError
+from netcosim.results.json_files import to_json
+from netcosim.scenario import build_scenario
+from sim.experiment.plans import Plans
+from tests.sim.cli.started import FAST, Inside
+
+JOB: dict[str, Any] = tomllib.loads(FAST)
+
+
+def test_a_file_a_mapping_and_an_object_are_the_same_scenario(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(FAST)
+    given = (tmp_path / "job.toml", str(tmp_path / "job.toml"), JOB, build_scenario(JOB))
+    first, *others = (sim.simulate(each).summary for each in given)
+    assert all(other == first for other in others)
+
+
+def test_tables_are_those_of_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same figures, steps, operations and transfers, with any number of threads."""
+    (tmp_path / "job.toml").write_text(FAST)
+    command = Inside(capsys=capsys, patch=monkeypatch)
+    job = ("--scenario", str(tmp_path / "job.toml"), "--trace", "2", "--rate", "2gbit")
+    assert command.run(*job, "--out", str(tmp_path / "out")).code == 0
+    result = sim.simulate(JOB, {"cluster.link.rate": "2gbit"}, trace=[2], threads=2)
+    assert (tmp_path / "out/summary.json").read_text() == to_json(result.summary)
+    for name in ("steps", "operations", "transfers"):
+        assert getattr(result, name).num_rows > 0
+    steps = result.steps.to_pylist()
+    assert [row["step"] for row in steps if row["workers"] == 1] == list(range(20))
+    assert {row["workers"] for row in result.operations.to_pylist()} == {2}
+
+
+def test_several_rates_are_cells_of_their_own() -> None:
+    both = sim.simulate(JOB, {"training.rates": ["1gbit", "10gbit"]}).summary
+    assert [series.cell for series in both.series] == [
+        "alexnet/whole@1gbit",
+        "alexnet/whole@10gbit",
+    ]
+    assert [series.rate_bps for series in both.series] == [10**9, 10**10]
+    for series, rate in zip(both.series, ("1gbit", "10gbit"), strict=True):
+        (alone,) = sim.simulate(JOB, {"cluster.link.rate": rate}).summary.series
+        assert series.points == alone.points
+
+
+def test_plans_are_kept_for_all_that_shares_them() -> None:
+    plans = Plans()
+    for change in (
+        {},
+        {"cluster.link.rate": "10gbit"},
+        {"training.workers": [3]},
+        {"training.synchronisation": "bsp"},
+        {"transport.whole.flow_control": True},
+    ):
+        sim.simulate(JOB, change, plans=plans)
+        assert len(plans) == JOB["repetitions"]
+    sim.simulate(JOB, {"training.batch": 7}, plans=plans)
+    assert len(plans) == 2 * JOB["repetitions"]
+
+
+def test_kept_plans_change_nothing() -> None:
+    plans = Plans()
+    for rate in ("1gbit", "3gbit", "1gbit"):
+        change = {"cluster.link.rate": rate}
+        kept, fresh = (sim.simulate(JOB, change, plans=each) for each in (plans, Plans()))
+        assert kept.summary == fresh.summary
+
+
+def test_beyond_their_bound_the_least_recently_used_plans_go() -> None:
+    plans = Plans(most_bytes=1)
+    sim.simulate(JOB, plans=plans)
+    assert len(plans) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scenario": "nosuch"}, 'scenario: "nosuch": must be a file or one of: default'),
+        ({"scenario": {"name": "x"}}, "scenario: cluster: is required"),
+        ({"scenario": JOB, "trace": [7]}, "trace: 7: must be among the numbers of workers: 1, 2"),
+        ({"scenario": JOB, "threads": 0}, "threads: 0: must be >= 1"),
+        ({"scenario": JOB, "changes": {"training.share": "all"}}, 'training.share: "all": unknown'),
+    ],
+)
+def test_what_can_not_be_simulated_is_told(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        sim.simulate(**given)
+    assert message in str(refused.value)
