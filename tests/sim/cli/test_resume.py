@@ -56,7 +56,7 @@ def test_what_would_change_the_simulation_is_refused(
     monkeypatch.chdir(job)
     killed(job, "interleaved: preparing")
     assert_refused(inside.run("--resume", "out", "--steps", "9"), '--steps: "9": has no meaning')
-    assert_refused(inside.run("--resume", "none"), "none: can't be opened: No such file")
+    assert_refused(inside.run("--resume", "none"), "none: can't be opened: No such file", code=6)
     assert_refused(inside.run("--resume", "out", "--trace", "1"), '--trace: "1": must be as before')
     summary = Path("out/summary.json")
     older = json.loads(summary.read_text()) | {"engine": "0123456789abcdef"}
