@@ -1,7 +1,7 @@
 """Session of a simulation: run every cell with every number of workers, and write the results."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,6 +33,9 @@ from sim.progress import Progress
 
 MOST_STEP_ROWS: Final = 2_000_000
 """Most rows of `steps.parquet`; runs beyond are left out."""
+
+MANY_OPERATIONS: Final = 10_000
+"""Operations of a profile from which on its preparation takes seconds."""
 
 
 def worker_counts(scenario: Scenario) -> tuple[int, ...]:
@@ -97,7 +100,7 @@ class Session:
     def _simulate(self, cell: TrainingCell) -> None:
         with timed_phase(self.phases_s, "plans"):
             self.progress.say(f"{cell.name}: preparing")
-            cell.plans(0)
+            cell.plans(0, self._phases(cell))
         with timed_phase(self.phases_s, "simulation"):
             healthy = without_stragglers(cell)
             alone = list(self._runs(healthy, 1))
@@ -114,6 +117,12 @@ class Session:
             self.generic[cell.name] = reason
         with timed_phase(self.phases_s, "traces"):
             self._trace(cell)
+
+    def _phases(self, cell: TrainingCell) -> Callable[[str], None]:
+        """Report phases of preparing: in lines of their own where there is no bar if it is long."""
+        many = len(cell.profile.step.operations) >= MANY_OPERATIONS
+        tell = self.progress.say if many else self.progress.runs_of
+        return lambda phase: tell(f"{cell.name}: preparing: {phase}")
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """Simulate all runs of so many workers in parallel threads; yield them in order."""

@@ -9,13 +9,12 @@ from netcosim.policies import load_synchronisation, order_is_drawn, release_orde
 from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.workload import Profile
-from netcosim.workload.durations import recorded_steps
 from sim.experiment.burst import burst_profile
+from sim.experiment.plans import Say, Source, WorkloadPlans, silent
 from sim.fast.arrays import Shape
-from sim.fast.shape import fast_shape
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
-from sim.prepare import Assignment, fuse, make_plan
+from sim.prepare import Assignment
 from sim.prepare.build import tensors_of
 from sim.settings import network_of, sending_of
 from topo.spec import GOODPUT_SHARE
@@ -26,19 +25,48 @@ RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
 
 @dataclass(slots=True, kw_only=True)
 class Prepared:
-    """The plans of one run: as recorded, fused, and sorted for the fast path if it can be."""
+    """The plans of one run: as recorded, fused, and sorted for the fast path if it can be.
 
-    plan: StepPlan
-    fused: StepPlan
+    Attributes
+    ----------
+    run, plans : where the first two come from; large ones are made again when they are asked for
+    steps : number of recorded steps
+    longest_step_ns : computations of the longest recorded step, one after the other
+    shape : for the fast path; None where it can't be used
+    why_generic : why it can't
+    """
+
+    run: int
+    plans: WorkloadPlans
+    steps: int
+    longest_step_ns: float
     shape: Shape | None
     why_generic: str
+
+    @property
+    def plan(self) -> StepPlan:
+        """The plan as recorded."""
+        return self.plans.drawn(self.run).plan
+
+    @property
+    def fused(self) -> StepPlan:
+        """The plan with fused operations."""
+        return self.plans.drawn(self.run).fused
+
+
+@dataclass(slots=True)
+class Shared:
+    """What cells of one workload share: its plans, once there are any."""
+
+    plans: WorkloadPlans | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class TrainingCell:
     """One workload on one transport.
 
-    `prepared` keeps each run's plans: they are the same for every number of workers.
+    `prepared` keeps each run's plans: they are the same for every number of workers. `shared` keeps
+    what they have in common with those of the workload's other transports.
     """
 
     name: str
@@ -48,6 +76,7 @@ class TrainingCell:
     sending: Sending
     scenario: Scenario
     prepared: dict[int, Prepared] = field(default_factory=dict)
+    shared: Shared = field(default_factory=Shared, repr=False)
 
     @property
     def batch(self) -> int:
@@ -68,27 +97,47 @@ class TrainingCell:
         """Random seed of a run for one purpose: the same for all cells and worker counts."""
         return np.random.SeedSequence(self.scenario.seed, spawn_key=(run, purpose))
 
-    def plans(self, run: int) -> Prepared:
-        """Plans of a run, made at the first call and kept."""
+    def plans(self, run: int, say: Say = silent) -> Prepared:
+        """Plans of a run, made at the first call and kept; `say` is told what is done for them."""
         if run not in self.prepared:
-            self.prepared[run] = self._prepare(run)
+            self.prepared[run] = self._prepare(run, say)
         return self.prepared[run]
 
-    def _prepare(self, run: int) -> Prepared:
-        durations = recorded_steps(
-            self.profile,
-            rng=np.random.default_rng(self.stream(run, RECORDED)),
-            batch=self.batch,
-            count=self.scenario.training.recorded,
-        )
-        rng = np.random.default_rng(self.stream(run, ORDERS))
-        plan = make_plan(self.profile, durations, self.assignment(), rng)
-        fused = fuse(plan)
+    def _prepare(self, run: int, say: Say) -> Prepared:
+        plans = self._workload_plans(say)
+        say(f"drawing the steps of run {run}")
+        plan = plans.drawn(run).plan
         try:
-            shape, why = fast_shape(fused, self.network(1), self.sending), ""
+            shape, why = plans.shape(run, self.network(1), self.sending), ""
         except NotOfThisShapeError as problem:
             shape, why = None, str(problem)
-        return Prepared(plan=plan, fused=fused, shape=shape, why_generic=why)
+        return Prepared(
+            run=run,
+            plans=plans,
+            steps=plan.steps,
+            longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            shape=shape,
+            why_generic=why,
+        )
+
+    def _workload_plans(self, say: Say) -> WorkloadPlans:
+        """Plans of the workload; made anew if they are of other settings than the cell's."""
+        scenario = self.scenario
+        source = Source(
+            profile=self.profile,
+            policy=(scenario.policy, scenario.cluster.servers, self.workload.tensors),
+            seed=scenario.seed,
+            batch=self.batch,
+            recorded=scenario.training.recorded,
+        )
+        found = self.shared.plans
+        if found is None or not found.source.same(source):
+            found = WorkloadPlans(source, self.assignment(), self._generator, say)
+            self.shared.plans = found
+        return found
+
+    def _generator(self, run: int, orders: bool) -> np.random.Generator:
+        return np.random.default_rng(self.stream(run, ORDERS if orders else RECORDED))
 
     def assignment(self) -> Assignment:
         """Placement, order and priorities of the profile's tensors, by the scenario's policies."""
@@ -119,6 +168,7 @@ def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
     profiles = {w.name: load_workload(w, batch) for w in scenario.workload if w.profile is not None}
     bursts = _bursts(scenario)
     for workload in scenario.workload:
+        shared = Shared()
         for transport in scenario.transport:
             name = f"{workload.name}/{transport.name}"
             burst = bursts.get(name)
@@ -129,6 +179,7 @@ def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
                 profile=profiles[workload.name] if burst is None else burst_profile(burst),
                 sending=sending_of(transport, None if burst is None else burst.window_bytes),
                 scenario=scenario,
+                shared=shared if burst is None else Shared(),
             )
             sizes = list(tensors_of(cell.profile).values())
             cell.assignment().arrange(sizes, np.random.default_rng(0))
