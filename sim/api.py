@@ -16,8 +16,8 @@ from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_sce
 from netcosim.trace import trace_table
 from sim.experiment.axes import worker_counts
 from sim.experiment.checks import checked_cells, notes
+from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
-from sim.experiment.plans import Plans
 from sim.simulation import Listener, Nobody, Simulation
 
 _KEPT: Final = Plans()

@@ -37,6 +37,9 @@ MOST_STEP_ROWS: Final = 2_000_000
 """Most rows of steps that are kept; runs beyond are left out."""
 
 
+MANY_OPERATIONS: Final = 10_000
+"""Operations of a profile from which on its preparation takes seconds."""
+
 Columns = TypeVar("Columns", StepColumns, OperationColumns)
 
 
@@ -118,7 +121,9 @@ class Simulation:
     def prepare(self, cell: TrainingCell) -> None:
         """Make the plan of a cell's first run."""
         self.listener.say(f"{cell.name}: preparing")
-        cell.plans(0)
+        many = len(cell.profile.step.operations) >= MANY_OPERATIONS
+        tell = self.listener.say if many else self.listener.runs_of
+        cell.plans(0, lambda phase: tell(f"{cell.name}: preparing: {phase}"))
 
     def simulate(self, cell: TrainingCell) -> None:
         """Simulate all runs of a cell."""
@@ -133,8 +138,7 @@ class Simulation:
             self.points.setdefault(cell.name, []).append(point)
             self.listener.point(cell.name, point)
         under = conditions_of(cell, worker_counts(self.scenario)[-1], 0, 1.0)
-        _, why = cell.shape(0)
-        if reason := why or under.why_generic:
+        if reason := cell.plans(0).why_generic or under.why_generic:
             self.generic[cell.name] = reason
 
     def recommend(self, cell: TrainingCell) -> None:

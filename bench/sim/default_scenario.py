@@ -72,7 +72,7 @@ def competitor(cell: TrainingCell, workers: int, engine: str, least_s: float) ->
         job = (prepared.fused, cell.network(workers), cell.sending, drawn)
         if engine == GENERIC:
             return Engine(*job)
-        return FastEngine(*job, shape=cell.shape(0)[0])
+        return FastEngine(*job, shape=prepared.shape)
 
     steps = enough(lambda count: loop_s(make, draws(count)), least_s, begin=2)
     return engine_competitor(engine, make, draws(steps))

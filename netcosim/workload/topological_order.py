@@ -51,7 +51,8 @@ def find_cycle(after: After) -> list[str]:
         name = next(other for other in after[path[-1]] if other in after and other not in done)
         if name in seen:
             cycle = path[seen[name] :][::-1]
-            first = cycle.index(min(cycle, key=list(after).index))
+            place = {name: i for i, name in enumerate(after)}
+            first = cycle.index(min(cycle, key=place.__getitem__))
             return cycle[first:] + cycle[:first]
         seen[name] = len(path)
         path.append(name)

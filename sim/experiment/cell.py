@@ -10,14 +10,15 @@ from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.units import format_rate
 from netcosim.workload import Profile
-from netcosim.workload.durations import recorded_steps
 from sim.experiment.axes import at_each_rate
 from sim.experiment.burst import burst_profile
+from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
-from sim.experiment.plans import Plans, Prepared
+from sim.experiment.plans import Say, Source, WorkloadPlans, silent
 from sim.fast.arrays import Shape
-from sim.plan import Network, Sending
-from sim.prepare import Assignment, fuse, make_plan
+from sim.fast.step_roles import NotOfThisShapeError
+from sim.plan import Network, Sending, StepPlan
+from sim.prepare import Assignment
 from sim.prepare.build import tensors_of
 from sim.settings import network_of, sending_of
 from sim.settings.share import RIGHT_FOR_ALL
@@ -25,6 +26,37 @@ from topo.spec import GOODPUT_SHARE
 
 RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
 """Purposes of a run's random streams; drawing from one does not move another."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Prepared:
+    """The plans of one run: as recorded, fused, and sorted for the fast path if it can be.
+
+    Attributes
+    ----------
+    run, plans : where the first two come from; large ones are made again when they are asked for
+    steps : number of recorded steps
+    longest_step_ns : computations of the longest recorded step, one after the other
+    shape : for the fast path; None where it can't be used
+    why_generic : why it can't
+    """
+
+    run: int
+    plans: WorkloadPlans
+    steps: int
+    longest_step_ns: float
+    shape: Shape | None
+    why_generic: str
+
+    @property
+    def plan(self) -> StepPlan:
+        """The plan as recorded."""
+        return self.plans.drawn(self.run).plan
+
+    @property
+    def fused(self) -> StepPlan:
+        """The plan with fused operations."""
+        return self.plans.drawn(self.run).fused
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,34 +106,45 @@ class TrainingCell:
         """Random seed of a run for one purpose: the same for all cells and worker counts."""
         return np.random.SeedSequence(self.scenario.seed, spawn_key=(run, purpose))
 
-    def plans(self, run: int) -> Prepared:
-        """Plans of a run, made at the first call and kept."""
+    def plans(self, run: int, say: Say = silent) -> Prepared:
+        """Plans of a run, made at the first call and kept; `say` is told what is done for them."""
         if run not in self.prepared:
-            self.prepared[run] = self.kept.get(self._key(run), lambda: self._prepare(run))
+            self.prepared[run] = self._prepare(run, say)
         return self.prepared[run]
 
-    def shape(self, run: int) -> tuple[Shape | None, str]:
-        """A run's plan for the fast path, or None and why the fast path can't do it."""
-        return self.plans(run).shape(self.network(1), self.sending)
-
-    def _key(self, run: int) -> tuple[object, ...]:
-        """All that a run's plans are made of; a profile is the same if it is the same object."""
-        training = self.scenario.training
-        given = tuple((t.name, t.priority) for t in self.workload.tensors)
-        policy = self.scenario.policy.model_dump_json()
-        made_of = (self.scenario.seed, run, self.batch, training.recorded)
-        return (_Same(self.profile), *made_of, self.scenario.cluster.servers, policy, given)
-
-    def _prepare(self, run: int) -> Prepared:
-        durations = recorded_steps(
-            self.profile,
-            rng=np.random.default_rng(self.stream(run, RECORDED)),
-            batch=self.batch,
-            count=self.scenario.training.recorded,
+    def _prepare(self, run: int, say: Say) -> Prepared:
+        plans = self._workload_plans(say)
+        say(f"drawing the steps of run {run}")
+        plan = plans.drawn(run).plan
+        try:
+            shape, why = plans.shape(run, self.network(1), self.sending), ""
+        except NotOfThisShapeError as problem:
+            shape, why = None, str(problem)
+        return Prepared(
+            run=run,
+            plans=plans,
+            steps=plan.steps,
+            longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            shape=shape,
+            why_generic=why,
         )
-        rng = np.random.default_rng(self.stream(run, ORDERS))
-        plan = make_plan(self.profile, durations, self.assignment(), rng)
-        return Prepared(plan=plan, fused=fuse(plan))
+
+    def _workload_plans(self, say: Say) -> WorkloadPlans:
+        """Plans of the workload, those of an earlier cell or simulation if they are the same."""
+        scenario = self.scenario
+        source = Source(
+            profile=self.profile,
+            policy=(scenario.policy, scenario.cluster.servers, self.workload.tensors),
+            seed=scenario.seed,
+            batch=self.batch,
+            recorded=scenario.training.recorded,
+        )
+        return self.kept.of(
+            source, lambda: WorkloadPlans(source, self.assignment(), self._generator, say)
+        )
+
+    def _generator(self, run: int, orders: bool) -> np.random.Generator:
+        return np.random.default_rng(self.stream(run, ORDERS if orders else RECORDED))
 
     def assignment(self) -> Assignment:
         """Placement, order and priorities of the profile's tensors, by the scenario's policies."""
@@ -117,19 +160,6 @@ class TrainingCell:
             each_step_anew=order_is_drawn(policy.order),
             priority={**given, **policy.priorities},
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Same:
-    """A profile as part of a key: equal to itself alone, and not compared by content."""
-
-    profile: Profile
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.profile is other.profile
-
-    def __hash__(self) -> int:
-        return id(self.profile)
 
 
 def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[TrainingCell, ...]:

@@ -11,7 +11,7 @@ from netcosim.units import format_duration
 from sim.experiment.all_left import all_gone_ns
 from sim.experiment.axes import at_each_rate, worker_counts
 from sim.experiment.cell import TrainingCell, training_cells
-from sim.experiment.plans import Plans
+from sim.experiment.kept_plans import Plans
 from sim.plan import Network
 from sim.settings import network_of, unseen_stalls
 from sim.settings.share import overfilled

@@ -51,9 +51,9 @@ def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDA
 
 def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
     """Simulate until a worker has ended its last step."""
-    plan = cell.plans(run).plan
-    drawn = draw_steps(cell, workers, run, plan.steps)
-    horizon_ns = 2.0 * cell.scenario.training.steps * float(plan.duration_ns.sum(axis=1).max())
+    prepared = cell.plans(run)
+    drawn = draw_steps(cell, workers, run, prepared.steps)
+    horizon_ns = 2.0 * cell.scenario.training.steps * prepared.longest_step_ns
     while True:
         under = conditions_of(cell, workers, run, horizon_ns)
         engine = make_engine(cell, run, under, drawn)
@@ -83,13 +83,12 @@ def make_engine(
     """Make the fast path if it can do the job, else the generic engine."""
     prepared, warmup = cell.plans(run), cell.scenario.training.warmup
     job = _job(cell, under, drawn)
-    shape, _ = cell.shape(run)
-    if shape is not None and not under.why_generic:
+    if prepared.shape is not None and not under.why_generic:
         return FastEngine(
-            prepared.fused,
+            None,
             *job,
             Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
-            shape=shape,
+            shape=prepared.shape,
         )
     return Engine(
         prepared.fused,

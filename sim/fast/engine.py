@@ -46,17 +46,20 @@ def interpret_fast(discipline: str | None = None) -> Callable[..., int]:
 class FastEngine(BaseEngine):
     """Fast path for jobs of the usual shape; for parameters see `sim.engine.engine.Engine`.
 
-    `shape` is what `fast_shape` made of the same plan, network and sending, where that is known.
+    `shape` is what `fast_shape` made of the same plan, network and sending, where that is known;
+    then the plan itself may be None.
 
     Raises
     ------
+    ValueError
+        Neither a plan nor a shape.
     NotOfThisShapeError
         The job needs the generic engine.
     """
 
     def __init__(
         self,
-        plan: StepPlan,
+        plan: StepPlan | None,
         network: Network,
         sending: Sending,
         draws: Draws,
@@ -66,7 +69,11 @@ class FastEngine(BaseEngine):
         shape: Shape | None = None,
     ) -> None:
         workers, steps = draws.step.shape
-        self._shape = with_workers(shape or fast_shape(plan, network, sending), workers)
+        if shape is None:
+            if plan is None:
+                raise ValueError("a plan or its shape is needed")
+            shape = fast_shape(plan, network, sending)
+        self._shape = with_workers(shape, workers)
         self._net = make_net(network, sending, draws, control, [None] * workers)
         self._run = make_fast_run(self._shape, self._net, sending, steps)
         asked = sending.discipline if asks_discipline(sending) else None

@@ -1,6 +1,8 @@
 """Check that the fast path can do a job, and arrange the job's plan for it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,26 @@ from h2model.machine import Machine
 from sim.engine.build import UNBOUNDED
 from sim.fast import arrays
 from sim.fast.arrays import Shape
-from sim.fast.step_roles import NotOfThisShapeError, Parts, after, parts_of, predecessors
+from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
 from sim.kernels.arrays import NONE
-from sim.plan import Floats, Ints, Network, Sending, StepPlan
+from sim.plan import Ints, Network, Sending, StepPlan
 from sim.shares import load_share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """Whatever of a shape is the same for all plans that differ in durations and sources only.
+
+    Attributes
+    ----------
+    parts : operations of the plan by their role
+    sending : what it was arranged for
+    fixed : fields of the shape
+    """
+
+    parts: Parts
+    sending: Sending
+    fixed: dict[str, Any]
 
 
 def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
@@ -24,43 +42,88 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
     NotOfThisShapeError
         The job has another shape; the message says in what.
     """
-    _check_settings(network, sending)
-    parts = parts_of(plan)
-    pulls = [op for server in parts.pulls for op in server]
-    pushes = [op for server in parts.pushes for op in server]
+    check_settings(network, sending)
+    arrangement = arrange(plan, parts_of(plan), sending)
+    fields = released_order(plan, arrangement) | timed(plan, arrangement.parts)
+    return Shape(**arrangement.fixed, **fields)
+
+
+def arrange(plan: StepPlan, parts: Parts, sending: Sending) -> Arrangement:
+    """Arrange all of a plan that has nothing to do with durations or the order of its sources."""
+    pulls, pushes = _joined_lists(parts.pulls), _joined_lists(parts.pushes)
     number = {op: i for i, op in enumerate(pulls)}
-    order, total = _downs(plan, parts, sending)
-    forward_ns = plan.duration_ns[:, parts.forward]
-    backward = np.cumsum(plan.duration_ns[:, parts.backward], axis=1)
-    backward = np.concatenate([np.zeros((plan.steps, 1)), backward], axis=1)
-    released = [parts.released[op] for op in pushes]
-    update_of, update_ns, processors = _updates(plan, parts, pushes)
-    return Shape(
-        down_start=_starts(parts.pulls),
-        down=np.array([[number[op] for op in row] for row in order], dtype=np.int64),
-        down_cum=np.array(total, dtype=np.int64),
-        down_size=plan.size_bytes[pulls],
-        down_priority=plan.priority[pulls],
-        **_forward(plan, parts, number),
-        forward_ns=np.ascontiguousarray(forward_ns),
-        forward_sum=forward_ns.sum(axis=1),
-        backward_sum=backward[:, -1].copy(),
-        up_start=_starts(parts.pushes),
-        up_size=plan.size_bytes[pushes],
-        up_priority=plan.priority[pushes],
-        up_cum=_cumulated(plan, parts.pushes),
-        up_released=np.array(released, dtype=np.int64),
-        offset_ns=np.ascontiguousarray(backward[:, released]),
-        update=update_of,
-        update_ns=update_ns,
-        replay=_replays(plan, parts, update_of, sending),
-        largest=np.array([_first_visit(sending)], dtype=np.int64),
-        first_leaf=np.zeros(4, dtype=np.int64),
-        sizes=np.array([0, plan.servers, len(parts.forward), processors], dtype=np.int64),
+    update_of, processors = _updates(plan, parts, pushes)
+    return Arrangement(
+        parts=parts,
+        sending=sending,
+        fixed={
+            "down_start": _starts(parts.pulls),
+            "down_size": plan.size_bytes[pulls],
+            "down_priority": plan.priority[pulls],
+            **_forward(parts, number),
+            "up_start": _starts(parts.pushes),
+            "up_size": plan.size_bytes[pushes],
+            "up_priority": plan.priority[pushes],
+            "up_cum": _cumulated(plan, parts.pushes),
+            "up_released": _ints([parts.released[op] for op in pushes]),
+            "update": update_of,
+            "replay": _replays(plan, parts, update_of, sending),
+            "largest": _ints([_first_visit(sending)]),
+            "first_leaf": np.zeros(4, dtype=np.int64),
+            "sizes": _ints([0, plan.servers, len(parts.forward), processors]),
+        },
     )
 
 
-def _check_settings(network: Network, sending: Sending) -> None:
+def released_order(plan: StepPlan, arrangement: Arrangement) -> dict[str, Any]:
+    """Fields of the shape that depend on the order of a plan's sources.
+
+    Raises
+    ------
+    NotOfThisShapeError
+        The order differs among recorded steps where it may not.
+    """
+    parts = arrangement.parts
+    alike = bool((plan.sources == plan.sources[0]).all())
+    rows = plan.sources[:1] if alike else plan.sources
+    order, total = _downs(plan, parts, arrangement.sending, rows)
+    number = np.zeros(plan.operations, dtype=np.int64)
+    pulls = _joined_lists(parts.pulls)
+    number[pulls] = np.arange(len(pulls))
+    return {
+        "down": number[np.array(order, dtype=np.int64)],
+        "down_cum": np.array(total, dtype=np.int64),
+        "first": _first(plan, parts, rows, chain=bool(arrangement.fixed["chain"][0])),
+    }
+
+
+def timed(plan: StepPlan, parts: Parts) -> dict[str, Any]:
+    """Fields of the shape that depend on a plan's durations."""
+    forward_ns = plan.duration_ns[:, _ints(parts.forward)]
+    backward = np.cumsum(plan.duration_ns[:, _ints(parts.backward)], axis=1)
+    backward = np.concatenate([np.zeros((plan.steps, 1)), backward], axis=1)
+    pushes = _joined_lists(parts.pushes)
+    updated = [i for i, op in enumerate(pushes) if op in parts.updates]
+    updates = [parts.updates[pushes[i]] for i in updated]
+    update_ns = np.zeros((plan.steps, len(pushes)))
+    update_ns[:, _ints(updated)] = plan.duration_ns[:, _ints(updates)]
+    return {
+        "forward_ns": np.ascontiguousarray(forward_ns),
+        "forward_sum": forward_ns.sum(axis=1),
+        "backward_sum": backward[:, -1].copy(),
+        "offset_ns": np.take(backward, _ints([parts.released[op] for op in pushes]), axis=1),
+        "update_ns": update_ns,
+    }
+
+
+def check_settings(network: Network, sending: Sending) -> None:
+    """Refuse links and disciplines that the fast path can't do.
+
+    Raises
+    ------
+    NotOfThisShapeError
+        The message says what it can't do.
+    """
     for wrong, what in (
         (not load_share(network.share).CLOCKED, f"share is {network.share}"),
         (network.both_busy != 1.0, "a port's rate depends on its other direction"),
@@ -84,20 +147,19 @@ def _visits(sending: Sending) -> int:
     return disciplines.visits(sending.discipline, sending.options)
 
 
-def _forward(plan: StepPlan, parts: Parts, number: dict[int, int]) -> dict[str, Any]:
+def _forward(parts: Parts, number: dict[int, int]) -> dict[str, Any]:
     """Dependencies of forward operations on each other and on pulls."""
     place = {op: i for i, op in enumerate(parts.forward)}
-    before = predecessors(plan)
+    before, behind = parts.graph.predecessors, parts.graph.successors
     needs = [[number[b] for b in before[op] if b in number] for op in parts.forward]
-    held = [[place[d] for d in after(plan, op) if d in place] for op in number]
-    following = [[place[d] for d in after(plan, op) if d in place] for op in parts.forward]
-    chain = all(i - 1 in [place.get(b) for b in before[op]] for op, i in place.items() if i)
+    held = [[place[d] for d in behind[op] if d in place] for op in number]
+    following = [[place[d] for d in behind[op] if d in place] for op in parts.forward]
+    chain = all(b in before[op] for b, op in pairwise(parts.forward))
     return {
-        "chain": np.array([int(chain)]),
+        "chain": _ints([int(chain)]),
         "need_start": _starts(needs),
         "need": _joined(needs),
-        "first": _first(plan, place, chain=chain),
-        "waits": np.array([len(before[op]) for op in parts.forward], dtype=np.int64),
+        "waits": _ints([len(before[op]) for op in parts.forward]),
         "held_start": _starts(held),
         "held": _joined(held),
         "next_start": _starts(following),
@@ -105,41 +167,42 @@ def _forward(plan: StepPlan, parts: Parts, number: dict[int, int]) -> dict[str, 
     }
 
 
-def _first(plan: StepPlan, place: dict[int, int], *, chain: bool) -> Ints:
-    """Forward operations that wait for nothing, in the order of hand-over."""
-    rows = {tuple(place[int(op)] for op in row if int(op) in place) for row in plan.sources}
-    if len(rows) > 1 and not chain:
+def _first(plan: StepPlan, parts: Parts, rows: Ints, *, chain: bool) -> Ints:
+    """Forward operations that wait for nothing, in the order of hand-over; rows are of sources."""
+    place = np.full(plan.operations, NONE, dtype=np.int64)
+    place[parts.forward] = np.arange(len(parts.forward))
+    found = [place[row[place[row] != NONE]] for row in rows]
+    if not chain and any((row != found[0]).any() for row in found):
         raise NotOfThisShapeError("first computations have another order in each recorded step")
-    return np.array(rows.pop(), dtype=np.int64)
+    return found[0]
 
 
-def _updates(plan: StepPlan, parts: Parts, pushes: Sequence[int]) -> tuple[Ints, Floats, int]:
-    """The processor of each push's update, its durations, and the number of processors."""
+def _updates(plan: StepPlan, parts: Parts, pushes: Sequence[int]) -> tuple[Ints, int]:
+    """The processor of each push's update, and the number of processors."""
     places = sorted({int(plan.place[op]) for op in parts.updates.values()})
+    number = {place: i for i, place in enumerate(places)}
     update = np.full(len(pushes), NONE, dtype=np.int64)
-    update_ns = np.zeros((plan.steps, len(pushes)))
     for i, push in enumerate(pushes):
         if push in parts.updates:
-            op = parts.updates[push]
-            update[i] = places.index(int(plan.place[op]))
-            update_ns[:, i] = plan.duration_ns[:, op]
-    return update, update_ns, len(places)
+            update[i] = number[int(plan.place[parts.updates[push]])]
+    return update, len(places)
 
 
 def _downs(
-    plan: StepPlan, parts: Parts, sending: Sending
+    plan: StepPlan, parts: Parts, sending: Sending, rows: Ints
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Pulls in order and bytes up to each, a row for every recorded step or one for all."""
-    rows = np.unique(plan.sources, axis=0)
-    steps = plan.sources if len(rows) > 1 else rows
+    """Pulls in order and bytes up to each, for each row of sources."""
+    server_of = np.full(plan.operations, NONE, dtype=np.int64)
+    for k, server in enumerate(parts.pulls):
+        server_of[server] = k
     orders, totals = [], []
-    for sources in steps:
+    for sources in rows:
         order: list[int] = []
         total: list[int] = []
-        for server in parts.pulls:
-            handed = [int(op) for op in sources if int(op) in server]
+        for k in range(plan.servers):
+            handed = sources[server_of[sources] == k].tolist()
             if asks_discipline(sending):
-                up_to_each = [int(size) for size in np.cumsum(plan.size_bytes[handed])]
+                up_to_each = np.cumsum(plan.size_bytes[handed]).tolist()
             else:
                 handed, up_to_each = _served(plan, handed, sending)
             order += handed
@@ -203,5 +266,13 @@ def _starts(lists: Sequence[Sequence[int]]) -> Ints:
     return np.cumsum([0, *map(len, lists)], dtype=np.int64)
 
 
+def _joined_lists(lists: Sequence[Sequence[int]]) -> list[int]:
+    return [i for one in lists for i in one]
+
+
 def _joined(lists: Sequence[Sequence[int]]) -> Ints:
-    return np.array([i for one in lists for i in one], dtype=np.int64)
+    return _ints(_joined_lists(lists))
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, dtype=np.int64)

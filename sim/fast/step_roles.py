@@ -13,9 +13,8 @@ from outside reaches any more.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.kernels.arrays import NONE
 from sim.plan import DOWN, WORKER, StepPlan
-from sim.prepare.fuse import order_of
+from sim.prepare.graph import Graph, decisive, graph_of
 
 
 class NotOfThisShapeError(Exception):
@@ -28,6 +27,7 @@ class Parts:
 
     Attributes
     ----------
+    graph : the plan's DAG
     pulls, pushes : by server; pushes in the order of their hand-over
     forward : forward computations, each behind those that it waits for
     backward : backward computations, in the order in which they run
@@ -35,6 +35,7 @@ class Parts:
     updates : by push
     """
 
+    graph: Graph
     pulls: list[list[int]]
     pushes: list[list[int]]
     forward: list[int]
@@ -51,26 +52,28 @@ def parts_of(plan: StepPlan) -> Parts:
     NotOfThisShapeError
         The step has another shape; the message says in what.
     """
-    pulls, pushes, computes, updates = _by_kind(plan)
-    before = predecessors(plan)
+    graph = graph_of(plan)
+    pulls, pushes, computes, updates = _by_kind(plan, graph)
     pulled = [op for server in pulls for op in server]
-    _check_pulls(plan, pulled, before)
-    _check_computes(plan, pulled, computes, before)
-    forward = _forward(plan, pulled, computes, before)
-    backward = _backward(plan, forward, computes, before)
-    ended = {op: i for i, op in enumerate([forward[-1], *backward])}
-    released = {op: _released(plan, op, ended, before) for server in pushes for op in server}
+    _check_pulls(plan, pulled, graph)
+    _check_computes(plan, pulled, computes, graph)
+    forward = _forward(pulled, computes, graph)
+    backward = _backward(forward, computes, graph)
+    released = _released(plan, pushes, [forward[-1], *backward], graph)
     return Parts(
+        graph=graph,
         pulls=pulls,
         pushes=[sorted(server, key=released.__getitem__) for server in pushes],
         forward=forward,
         backward=backward,
         released={op: count for op, (count, _) in released.items()},
-        updates=_updates(plan, pushes, updates),
+        updates=_updates(plan, pushes, updates, graph),
     )
 
 
-def _by_kind(plan: StepPlan) -> tuple[list[list[int]], list[list[int]], list[int], list[int]]:
+def _by_kind(
+    plan: StepPlan, graph: Graph
+) -> tuple[list[list[int]], list[list[int]], list[int], list[int]]:
     """Pulls and pushes by server, computations at the worker, updates; in topological order."""
     pulls: list[list[int]] = [[] for _ in range(plan.servers)]
     pushes: list[list[int]] = [[] for _ in range(plan.servers)]
@@ -79,8 +82,9 @@ def _by_kind(plan: StepPlan) -> tuple[list[list[int]], list[list[int]], list[int
     if len(set(links)) < len(links):
         raise NotOfThisShapeError("a server has several connections in one direction")
     workers = set()
-    for op in order_of(plan):
-        place = int(plan.place[op])
+    places = plan.place.tolist()
+    for op in graph.order:
+        place = places[op]
         if place < len(links):
             server, direction = links[place]
             (pulls if direction == DOWN else pushes)[server].append(op)
@@ -101,55 +105,48 @@ def _by_kind(plan: StepPlan) -> tuple[list[list[int]], list[list[int]], list[int
     return pulls, pushes, computes, updates
 
 
-def _check_pulls(plan: StepPlan, pulls: Sequence[int], before: Sequence[list[int]]) -> None:
+def _check_pulls(plan: StepPlan, pulls: Sequence[int], graph: Graph) -> None:
     for op in pulls:
-        if before[op]:
+        if graph.predecessors[op]:
             raise NotOfThisShapeError(f"{plan.names[op]}, a pull, waits for something")
 
 
 def _check_computes(
-    plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
+    plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], graph: Graph
 ) -> None:
     allowed = {*computes, *pulls}
     for op in computes:
-        if not allowed.issuperset(before[op]):
+        if not allowed.issuperset(graph.predecessors[op]):
             raise NotOfThisShapeError(f"{plan.names[op]} waits for a push or an update")
 
 
-def _forward(
-    plan: StepPlan, pulls: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
-) -> list[int]:
-    """Forward computations; the last one is the first that can be."""
-    ancestors = [0] * plan.operations  # a bit for each operation
-    for op in computes:
-        for b in before[op]:
-            ancestors[op] |= ancestors[b] | 1 << b
-    descendants = dict.fromkeys(computes, 0)
-    for op in reversed(computes):
-        for dependent in after(plan, op):
-            if dependent in descendants:
-                descendants[op] |= descendants[dependent] | 1 << dependent
-    everything = sum(1 << op for op in computes)
-    pulled = sum(1 << op for op in pulls)
-    for op in computes:
-        comparable = ancestors[op] | descendants[op] | 1 << op
-        if ancestors[op] & pulled == pulled and comparable & everything == everything:
-            return [c for c in computes if ancestors[op] >> c & 1] + [op]
+def _forward(pulls: Sequence[int], computes: Sequence[int], graph: Graph) -> list[int]:
+    """Forward computations; the last one is the first that can be.
+
+    It comes after all computations before it. So it comes after a pull if and only if it, or one
+    before it, waits for the pull.
+    """
+    index = {op: i for i, op in enumerate(computes)}
+    nobody = len(computes)
+    needed = max(
+        min((index.get(d, nobody) for d in graph.successors[op]), default=nobody) for op in pulls
+    )
+    for i, alone in enumerate(decisive(graph, computes)):
+        if alone and i >= needed:
+            return list(computes[: i + 1])
     raise NotOfThisShapeError(
         "there is no computation that all pulls are before, and all others before or behind"
     )
 
 
-def _backward(
-    plan: StepPlan, forward: Sequence[int], computes: Sequence[int], before: Sequence[list[int]]
-) -> list[int]:
+def _backward(forward: Sequence[int], computes: Sequence[int], graph: Graph) -> list[int]:
     """Backward computations in the order in which they run: first in, first out."""
     ended = set(forward[:-1])
     unended = set(computes) - ended
-    left = {op: sum(b in unended for b in before[op]) for op in unended}
+    left = {op: sum(b in unended for b in graph.predecessors[op]) for op in unended}
     queue = [forward[-1]]
     for op in queue:
-        for dependent in after(plan, op):
+        for dependent in graph.successors[op]:
             if dependent in left:
                 left[dependent] -= 1
                 if left[dependent] == 0:
@@ -158,47 +155,41 @@ def _backward(
 
 
 def _released(
-    plan: StepPlan, op: int, ended: dict[int, int], before: Sequence[list[int]]
-) -> tuple[int, int]:
-    """Number of backward computations that end before a push, and its rank when released.
+    plan: StepPlan, pushes: Sequence[list[int]], releasing: Sequence[int], graph: Graph
+) -> dict[int, tuple[int, int]]:
+    """By push, how many backward computations end before it, and its rank among its like.
 
-    `ended` is that number for whatever may release a push.
+    Its like are released by the same computation. `releasing` is whatever may release a push, in
+    the order in which it ends.
     """
-    last = max(before[op], key=lambda b: ended.get(b, NONE), default=NONE)
-    if last not in ended:
-        raise NotOfThisShapeError(
-            f"{plan.names[op]}, a push, does not wait for the last forward operation"
-        )
-    return ended[last], after(plan, last).index(op)
+    ended = {op: i for i, op in enumerate(releasing)}
+    rank = {(op, d): i for op in releasing for i, d in enumerate(graph.successors[op])}
+    found = {}
+    for push in (op for server in pushes for op in server):
+        last = max((ended.get(b, -1) for b in graph.predecessors[push]), default=-1)
+        if last < 0:
+            raise NotOfThisShapeError(
+                f"{plan.names[push]}, a push, does not wait for the last forward operation"
+            )
+        found[push] = (last, rank[releasing[last], push])
+    return found
 
 
-def _updates(plan: StepPlan, pushes: Sequence[list[int]], updates: Sequence[int]) -> dict[int, int]:
+def _updates(
+    plan: StepPlan, pushes: Sequence[list[int]], updates: Sequence[int], graph: Graph
+) -> dict[int, int]:
     found: dict[int, int] = {}
     allowed = set(updates)
     for push in (op for server in pushes for op in server):
-        dependents = after(plan, push)
+        dependents = graph.successors[push]
         if len(dependents) > 1 or not allowed.issuperset(dependents):
             raise NotOfThisShapeError(
                 f"{plan.names[push]}, a push, has more behind it than an update"
             )
         for op in dependents:
-            if plan.waits[op] != 1 or after(plan, op):
+            if plan.waits[op] != 1 or graph.successors[op]:
                 raise NotOfThisShapeError(f"{plan.names[op]} is not an update of one push")
             found[push] = op
     if len(found) != len(updates):
         raise NotOfThisShapeError("an update follows no push")
     return found
-
-
-def predecessors(plan: StepPlan) -> list[list[int]]:
-    """Predecessors of each operation: those that it waits for."""
-    before: list[list[int]] = [[] for _ in range(plan.operations)]
-    for op in range(plan.operations):
-        for dependent in after(plan, op):
-            before[dependent].append(op)
-    return before
-
-
-def after(plan: StepPlan, op: int) -> list[int]:
-    """Successors of an operation, in the order of hand-over."""
-    return [int(d) for d in plan.after[plan.after_start[op] : plan.after_start[op + 1]]]

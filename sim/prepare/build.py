@@ -1,7 +1,7 @@
 """Build the plan of a profile's step for so many servers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,17 +31,64 @@ class Assignment:
     priority: Mapping[str, int]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """All that the plans of a profile have in common; runs differ in durations and drawn orders.
+
+    Attributes
+    ----------
+    plan : a plan without recorded steps; its sources are one row, in the order of release if that
+        is not drawn
+    columns : (computations,) operation of each column of a profile's durations
+    parsing : (operation, ns) that is added to an operation's durations, one after the other
+    sizes : bytes of every tensor
+    tensor_of : (operations,) tensor as an index in `sizes`; -1 for computations
+    assignment : what the outline was made for
+    """
+
+    plan: StepPlan
+    columns: Ints
+    parsing: Sequence[tuple[int, float]]
+    sizes: Sequence[int]
+    tensor_of: Ints
+    assignment: Assignment
+
+    def drawn(self, durations_ns: Floats, rng: np.random.Generator) -> StepPlan:
+        """The plan with these durations; for parameters see `make_plan`."""
+        steps = len(durations_ns)
+        total = np.zeros((steps, self.plan.operations))
+        total[:, self.columns] = durations_ns
+        for op, cost_ns in self.parsing:
+            total[:, op] += cost_ns
+        rows = self.plan.sources
+        if self.assignment.each_step_anew:
+            rows = np.array([self._released(self._rank(rng)) for _ in range(steps)])
+        else:
+            rows = np.tile(rows, (steps, 1))
+        return replace(self.plan, duration_ns=total, sources=rows)
+
+    def _rank(self, rng: np.random.Generator) -> Ints:
+        return _rank(self.assignment, self.sizes, rng)
+
+    def _released(self, rank: Ints) -> Ints:
+        """Sources in their order of release."""
+        return _released(self.plan.sources[0], self.tensor_of, rank)
+
+
+@dataclass(slots=True, kw_only=True)
 class _Op:
-    """Intermediate form of an operation, between profile and plan."""
+    """Intermediate form of an operation, between profile and plan.
+
+    `waits_for` and `recorded` are indices of recorded operations; a parser has none of its own.
+    """
 
     name: str
     place: Channel | Processor
     size_bytes: int
     tensor: str | None
-    duration_ns: Floats
-    after: list[str]
-    recorded: tuple[int, ...]
+    waits_for: Sequence[int]
+    recorded: int | None
+    parsing_ns: list[float]
 
 
 def tensors_of(profile: Profile) -> dict[str, int]:
@@ -70,46 +117,69 @@ def make_plan(
     assignment : placement and order of tensors
     rng : draws the orders, where they are drawn
     """
-    ops = _operations(profile, durations_ns, assignment)
-    ops = _with_parsing(ops, profile)
-    ranks = _ranks(profile, assignment, len(durations_ns), rng)
-    return _plan(ops, assignment, ranks)
+    return outline(profile, assignment, rng).drawn(durations_ns, rng)
 
 
-def _operations(profile: Profile, durations_ns: Floats, assignment: Assignment) -> list[_Op]:
+def outline(profile: Profile, assignment: Assignment, rng: np.random.Generator) -> Outline:
+    """Build what all plans of a profile have in common; `rng` goes to orders that draw nothing."""
+    recorded = _operations(profile, assignment)
+    parsers = _parsers(recorded, profile)
+    ops: list[_Op] = []
+    place_of, parser_of = [], {}
+    for i, op in enumerate(recorded):
+        place_of.append(len(ops))
+        ops.append(op)
+        if i in parsers:
+            parser_of[i] = len(ops)
+            ops.append(parsers[i])
+    ends = [parser_of.get(i, at) for i, at in enumerate(place_of)]
+    sizes = tensors_of(profile)
+    number = {name: t for t, name in enumerate(sizes)}
+    transfers = np.array([isinstance(op.place, Channel) for op in ops], dtype=bool)
+    tensor_of = np.where(transfers, _ints([number.get(op.tensor or "", -1) for op in ops]), -1)
+    rank = None
+    if not assignment.each_step_anew:
+        rank = _rank(assignment, list(sizes.values()), rng)
+    source, target = _edges(ops, place_of, ends)
+    return Outline(
+        plan=_plan(ops, assignment, source, target, tensor_of, rank),
+        columns=_ints(
+            [place_of[i] for i, op in enumerate(profile.step.operations) if isinstance(op, Compute)]
+        ),
+        parsing=[(i, cost_ns) for i, op in enumerate(ops) for cost_ns in op.parsing_ns],
+        sizes=list(sizes.values()),
+        tensor_of=tensor_of,
+        assignment=assignment,
+    )
+
+
+def _operations(profile: Profile, assignment: Assignment) -> list[_Op]:
     """The recorded operations, each with its place."""
     resources = {r.name: r for r in profile.step.resources}
-    servers = _servers(profile, assignment)
-    nothing = np.zeros(len(durations_ns))
-    column = 0
-    made = []
-    for i, op in enumerate(profile.step.operations):
-        duration = nothing
-        if isinstance(op, Compute):
-            duration = durations_ns[:, column]
-            column += 1
-        made.append(
-            _Op(
-                name=op.name,
-                place=_place(op, resources, servers[op.name]),
-                size_bytes=op.size_bytes if isinstance(op, Transfer) else 0,
-                tensor=op.tensor,
-                duration_ns=duration,
-                after=list(dict.fromkeys(op.after)),
-                recorded=(i,),
-            )
+    operations = profile.step.operations
+    servers = _servers(operations, assignment)
+    index = {op.name: i for i, op in enumerate(operations)}
+    return [
+        _Op(
+            name=op.name,
+            place=_place(op, resources, servers[op.name]),
+            size_bytes=op.size_bytes if isinstance(op, Transfer) else 0,
+            tensor=op.tensor,
+            waits_for=[index[name] for name in dict.fromkeys(op.after)],
+            recorded=i,
+            parsing_ns=[],
         )
-    return made
+        for i, op in enumerate(operations)
+    ]
 
 
-def _servers(profile: Profile, assignment: Assignment) -> dict[str, int]:
+def _servers(operations: Sequence[Operation], assignment: Assignment) -> dict[str, int]:
     """Server of every operation: its tensor's, else that of what it waits for, else 0."""
     found: dict[str, int] = {}
-    waiting = list(profile.step.operations)
-    for op in waiting:
+    for op in operations:
         if op.tensor is not None:
             found[op.name] = assignment.server_of[op.tensor]
-    for op in waiting:
+    for op in operations:
         if op.name not in found:
             found[op.name] = next((found[a] for a in op.after if a in found), 0)
     return found
@@ -133,33 +203,30 @@ def _processor(resource: Resource, server: int) -> Processor:
     )
 
 
-def _with_parsing(ops: list[_Op], profile: Profile) -> list[_Op]:
-    """Add each message's parsing to the operation that depends on it, else as one of its own.
+def _parsers(ops: Sequence[_Op], profile: Profile) -> dict[int, _Op]:
+    """Add each message's parsing to the operation that depends on it; else it gets a parser.
 
     Source: Li et al. (ICPE 2020), sections 3.2.1 and 3.4.
     """
+    if not profile.parsing:
+        return {}
     resources = {r.name: r for r in profile.step.resources}
-    dependents: dict[str, list[_Op]] = {}
+    dependents: list[list[_Op]] = [[] for _ in ops]
     for op in ops:
-        for name in op.after:
-            dependents.setdefault(name, []).append(op)
-    made = []
-    for op in ops:
-        made.append(op)
+        for i in op.waits_for:
+            dependents[i].append(op)
+    made = {}
+    for i, op in enumerate(ops):
         rule = _rule_for(op, profile.parsing)
         if rule is None:
             continue
         cost_ns = rule.alpha_ns_per_byte * op.size_bytes + rule.beta_ns
         place = _processor(resources[rule.resource], op.place.server)
-        waiting = dependents.get(op.name, [])
-        reader = next((d for d in waiting if d.place == place), None)
-        if reader is not None:
-            reader.duration_ns = reader.duration_ns + cost_ns
-            continue
-        parser = _parser(op, place, cost_ns)
-        made.append(parser)
-        for d in waiting:
-            d.after = [parser.name if name == op.name else name for name in d.after]
+        reader = next((d for d in dependents[i] if d.place == place), None)
+        if reader is None:
+            made[i] = _parser(op, i, place, cost_ns)
+        else:
+            reader.parsing_ns.append(cost_ns)
     return made
 
 
@@ -170,72 +237,72 @@ def _rule_for(op: _Op, rules: Sequence[Parsing]) -> Parsing | None:
     return next((rule for rule in rules if rule.destination == destination), None)
 
 
-def _parser(op: _Op, place: Processor, cost_ns: float) -> _Op:
+def _parser(op: _Op, message: int, place: Processor, cost_ns: float) -> _Op:
     """An operation that only parses."""
     return _Op(
         name=f"{op.name}/parse",
         place=place,
         size_bytes=0,
         tensor=op.tensor,
-        duration_ns=np.full(len(op.duration_ns), cost_ns),
-        after=[op.name],
-        recorded=(),
+        waits_for=[message],
+        recorded=None,
+        parsing_ns=[cost_ns],
     )
 
 
-def _ranks(
-    profile: Profile, assignment: Assignment, steps: int, rng: np.random.Generator
-) -> list[dict[str, int]]:
-    """Rank of each tensor in the order of release, for every recorded step or once for all."""
-    sizes = tensors_of(profile)
-    names = list(sizes)
-    draws = steps if assignment.each_step_anew else 1
-    orders = [assignment.arrange(list(sizes.values()), rng) for _ in range(draws)]
-    return [{names[t]: rank for rank, t in enumerate(order)} for order in orders]
+def _edges(ops: Sequence[_Op], place_of: Sequence[int], ends: Sequence[int]) -> tuple[Ints, Ints]:
+    """Dependencies as pairs of operations, by the second one.
+
+    A parser waits for its message, all others that did wait for the parser.
+    """
+    source = [
+        (place_of if op.recorded is None else ends)[before] for op in ops for before in op.waits_for
+    ]
+    target = np.repeat(np.arange(len(ops)), [len(op.waits_for) for op in ops])
+    return _ints(source), target.astype(np.int64)
+
+
+def _rank(assignment: Assignment, sizes: Sequence[int], rng: np.random.Generator) -> Ints:
+    """(tensors,) rank in the order of release."""
+    rank = np.zeros(len(sizes), dtype=np.int64)
+    rank[assignment.arrange(list(sizes), rng)] = np.arange(len(sizes))
+    return rank
 
 
 def _plan(
-    ops: Sequence[_Op], assignment: Assignment, ranks: Sequence[Mapping[str, int]]
+    ops: Sequence[_Op],
+    assignment: Assignment,
+    source: Ints,
+    target: Ints,
+    tensor_of: Ints,
+    rank: Ints | None,
 ) -> StepPlan:
+    """The plan without recorded steps; a `rank` of None leaves the order as recorded."""
     channels, processors = _channels(ops), _processors(ops)
     place = {each: i for i, each in enumerate((*channels, *processors))}
-    followers = _followers(ops, None if assignment.each_step_anew else ranks[0])
+    waits = np.bincount(target, minlength=len(ops)).astype(np.int64)
+    free = np.flatnonzero(waits == 0).astype(np.int64)
+    if rank is None:
+        order = np.argsort(source, kind="stable")
+    else:
+        free = _released(free, tensor_of, rank)
+        order = np.lexsort((_release_key(target, tensor_of, rank), source))
+    behind = np.bincount(source, minlength=len(ops))
     return StepPlan(
         servers=assignment.servers,
         names=tuple(op.name for op in ops),
         channels=tuple(channels),
         processors=tuple(processors),
-        place=_ints(place[op.place] for op in ops),
-        size_bytes=_ints(op.size_bytes for op in ops),
-        priority=_ints(assignment.priority.get(op.tensor or "", 0) for op in ops),
-        duration_ns=np.stack([op.duration_ns for op in ops], axis=1),
-        waits=_ints(len(op.after) for op in ops),
-        after=_ints(i for f in followers for i in f),
-        after_start=np.cumsum([0, *(len(f) for f in followers)], dtype=np.int64),
-        sources=_sources(ops, ranks),
-        members=tuple(op.recorded for op in ops),
+        place=_ints([place[op.place] for op in ops]),
+        size_bytes=_ints([op.size_bytes for op in ops]),
+        priority=_ints([assignment.priority.get(op.tensor or "", 0) for op in ops]),
+        duration_ns=np.zeros((0, len(ops))),
+        waits=waits,
+        after=target[order],
+        after_start=np.concatenate([[0], np.cumsum(behind)]).astype(np.int64),
+        sources=free[np.newaxis],
+        members=tuple(() if op.recorded is None else (op.recorded,) for op in ops),
     )
-
-
-def _followers(ops: Sequence[_Op], rank: Mapping[str, int] | None) -> list[list[int]]:
-    """Operations that wait for each one, in the order in which it releases them.
-
-    `rank` None: every step has an order of its own, and they stay as recorded.
-    """
-    index = {op.name: i for i, op in enumerate(ops)}
-    followers: list[list[int]] = [[] for _ in ops]
-    for i, op in enumerate(ops):
-        for name in op.after:
-            followers[index[name]].append(i)
-    return followers if rank is None else [_released(ops, f, rank) for f in followers]
-
-
-def _sources(ops: Sequence[_Op], ranks: Sequence[Mapping[str, int]]) -> Ints:
-    """Operations that wait for nothing, in order of release: a row for each recorded step."""
-    free = [i for i, op in enumerate(ops) if not op.after]
-    orders = [_released(ops, free, rank) for rank in ranks]
-    steps = len(ops[0].duration_ns)
-    return np.array(orders * (1 if len(orders) == steps else steps), dtype=np.int64)
 
 
 def _channels(ops: Sequence[_Op]) -> list[Channel]:
@@ -250,12 +317,16 @@ def _processors(ops: Sequence[_Op]) -> list[Processor]:
     return sorted(used, key=lambda p: (p.node, p.server))
 
 
-def _released(ops: Sequence[_Op], chosen: Sequence[int], rank: Mapping[str, int]) -> list[int]:
+def _released(chosen: Ints, tensor_of: Ints, rank: Ints) -> Ints:
     """Operations in order of release: computations as recorded, then transfers by tensor."""
-    transfers = [i for i in chosen if isinstance(ops[i].place, Channel)]
-    others = [i for i in chosen if not isinstance(ops[i].place, Channel)]
-    return others + sorted(transfers, key=lambda i: rank[ops[i].tensor or ""])
+    return chosen[np.argsort(_release_key(chosen, tensor_of, rank), kind="stable")]
 
 
-def _ints(values: Iterable[int]) -> Ints:
-    return np.array(list(values), dtype=np.int64)
+def _release_key(chosen: Ints, tensor_of: Ints, rank: Ints) -> Ints:
+    tensor = tensor_of[chosen]
+    key: Ints = np.where(tensor < 0, -1, np.append(rank, -1)[tensor])
+    return key
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, dtype=np.int64)

@@ -4,98 +4,120 @@ Computation v goes into computation u that it follows when u is all that v waits
 waits for u, and both run on the same processor, on which no other operation can be ready when u
 ends: each other one comes before u or after v in the DAG. Then v begins at the moment at which u
 ends, whatever else happens, and only the sum of their durations matters.
+
+As v alone follows u, and follows u alone, an operation comes after v exactly if it is another than
+v and comes after u. So the last condition is that u comes before or after every other operation of
+its processor, which `sim.prepare.graph.decisive` tells of all of them at once.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sim.plan import Floats, Ints, StepPlan
+from sim.prepare.graph import Graph, decisive, graph_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """A plan's fused operations; the same for all plans that differ in durations and sources only.
+
+    Attributes
+    ----------
+    kept : (fused operations,) the first operation of each run
+    number : (operations,) index in `kept`; -1 for those that are not kept
+    runs : the runs of several operations, by index in `kept`; in order
+    """
+
+    kept: Ints
+    number: Ints
+    runs: dict[int, list[int]]
+
+    def durations(self, plan: StepPlan) -> Floats:
+        """(recorded steps, fused operations) sums of a plan's durations."""
+        total: Floats = np.take(plan.duration_ns, self.kept, axis=1)
+        for k, run in self.runs.items():
+            total[:, k] = plan.duration_ns[:, run].sum(axis=1)
+        return total
 
 
 def fuse(plan: StepPlan) -> StepPlan:
     """Fuse every such run of a plan into one operation, named by its first."""
-    head = _heads(plan)
+    return fused_plan(plan, fusion_of(plan))
+
+
+def fusion_of(plan: StepPlan) -> Fusion:
+    """Find the runs of a plan that can be fused."""
+    graph = graph_of(plan)
+    head = _heads(plan, graph)
     kept = np.flatnonzero(head == np.arange(plan.operations))
     number = np.full(plan.operations, -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    runs = _runs(plan, head)
-    after = [[int(number[i]) for i in _after(plan, runs[int(k)][-1])] for k in kept]
-    duration = np.stack([_sum(plan, runs[int(k)]) for k in kept], axis=1)
+    runs: dict[int, list[int]] = {}
+    fused = set(head[number < 0].tolist())
+    for op in graph.order:
+        if head[op] in fused:
+            runs.setdefault(int(number[head[op]]), []).append(op)
+    return Fusion(kept=kept, number=number, runs=runs)
+
+
+def fused_plan(plan: StepPlan, fusion: Fusion, *, like: StepPlan | None = None) -> StepPlan:
+    """Apply a fusion to a plan that it was found for; the plan itself if nothing is fused.
+
+    `like` is the fused plan of another run: what does not depend on the run is taken from there.
+    """
+    if not fusion.runs:
+        return plan
     return replace(
-        plan,
-        names=tuple(plan.names[k] for k in kept),
-        place=plan.place[kept],
-        size_bytes=plan.size_bytes[kept],
-        priority=plan.priority[kept],
-        duration_ns=duration,
-        waits=plan.waits[kept],
-        after=np.array([i for dependents in after for i in dependents], dtype=np.int64),
-        after_start=np.cumsum([0, *map(len, after)], dtype=np.int64),
-        sources=number[plan.sources],
-        members=tuple(tuple(m for i in runs[int(k)] for m in plan.members[i]) for k in kept),
+        like or _without_durations(plan, fusion),
+        duration_ns=fusion.durations(plan),
+        sources=fusion.number[plan.sources],
     )
 
 
-def order_of(plan: StepPlan) -> list[int]:
-    """Topological order of the operations: each comes behind those that it waits for."""
-    waits = plan.waits.copy()
-    order = [int(i) for i in np.flatnonzero(waits == 0)]
-    for i in order:
-        for j in _after(plan, i):
-            waits[j] -= 1
-            if waits[j] == 0:
-                order.append(int(j))
-    return order
+def _without_durations(plan: StepPlan, fusion: Fusion) -> StepPlan:
+    """The fused plan, but for its durations and sources."""
+    kept = fusion.kept.tolist()
+    last = [fusion.runs[k][-1] if k in fusion.runs else op for k, op in enumerate(kept)]
+    number, after, start = fusion.number.tolist(), plan.after.tolist(), plan.after_start.tolist()
+    behind = [[number[i] for i in after[start[op] : start[op + 1]]] for op in last]
+    members = [
+        tuple(m for i in fusion.runs.get(k, (op,)) for m in plan.members[i])
+        for k, op in enumerate(kept)
+    ]
+    return replace(
+        plan,
+        names=tuple(plan.names[op] for op in kept),
+        place=plan.place[kept],
+        size_bytes=plan.size_bytes[kept],
+        priority=plan.priority[kept],
+        waits=plan.waits[kept],
+        after=np.array([i for dependents in behind for i in dependents], dtype=np.int64),
+        after_start=np.cumsum([0, *map(len, behind)], dtype=np.int64),
+        members=tuple(members),
+    )
 
 
-def relatives(plan: StepPlan) -> tuple[list[int], list[int]]:
-    """Ancestors and descendants of every operation in the DAG, as bit sets."""
-    before, behind = [0] * plan.operations, [0] * plan.operations
-    order = order_of(plan)
-    for i in order:
-        for j in _after(plan, i):
-            before[j] |= before[i] | 1 << i
-    for i in reversed(order):
-        for j in _after(plan, i):
-            behind[i] |= behind[int(j)] | 1 << int(j)
-    return before, behind
-
-
-def _heads(plan: StepPlan) -> Ints:
+def _heads(plan: StepPlan, graph: Graph) -> Ints:
     """Operation into which each one is fused; itself where it is fused into none."""
+    followed = dict(_followed(plan, graph))
+    members: dict[int, list[int]] = {}
+    for op in graph.order:
+        members.setdefault(int(plan.place[op]), []).append(op)
     head = np.arange(plan.operations, dtype=np.int64)
-    before, behind = relatives(plan)
-    channels = len(plan.channels)
-    everyone = [0] * len(plan.processors)
-    for i in range(plan.operations):
-        if plan.place[i] >= channels:
-            everyone[plan.place[i] - channels] |= 1 << i
-    for u in order_of(plan):
-        dependents = _after(plan, u)
-        if plan.place[u] < channels or len(dependents) != 1:
-            continue
-        v = int(dependents[0])
-        if plan.waits[v] != 1 or plan.place[v] != plan.place[u]:
-            continue
-        others = everyone[plan.place[u] - channels] & ~(1 << u | 1 << v)
-        if others & ~(before[u] | behind[v]) == 0:
-            head[v] = head[u]
+    for place in sorted({int(plan.place[u]) for u in followed}):
+        for u, alone in zip(members[place], decisive(graph, members[place]), strict=True):
+            if alone and u in followed:
+                head[followed[u]] = head[u]
     return head
 
 
-def _runs(plan: StepPlan, head: Ints) -> dict[int, list[int]]:
-    """Members of each fused run in order, by the run's head."""
-    runs: dict[int, list[int]] = {}
-    for i in order_of(plan):
-        runs.setdefault(int(head[i]), []).append(i)
-    return runs
-
-
-def _after(plan: StepPlan, op: int) -> Ints:
-    return plan.after[plan.after_start[op] : plan.after_start[op + 1]]
-
-
-def _sum(plan: StepPlan, run: list[int]) -> Floats:
-    total: Floats = plan.duration_ns[:, run].sum(axis=1)
-    return total
+def _followed(plan: StepPlan, graph: Graph) -> Iterator[tuple[int, int]]:
+    """Computations with the one that alone follows them, and follows nothing else, there."""
+    place, waits, channels = plan.place.tolist(), plan.waits.tolist(), len(plan.channels)
+    for u, dependents in enumerate(graph.successors):
+        if len(dependents) == 1 and place[u] >= channels:
+            v = dependents[0]
+            if waits[v] == 1 and place[v] == place[u]:
+                yield u, v

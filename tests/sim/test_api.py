@@ -10,7 +10,7 @@ import sim
 from netcosim.errors import ScenarioError
 from netcosim.results.json_files import to_json
 from netcosim.scenario import build_scenario
-from sim.experiment.plans import Plans
+from sim.experiment.kept_plans import Plans
 from tests.sim.cli.started import FAST, Inside
 
 JOB: dict[str, Any] = tomllib.loads(FAST)
@@ -62,9 +62,9 @@ def test_plans_are_kept_for_all_that_shares_them() -> None:
         {"transport.whole.flow_control": True},
     ):
         sim.simulate(JOB, change, plans=plans)
-        assert len(plans) == JOB["repetitions"]
+        assert len(plans) == 1
     sim.simulate(JOB, {"training.batch": 7}, plans=plans)
-    assert len(plans) == 2 * JOB["repetitions"]
+    assert len(plans) == 2
 
 
 def test_kept_plans_change_nothing() -> None:
@@ -77,8 +77,9 @@ def test_kept_plans_change_nothing() -> None:
 
 def test_beyond_their_bound_the_least_recently_used_plans_go() -> None:
     plans = Plans(most_bytes=1)
-    sim.simulate(JOB, plans=plans)
-    assert len(plans) == 1
+    for batch in (1, 2):
+        sim.simulate(JOB, {"training.batch": batch}, plans=plans)
+        assert len(plans) == 1
 
 
 @pytest.mark.parametrize(

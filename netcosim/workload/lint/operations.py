@@ -53,6 +53,9 @@ def dependencies(profile: Profile) -> Iterator[Finding]:
     """Dependencies exist, are listed once, and form no cycle."""
     known = {op.name for op in profile.step.operations}
     for op in profile.step.operations:
+        different = set(op.after)
+        if len(different) == len(op.after) and different <= known:
+            continue
         for name, count in Counter(op.after).items():
             if name not in known:
                 yield error(f"after: {shown(name)}: no operation has this name", op.name)

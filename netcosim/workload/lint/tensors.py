@@ -2,10 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Final
 
 from netcosim.formatting import shown
 from netcosim.workload.lint.finding import Finding, error, warning
 from netcosim.workload.model import Profile, Role, Transfer
+from netcosim.workload.topological_order import sorted_nodes
+
+_AT_A_TIME: Final = 2048
+"""Pushes followed through the step in one pass; more need more memory."""
 
 Sizes = dict[str, dict[Role, dict[int, int]]]
 
@@ -33,7 +38,7 @@ def moved_tensors(profile: Profile) -> Iterator[Finding]:
     updaters = _updaters(profile)
     pushed = {op.tensor for op in profile.step.transfers if op.destination == "server"}
     seen: set[str] = set()
-    earlier = {op.name: op.after for op in profile.step.operations}
+    useless = _not_waited_for(profile, updaters)
     for op in profile.step.transfers:
         if op.source == op.destination:
             continue
@@ -41,9 +46,7 @@ def moved_tensors(profile: Profile) -> Iterator[Finding]:
             if op.tensor not in seen:
                 yield _never_updated(op, pushed)
             seen.add(op.tensor)
-        elif op.destination == "server" and not any(
-            _waits_for(earlier, update, op.name) for update in updaters[op.tensor]
-        ):
+        elif op.name in useless:
             yield error(f"tensor: {shown(op.tensor)}: no update of it waits for this", op.name)
 
 
@@ -103,6 +106,41 @@ def _never_updated(op: Transfer, pushed: set[str]) -> Finding:
     if op.tensor in pushed:
         return error(f"tensor: {shown(op.tensor)}: no update at the server for it", op.name)
     return warning(f"tensor: {shown(op.tensor)}: pulled, but never updated", op.name)
+
+
+def _not_waited_for(profile: Profile, updaters: dict[str, list[str]]) -> set[str]:
+    """The pushes that no update of their tensor waits for, directly or not."""
+    earlier = {op.name: op.after for op in profile.step.operations}
+    left = {
+        op.name: op.tensor
+        for op in profile.step.transfers
+        if op.destination == "server"
+        and op.source != "server"
+        and not any(op.name in earlier[update] for update in updaters[op.tensor])
+    }
+    names = list(left)
+    order = sorted_nodes(earlier)
+    if len(order) < len(earlier):  # a cycle, which has a finding of its own
+        return {n for n in names if not any(_waits_for(earlier, u, n) for u in updaters[left[n]])}
+    found: set[str] = set()
+    for first in range(0, len(names), _AT_A_TIME):
+        some = names[first : first + _AT_A_TIME]
+        found |= _unreached(earlier, order, {name: updaters[left[name]] for name in some})
+    return found
+
+
+def _unreached(
+    earlier: dict[str, tuple[str, ...]], order: list[str], ends: dict[str, list[str]]
+) -> set[str]:
+    """Those of the keys that none of their ends waits for: one pass with a bit for each key."""
+    bit = {name: 1 << i for i, name in enumerate(ends)}
+    reached: dict[str, int] = {}
+    for name in order:
+        bits = bit.get(name, 0)
+        for other in earlier[name]:
+            bits |= reached.get(other, 0)
+        reached[name] = bits
+    return {n for n, updates in ends.items() if not any(reached[u] & bit[n] for u in updates)}
 
 
 def _waits_for(earlier: dict[str, tuple[str, ...]], name: str, target: str) -> bool:

@@ -3,10 +3,11 @@
 import copy
 import json
 import random
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.cli.lint_profile import main
@@ -144,3 +145,50 @@ def test_the_command_tells_and_returns(tmp_path, capsys):
     ]
     assert main([]) == 2
     assert capsys.readouterr().err.startswith("netcosim.cli.lint_profile: the following")
+
+
+@given(random=st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_a_push_that_no_update_of_its_tensor_waits_for_is_found_however_far_away(
+    random: Random,
+) -> None:
+    """Against a search from every update; in several passes, and around cycles, too."""
+    count = random.randrange(1, 14)
+    ops: list[dict[str, Any]] = []
+    cyclic = random.random() < 0.2
+    for i in range(count):
+        known = range(count if cyclic else i)
+        after = [f"op{j}" for j in known if j != i and random.random() < 2 / count]
+        op: dict[str, Any] = {"name": f"op{i}", "after": after, "tensor": f"t{random.randrange(2)}"}
+        push = {"kind": "transfer", "source": "worker", "destination": "server", "size_bytes": 9}
+        update = {"kind": "compute", "resource": "server"}
+        push["slice"] = i
+        ops.append(op | (push if random.random() < 0.5 else update))
+    data = plain()
+    data["step"]["operations"] = ops
+    checked = profile(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("netcosim.workload.lint.tensors._AT_A_TIME", 2)
+        told = {f.operation for f in lint(checked) if "no update of it waits" in f.message}
+    after_of = {op["name"]: op["after"] for op in ops}
+
+    def waited_for(update: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = [update]
+        while ahead:
+            fresh = set(after_of[ahead.pop()]) - seen
+            seen |= fresh
+            ahead += fresh
+        return seen
+
+    updates = [op for op in ops if op["kind"] == "compute"]
+    read = {
+        tensor: [u["name"] for u in updates if u["tensor"] == tensor] for tensor in ("t0", "t1")
+    }
+    assert told == {
+        op["name"]
+        for op in ops
+        if op["kind"] == "transfer"
+        and read[op["tensor"]]
+        and not any(op["name"] in waited_for(update) for update in read[op["tensor"]])
+    }

@@ -1,0 +1,126 @@
+"""Plans that runs and transports share: the same as if each was made by itself."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from netcosim.scenario import parse_scenario
+from netcosim.workload.durations import recorded_steps
+from sim.experiment.cell import ORDERS, RECORDED, TrainingCell, training_cells
+from sim.experiment.run import simulate
+from sim.fast.shape import fast_shape
+from sim.plan import StepPlan
+from sim.prepare import fuse, make_plan
+
+SCENARIO = """
+name = "two-transports"
+[cluster]
+topology = "star"
+servers = 2
+[cluster.link]
+rate = "1gbit"
+[policy]
+order = "{order}"
+[training]
+steps = 4
+warmup = 0
+recorded = 6
+share = "equal"
+[[workload]]
+name = "alexnet"
+profile = "alexnet"
+[[transport]]
+name = "whole"
+sender = "grpc"
+receiver = "grpc"
+flow_control = false
+whole_messages = true
+[[transport]]
+name = "turns"
+sender = "h2"
+receiver = "h2"
+discipline = "round_robin"
+"""
+
+
+def cells_of(order: str) -> tuple[TrainingCell, ...]:
+    return training_cells(parse_scenario(SCENARIO.format(order=order), "job"))
+
+
+def plan_by_itself(cell: TrainingCell, run: int) -> StepPlan:
+    durations = recorded_steps(
+        cell.profile,
+        rng=np.random.default_rng(cell.stream(run, RECORDED)),
+        batch=cell.batch,
+        count=cell.scenario.training.recorded,
+    )
+    rng = np.random.default_rng(cell.stream(run, ORDERS))
+    return make_plan(cell.profile, durations, cell.assignment(), rng)
+
+
+def assert_same(one: StepPlan, other: StepPlan) -> None:
+    for field in fields(StepPlan):
+        np.testing.assert_array_equal(
+            np.array(getattr(one, field.name), dtype=object),
+            np.array(getattr(other, field.name), dtype=object),
+            field.name,
+        )
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 10**9])
+@pytest.mark.parametrize("order", ["as_listed", "random"])
+def test_every_run_of_every_transport_has_the_plans_that_are_its_own(
+    order: str, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sim.experiment.plans.KEPT_BYTES", kept_bytes)
+    cells = cells_of(order)
+    for run in (0, 2, 1, 0):
+        for cell in cells:
+            plan = plan_by_itself(cell, run)
+            prepared = cell.plans(run)
+            assert_same(prepared.plan, plan)
+            assert_same(prepared.fused, fuse(plan))
+            shape = fast_shape(fuse(plan), cell.network(1), cell.sending)
+            assert prepared.shape is not None
+            for name, one, other in zip(shape._fields, prepared.shape, shape, strict=True):
+                np.testing.assert_array_equal(one, other, name)
+            assert prepared.longest_step_ns == plan.duration_ns.sum(axis=1).max()
+
+
+def test_plans_beyond_the_bound_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = cells_of("as_listed")[0]
+    first = cell.plans(0).plan
+    assert cell.plans(0).plan is first
+    monkeypatch.setattr("sim.experiment.plans.KEPT_BYTES", 0)
+    cell.plans(1)
+    assert cell.plans(0).plan is not first
+
+
+def test_a_cell_of_other_settings_does_not_take_shared_plans() -> None:
+    cell = cells_of("as_listed")[0]
+    before = cell.plans(0).plan
+    scenario = cell.scenario.model_copy(update={"seed": cell.scenario.seed + 1})
+    other = replace(cell, scenario=scenario, prepared={})
+    assert_same(other.plans(0).plan, plan_by_itself(other, 0))
+    assert (other.plans(0).plan.duration_ns != before.duration_ns).any()
+    assert_same(cell.plans(0).plan, before)
+
+
+def test_phases_of_preparing_are_told_once() -> None:
+    told: list[str] = []
+    for cell in cells_of("as_listed"):
+        cell.plans(0, told.append)
+    operations = len(cells_of("as_listed")[0].profile.step.operations)
+    assert [phase for phase in told if phase == f"fusing {operations} operations"] == [
+        f"fusing {operations} operations"
+    ]
+
+
+def test_a_run_is_simulated_the_same_with_plans_that_are_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = simulate(cells_of("as_listed")[0], 2, 1)
+    monkeypatch.setattr("sim.experiment.plans.KEPT_BYTES", 0)
+    again = simulate(cells_of("as_listed")[0], 2, 1)
+    np.testing.assert_array_equal(kept.steps.end_ns, again.steps.end_ns)
