@@ -205,25 +205,26 @@ BAD = {
     ),
     "an unknown key": (
         GOOD + "windw = 1",
-        "transport[0].windw: 1: unknown key; allowed: name, sender, receiver, sender_release,"
-        " receiver_release, sender_script, receiver_script, flow_control, window,"
+        "transport[0].windw: 1: unknown key; did you mean window? allowed: name, sender, receiver,"
+        " sender_release, receiver_release, sender_script, receiver_script, flow_control, window,"
         " connection_window, credit, frame_size, discipline, options, whole_messages",
     ),
     "an unknown key of a link": (
         instead("[[workload]]", "[cluster.links.w1]\nrat = 1\n[[workload]]"),
-        "cluster.links.w1.rat: 1: unknown key; allowed: rate, model, delay, jitter, loss, queue"
-        " (and 1 more)",
+        "cluster.links.w1.rat: 1: unknown key; did you mean rate? allowed: rate, model, delay,"
+        " jitter, loss, queue (and 1 more)",
     ),
     "a misspelt table": (
         instead("[cluster]\n", "[clutser]\n"),
-        "clutser: unknown key; allowed: name, description, seed, repetitions, cluster, policy,"
-        " training, straggler, workload, transport",
+        "clutser: unknown key; did you mean cluster? allowed: name, description, seed, repetitions,"
+        " cluster, policy, training, straggler, workload, transport",
     ),
     "a misspelt key": (
         instead("sender", "sendr"),
-        'transport[0].sendr: "h2": unknown key; allowed: name, sender, receiver, sender_release,'
-        " receiver_release, sender_script, receiver_script, flow_control, window,"
-        " connection_window, credit, frame_size, discipline, options, whole_messages (and 1 more)",
+        'transport[0].sendr: "h2": unknown key; did you mean sender? allowed: name, sender,'
+        " receiver, sender_release, receiver_release, sender_script, receiver_script,"
+        " flow_control, window, connection_window, credit, frame_size, discipline, options,"
+        " whole_messages (and 1 more)",
     ),
     "a rate without a unit": (
         instead('"100mbit"', '"100"'),

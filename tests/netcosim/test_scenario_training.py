@@ -104,8 +104,8 @@ BAD = {
     ),
     "an unknown key": (
         "[training]\nstep = 5",
-        "training.step: 5: unknown key; allowed: steps, warmup, batch, workers, synchronisation,"
-        " gap, share, both_busy, recorded, trace_steps",
+        "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, batch,"
+        " workers, synchronisation, gap, share, both_busy, recorded, trace_steps",
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',
