@@ -85,7 +85,7 @@ class TrainingSpec(Record):
     synchronisation: Name = "asp"
     gap: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 5
     share: Name = "equal"
-    both_busy: Annotated[Fraction, Field(gt=0, le=1)] = 1.0
+    both_busy: Annotated[Fraction, Field(ge=0.01, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100
     trace_steps: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 3
 
