@@ -27,6 +27,7 @@ from sim.cli.checks import checked_cells, notes
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import changed, shared_options, sim_parser, traced
+from sim.cli.without_effect import notes_without_effect, refuse_options_without_effect
 from sim.experiment.cell import TrainingCell
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
@@ -62,8 +63,11 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
     counts = worker_counts(scenario)
     kept = traced(found, counts)
+    refuse_options_without_effect(found, scenario, kept)
     if options.plan:
-        text = "\n".join(describe(scenario, cells))
+        lines = describe(scenario, cells)
+        lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
+        text = "\n".join(lines)
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     return _run(scenario, cells, kept, found, site, arguments)
@@ -83,7 +87,7 @@ def _run(
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
-    problems = notes(scenario, cells)
+    problems = [*notes_without_effect(found, scenario), *notes(scenario, cells)]
     for note in problems:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
