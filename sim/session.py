@@ -117,7 +117,7 @@ class Session:
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """Simulate all runs of so many workers in parallel threads; yield them in order."""
-        self.progress.runs_of(f"{cell.name}, {workers} workers")
+        self.progress.runs_of(cell.name, workers)
         pool = ThreadPoolExecutor(_processors())
         try:
             repetitions = range(self.scenario.repetitions)

@@ -24,11 +24,13 @@ from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
 from sim.cli.checks import checked_cells, notes
+from sim.cli.cost import available_bytes, cost_of, cost_text, refuse_costly
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import changed, shared_options, sim_parser, traced
 from sim.cli.without_effect import notes_without_effect, refuse_options_without_effect
 from sim.experiment.cell import TrainingCell
+from sim.experiment.cost import Estimate
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
 from sim.session import Session, worker_counts
@@ -64,19 +66,24 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     refuse_options_without_effect(found, scenario, kept)
+    with Console(stderr=True).status("preparing"):
+        cost = cost_of(scenario, cells, kept)
     if options.plan:
         lines = describe(scenario, cells)
         lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
-        text = "\n".join(lines)
+        text = "\n".join([*lines, f"takes       {cost_text(cost)}"])
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
-    return _run(scenario, cells, kept, found, site, arguments)
+    if not found.yes:
+        refuse_costly(cost, available_bytes())
+    return _run(scenario, cells, kept, cost, found, site, arguments)
 
 
 def _run(
     scenario: Scenario,
     cells: Sequence[TrainingCell],
     kept: Sequence[int],
+    cost: Estimate,
     found: argparse.Namespace,
     site: CrashSite,
     arguments: Sequence[str],
@@ -98,7 +105,7 @@ def _run(
             cells=cells,
             traced=kept,
             folder=folder,
-            progress=Progress(console),
+            progress=Progress(console, cost.each_run_s(), cost.runs_s),
             command=(PROG, *arguments),
             started=started,
             problems=problems,

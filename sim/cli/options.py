@@ -43,6 +43,7 @@ def sim_parser(prog: str) -> Parser:
     )
     add("--trace", metavar="LIST", help="keep every operation for these numbers of workers")
     add("--trace-steps", metavar="N", type=int, help="of each worker, that a trace keeps")
+    add("--yes", action="store_true", help="go on though it takes more than an hour")
     return parser
 
 

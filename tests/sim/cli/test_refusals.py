@@ -79,6 +79,37 @@ def test_a_wrong_option(inside: Inside, nowhere: Path, arguments: str, message: 
     assert [path.name for path in nowhere.iterdir()] == ["job.toml"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--repetitions 1000 --steps 5000000", "this would take about "),
+        ("--workers 1-4 --steps 10000000 --repetitions 200", "h: have fewer --workers, --steps,"),
+        ("--workers 65536 --steps 100000", "alexnet/whole would train for "),
+        ("--steps 10000000 --rate 1mbit", "training.steps: 10000000: alexnet/whole would train"),
+    ],
+)
+def test_what_takes_too_long(inside: Inside, nowhere: Path, arguments: str, message: str) -> None:
+    (nowhere / "job.toml").write_text(FAST)
+    done = inside.run("--scenario", "./job.toml", *arguments.split(), "--out", "out")
+    assert_refused(done, message)
+    assert not (nowhere / "out").exists()
+
+
+def test_long_runs_and_large_ones_are_asked_for_twice(
+    inside: Inside, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (nowhere / "mine.json").write_text(json.dumps(plain()))
+    (nowhere / "job.toml").write_text(FAST)
+    arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")
+    monkeypatch.setattr("sim.cli.command.available_bytes", lambda: 10**6)
+    large = "MB of memory, and 1 MB are free: have fewer --workers"
+    assert_refused(inside.run(*arguments), large, code=3)
+    monkeypatch.setattr("sim.cli.cost.LONG_S", 1.0)
+    assert_refused(inside.run(*arguments), "this would take about 10 s: ")
+    assert "asks for --yes" in inside.run(*arguments, "--plan").out
+    assert inside.run(*arguments, "--yes", interpreted=True).code == 0
+
+
 def test_a_wrong_option_from_the_shell(nowhere: Path) -> None:
     assert_refused(run("--order", "nosuch", cwd=nowhere), "policy.order: ")
     assert list(nowhere.iterdir()) == []
