@@ -24,6 +24,17 @@ def short_size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def short_time(seconds: float) -> str:
+    """A time in a few characters: ``40 s``, ``12 min``, ``3.4 h``, ``2.5 days``, ``11 years``."""
+    for unit, factor in (("years", 31_557_600), ("days", 86_400), ("h", 3600)):
+        if seconds >= factor * (1.5 if unit != "h" else 1):
+            count = seconds / factor
+            return f"{count:.1f} {unit}" if count < 10 else f"{count:,.0f} {unit}"
+    if seconds >= 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds >= 1 else "under 1 s"
+
+
 def one_line(text: str) -> str:
     """Text on one line that can't steer a terminal; spaces are joined, odd characters escaped."""
     spaced = " ".join(text.split())

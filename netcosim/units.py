@@ -5,9 +5,12 @@ A number without its unit is refused: nobody can tell 100 bit/s from 100 Mbit/s.
 """
 
 import re
+from collections.abc import Mapping
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from types import MappingProxyType
 from typing import Final
+
+from netcosim.unit_guesses import Guess, Kind, guesses
 
 Factors = MappingProxyType[str, int]
 
@@ -27,6 +30,13 @@ SIZE: Final[Factors] = MappingProxyType(
 )
 DURATION: Final[Factors] = MappingProxyType({"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9})
 
+_EXPECTED: Final[Mapping[Kind, str]] = MappingProxyType(
+    {
+        "rate": "a rate such as 100mbit or 1gbit",
+        "size": "a size such as 64KiB or 20MB",
+        "duration": "a duration such as 5ms or 250us",
+    }
+)
 _QUANTITY = re.compile(r"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII)
 _LARGEST = 2**63 - 1
 _EXACT = Context(prec=60, traps=[Inexact, InvalidOperation, Overflow, Underflow])
@@ -41,7 +51,7 @@ def parse_rate_bps(text: str) -> int:
     ValueError
         Not a number with a unit, negative, or not a whole number of bits.
     """
-    return _parse(text, RATE, "a rate such as 100mbit or 1gbit", fold=True, suffixes=("/s", "ps"))
+    return _parse(text, RATE, "rate", fold=True, suffixes=("/s", "ps"))
 
 
 def parse_size_bytes(text: str) -> int:
@@ -54,7 +64,7 @@ def parse_size_bytes(text: str) -> int:
     ValueError
         Not a number with a unit, negative, or not a whole number of bytes.
     """
-    return _parse(text, SIZE, "a size such as 64KiB or 20MB")
+    return _parse(text, SIZE, "size")
 
 
 def parse_duration_ns(text: str) -> int:
@@ -65,7 +75,7 @@ def parse_duration_ns(text: str) -> int:
     ValueError
         Not a number with a unit, negative, or not a whole number of nanoseconds.
     """
-    return _parse(text, DURATION, "a duration such as 5ms or 250us")
+    return _parse(text, DURATION, "duration")
 
 
 def format_rate(rate_bps: int) -> str:
@@ -84,29 +94,42 @@ def format_duration(duration_ns: int) -> str:
 
 
 def _parse(
-    text: str,
-    factors: Factors,
-    expected: str,
-    *,
-    fold: bool = False,
-    suffixes: tuple[str, ...] = (),
+    text: str, factors: Factors, kind: Kind, *, fold: bool = False, suffixes: tuple[str, ...] = ()
 ) -> int:
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise ValueError(f"must be {expected}")
-    number, unit = match.groups()
-    unit = unit.lower() if fold else unit
+        raise ValueError(f"must be {_EXPECTED[kind]}{_meant(text, factors, kind)}")
+    number, given = match.groups()
+    unit = given.lower() if fold else given
     for suffix in suffixes:
         unit = unit.removesuffix(suffix)
     if not unit:
-        raise ValueError(f"has no unit; must be {expected}")
+        raise ValueError(f"has no unit; must be {_EXPECTED[kind]}")
     if unit not in factors:
-        raise ValueError(f"unknown unit {unit!r}; allowed: {', '.join(factors)}")
+        meant = _meant(text, factors, kind)
+        raise ValueError(f"unknown unit {given!r}; allowed: {', '.join(factors)}{meant}")
     try:
         value = _EXACT.multiply(_EXACT.create_decimal(number), Decimal(factors[unit]))
     except ArithmeticError:
         raise ValueError("is too large or has too many digits") from None
     return _whole(value)
+
+
+def _meant(text: str, factors: Factors, kind: Kind) -> str:
+    """Such as ``; did you mean 1gbit?``; empty if that can't be told."""
+    found = [_told(guess, factors) for guess in guesses(text, kind)]
+    told = list(dict.fromkeys(quantity for quantity in found if quantity))
+    return f"; did you mean {' or '.join(told)}?" if told else ""
+
+
+def _told(guess: Guess, factors: Factors) -> str:
+    """A guess as text that can be read, and what its unit was taken for; empty if there is none."""
+    try:
+        value = _whole(guess.value)
+    except (ArithmeticError, ValueError):
+        return ""
+    text = f"{guess.number}{guess.unit}" if guess.unit in factors else _format(value, factors)
+    return f"{text} ({guess.remark})" if guess.remark else text
 
 
 def _whole(value: Decimal) -> int:

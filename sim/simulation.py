@@ -49,7 +49,10 @@ class Listener(Protocol):
     def say(self, message: str) -> None:
         """Tell what is being done now."""
 
-    def runs_of(self, what: str) -> None:
+    def show(self, message: str) -> None:
+        """Tell what is being done now, where that is worth no line of its own."""
+
+    def runs_of(self, cell: str, workers: int) -> None:
         """Tell of which cell and number of workers the next runs are."""
 
     def run_done(self) -> None:
@@ -65,7 +68,10 @@ class Nobody:
     def say(self, message: str) -> None:
         """Do nothing."""
 
-    def runs_of(self, what: str) -> None:
+    def show(self, message: str) -> None:
+        """Do nothing."""
+
+    def runs_of(self, cell: str, workers: int) -> None:
         """Do nothing."""
 
     def run_done(self) -> None:
@@ -122,7 +128,7 @@ class Simulation:
         """Make the plan of a cell's first run."""
         self.listener.say(f"{cell.name}: preparing")
         many = len(cell.profile.step.operations) >= MANY_OPERATIONS
-        tell = self.listener.say if many else self.listener.runs_of
+        tell = self.listener.say if many else self.listener.show
         cell.plans(0, lambda phase: tell(f"{cell.name}: preparing: {phase}"))
 
     def simulate(self, cell: TrainingCell) -> None:
@@ -212,7 +218,7 @@ class Simulation:
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """Simulate all runs of so many workers; yield them in order."""
-        self.listener.runs_of(f"{cell.name}, {workers} workers")
+        self.listener.runs_of(cell.name, workers)
         repetitions = range(self.scenario.repetitions)
         if self.threads == 1:
             for run in repetitions:

@@ -25,6 +25,7 @@ from typing import Final, Protocol, cast
 from h2model.file_check import check_file
 from h2model.observed import Observed
 from h2model.state import State
+from netcosim.nearest import unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def load(name: str) -> Discipline:
         that no discipline has.
     """
     if name not in names():
-        raise ValueError(f'unknown discipline "{name}"; allowed: {", ".join(names())}')
+        raise ValueError(unknown(name, names(), f'unknown discipline "{name}"'))
     module = importlib.import_module(f"{__name__}.{name}")
     check_file(module, Discipline, _OPTIONAL)
     return cast("Discipline", module)
@@ -159,8 +160,7 @@ def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[
     defaults = load(name).OPTIONS
     for key, value in options.items():
         if key not in defaults:
-            allowed = ", ".join(defaults) or "none"
-            raise ValueError(f'{name} has no option "{key}"; allowed: {allowed}')
+            raise ValueError(unknown(key, defaults, f'{name} has no option "{key}"'))
         if isinstance(value, str) or int(value) < 0:
             shown = f'"{value}"' if isinstance(value, str) else value
             raise ValueError(f'option "{key}" of {name}: {shown}: must be a whole number >= 0')

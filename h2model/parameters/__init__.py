@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from h2model import credit, disciplines
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario.fields import Flag, Name, OptionValue, Record, SizeBytes
 
 _OF_SOME: Final = ("window", "whole_messages")
@@ -213,7 +214,7 @@ def _check_names(found: Parameters, name: str) -> None:
             raise ScenarioError.at(
                 f"{name}: receiver.{setting}.credit",
                 receives.credit,
-                f"must be one of {', '.join(credit.names())}",
+                unknown(receives.credit, credit.names()),
             )
 
 

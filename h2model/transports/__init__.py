@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import Final, Protocol, cast
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import TransportSpec
 
 _OF_FLOW_CONTROL: Final = ("connection_window", "credit")
@@ -53,7 +54,7 @@ def load(name: str, field: str = "transport") -> Kind:
         No kind has this name.
     """
     if name not in names():
-        raise ScenarioError.at(field, name, f"must be one of {', '.join(names())}")
+        raise ScenarioError.at(field, name, unknown(name, names()))
     return cast(Kind, import_module(f"{__name__}.{name}"))
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from h2model import credit, disciplines
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import TransportSpec
 
 SENDER_HAS: Final = frozenset({"discipline", "options", "frame_size"})
@@ -40,6 +41,4 @@ def check(spec: TransportSpec, *, sends: bool, newest: str) -> None:
         except ValueError as problem:
             raise ScenarioError(f"{where}.options: {problem}") from None
     elif spec.credit is not None and spec.credit not in credit.names():
-        raise ScenarioError.at(
-            f"{where}.credit", spec.credit, f"must be one of {', '.join(credit.names())}"
-        )
+        raise ScenarioError.at(f"{where}.credit", spec.credit, unknown(spec.credit, credit.names()))

@@ -6,6 +6,7 @@ from typing import Final
 
 from h2model import credit
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import TransportSpec
 
 SENDER_HAS: Final = frozenset({"sender_script", "options", "frame_size", "whole_messages"})
@@ -28,5 +29,5 @@ def check(spec: TransportSpec, *, sends: bool, newest: str) -> None:
         Names the field, its value and what is allowed.
     """
     if not sends and spec.credit is not None and spec.credit not in credit.names():
-        allowed = f"must be one of {', '.join(credit.names())}"
+        allowed = unknown(spec.credit, credit.names())
         raise ScenarioError.at(f"transport[{spec.name}].credit", spec.credit, allowed)

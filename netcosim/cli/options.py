@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Never
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import question
 from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario
 
 _EXIT_CODES = """\
@@ -31,6 +32,23 @@ class Options:
 
 class Parser(argparse.ArgumentParser):
     """Argument parser whose errors are one line, like those of scenarios."""
+
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads for other namespaces
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse; of an option that there is not, say which one was likely meant.
+
+        Raises
+        ------
+        ScenarioError
+            An option or a value that is not allowed.
+        """
+        found, left = super().parse_known_args(args, namespace)
+        option = next((text.partition("=")[0] for text in left if text.startswith("--")), None)
+        if option is not None:
+            meant = question(option, self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(left)}{meant}")
+        return found, left
 
     def error(self, message: str) -> Never:
         """Raise instead of printing the usage.
@@ -111,9 +129,8 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
     if "/" in name or name.endswith(".toml"):
         return adjust(read_scenario(Path(name)), options)
     if name not in builtin:
-        raise ScenarioError.at(
-            "--scenario", name, f"must be a file or one of: {', '.join(builtin)}"
-        )
+        allowed = f"must be a file or one of: {', '.join(builtin)}{question(name, builtin)}"
+        raise ScenarioError.at("--scenario", name, allowed)
     return adjust(parse_scenario(builtin[name].read_text("utf-8"), name), options)
 
 

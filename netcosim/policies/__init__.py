@@ -9,6 +9,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.policies import order, placement, synchronisation
 from netcosim.scenario import PolicySpec
 
@@ -151,5 +152,5 @@ def _names(folder: ModuleType) -> tuple[str, ...]:
 def _load(folder: ModuleType, field: str, name: str) -> ModuleType:
     known = _names(folder)
     if name not in known:
-        raise ScenarioError.at(field, name, f"unknown; allowed: {', '.join(known)}")
+        raise ScenarioError.at(field, name, unknown(name, known))
     return importlib.import_module(f"{folder.__name__}.{name}")

@@ -40,6 +40,37 @@ class BaseUnits(int):
     """A number from the program itself, already in base units: bits/s, bytes or nanoseconds."""
 
 
+def _between(least: int, most: int, form: Callable[[int], str]) -> AfterValidator:
+    """Refuse a quantity that is out of bounds; the error has both with their units."""
+
+    def check(value: int) -> int:
+        if least <= value <= most:
+            return value
+        raise ValueError(f"must be {form(least)} to {form(most)}")
+
+    return AfterValidator(check)
+
+
+def rates(least_bps: int, most_bps: int) -> AfterValidator:
+    """Bounds of a rate, for a field's annotation."""
+    return _between(least_bps, most_bps, format_rate)
+
+
+def sizes(least_bytes: int, most_bytes: int) -> AfterValidator:
+    """Bounds of a size, for a field's annotation."""
+    return _between(least_bytes, most_bytes, format_size)
+
+
+def durations(least_ns: int, most_ns: int) -> AfterValidator:
+    """Bounds of a duration, for a field's annotation."""
+    return _between(least_ns, most_ns, format_duration)
+
+
+MOST_RATE_BPS = 100 * 10**12
+MOST_SIZE_BYTES = 2**40
+MOST_DURATION_NS = 30 * 86_400 * 10**9
+"""Bounds that several records share; the longest duration is thirty days."""
+
 RateBps = Annotated[
     int, BeforeValidator(_quantity(parse_rate_bps, "100mbit")), PlainSerializer(format_rate)
 ]

@@ -9,6 +9,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from netcosim.scenario.fields import (
+    MOST_RATE_BPS,
+    MOST_SIZE_BYTES,
     DurationNs,
     FilePath,
     Flag,
@@ -21,6 +23,9 @@ from netcosim.scenario.fields import (
     SizeBytes,
     TensorName,
     Whole,
+    durations,
+    rates,
+    sizes,
 )
 from netcosim.scenario.training import (
     MIN_RATE_BPS,
@@ -29,6 +34,15 @@ from netcosim.scenario.training import (
     StragglerSpec,
     TrainingSpec,
 )
+
+MOST_DELAY_NS = 60 * 10**9
+MOST_BUFFER_BYTES = 2**30
+MOST_WAIT_NS = 3600 * 10**9
+
+Wait = Annotated[DurationNs, durations(0, MOST_WAIT_NS)]
+"""From a burst's start until an application does something in it."""
+
+Priority = Annotated[Whole, Field(ge=-(2**31), le=2**31 - 1)]
 
 GIVEN = "given"
 """Name of the order and of the placement that the scenario spells out."""
@@ -47,12 +61,12 @@ class LinkSpec(Record):
     model choose.
     """
 
-    rate: Annotated[RateBps, Field(ge=MIN_RATE_BPS)]
+    rate: Annotated[RateBps, rates(MIN_RATE_BPS, MOST_RATE_BPS)]
     model: Literal["fair", "fifo"] = "fair"
-    delay: DurationNs = 0
-    jitter: DurationNs = 0
+    delay: Annotated[DurationNs, durations(0, MOST_DELAY_NS)] = 0
+    jitter: Annotated[DurationNs, durations(0, MOST_DELAY_NS)] = 0
     loss: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
-    queue: Annotated[SizeBytes, Field(ge=3028)] | None = None
+    queue: Annotated[SizeBytes, sizes(3028, MOST_BUFFER_BYTES)] | None = None
 
     @property
     def needs_netem(self) -> bool:
@@ -64,9 +78,9 @@ class TcpSpec(Record):
     """TCP settings inside the run's namespaces; None lets the emulation choose by rate."""
 
     congestion_control: Name = "cubic"
-    send_buffer: Annotated[SizeBytes, Field(ge=4096)] | None = None
-    receive_buffer: Annotated[SizeBytes, Field(ge=4096)] | None = None
-    notsent_lowat: Annotated[SizeBytes, Field(ge=1024)] | None = None
+    send_buffer: Annotated[SizeBytes, sizes(4096, MOST_BUFFER_BYTES)] | None = None
+    receive_buffer: Annotated[SizeBytes, sizes(4096, MOST_BUFFER_BYTES)] | None = None
+    notsent_lowat: Annotated[SizeBytes, sizes(1024, MOST_BUFFER_BYTES)] | None = None
 
 
 class ClusterSpec(Record):
@@ -88,9 +102,9 @@ class TensorSpec(Record):
     """One tensor: its message's size, and when its sender has it ready after the burst's start."""
 
     name: Name
-    size: Annotated[SizeBytes, Field(ge=1)]
-    ready: DurationNs = 0
-    priority: Whole = 0
+    size: Annotated[SizeBytes, sizes(1, MOST_SIZE_BYTES)]
+    ready: Wait = 0
+    priority: Priority = 0
 
 
 class WorkloadSpec(Record):
@@ -108,11 +122,11 @@ class WorkloadSpec(Record):
     set: Name | None = None
     tensors: tuple[TensorSpec, ...] = ()
     profile: FilePath | None = None
-    total: Annotated[SizeBytes, Field(ge=1)] | None = None
+    total: Annotated[SizeBytes, sizes(1, MOST_SIZE_BYTES)] | None = None
     scale_window: Flag = False
     direction: Exchange = "pull"
-    spacing: DurationNs = 0
-    stagger: DurationNs = 0
+    spacing: Wait = 0
+    stagger: Wait = 0
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -178,7 +192,7 @@ class PolicySpec(Record):
 
     order: Name = "as_listed"
     placement: Name = "greedy"
-    priorities: dict[TensorName, Whole] = {}
+    priorities: dict[TensorName, Priority] = {}
     servers: dict[TensorName, Annotated[Whole, Field(ge=0, lt=MOST_SERVERS)]] = {}
 
     @model_validator(mode="after")

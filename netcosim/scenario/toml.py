@@ -1,5 +1,6 @@
 """Scenario files: TOML to a validated scenario and back."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable, quoted, shorter
+from netcosim.nearest import question, unknown
 from netcosim.scenario.fields import Record
 from netcosim.scenario.model import (
     ClusterSpec,
@@ -127,7 +129,11 @@ def validation_message(
     where = (within + place).lstrip(".")
     kind = first["type"]
     if kind == "extra_forbidden":
-        message = f"unknown key; allowed: {', '.join(_keys(first['loc'], model, tables))}"
+        keys = list(_keys(first["loc"], model, tables))
+        message = unknown(str(first["loc"][-1]), keys, "unknown key")
+    elif kind == "literal_error" and isinstance(first["input"], str):
+        names = re.findall("'([^']*)'", first["ctx"]["expected"])
+        message = shorter(first["msg"]) + question(first["input"], names)
     else:
         message = _MESSAGES.get(kind) or shorter(first["msg"].removeprefix("Value error, "))
     value = "" if kind == "missing" else _shown(first["input"])

@@ -9,7 +9,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from netcosim.scenario.fields import Fraction, Name, RateBps, Record, Whole
+from netcosim.scenario.fields import (
+    Fraction,
+    Name,
+    RateBps,
+    Record,
+    Whole,
+)
 
 MOST_WORKERS = 65536
 MOST_SERVERS = 1024
@@ -98,7 +104,7 @@ class TrainingSpec(Record):
     synchronisation: Name = "asp"
     gap: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 5
     share: Name | None = None
-    both_busy: Annotated[Fraction, Field(gt=0, le=1)] = 1.0
+    both_busy: Annotated[Fraction, Field(ge=0.01, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100
     trace_steps: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 3
 

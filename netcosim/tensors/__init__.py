@@ -7,6 +7,7 @@ from fractions import Fraction
 from importlib import resources
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ def tensor_set(name: str) -> TensorSet:
         There is none; the message lists those that exist.
     """
     if name not in set_names():
-        raise ScenarioError.at("workload.set", name, f"unknown; allowed: {', '.join(set_names())}")
+        raise ScenarioError.at("workload.set", name, unknown(name, set_names()))
     data = json.loads((resources.files(__name__) / "data" / f"{name}.json").read_text("utf-8"))
     return TensorSet(
         name=name,

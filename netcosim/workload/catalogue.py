@@ -10,6 +10,7 @@ from importlib import resources
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable, shown
+from netcosim.nearest import unknown
 from netcosim.workload.importers import torch
 from netcosim.workload.lint import check
 from netcosim.workload.model import Profile
@@ -31,8 +32,8 @@ def load_profile(name: str) -> Profile:
         There is none; the message lists those that exist.
     """
     if name not in profile_names():
-        allowed = f"unknown; allowed: {', '.join(profile_names())}"
-        raise ScenarioError(printable(f"profile: {shown(name)}: {allowed}"))
+        said = f"profile: {shown(name)}: {unknown(name, profile_names())}"
+        raise ScenarioError(printable(said))
     text = (resources.files("netcosim.workload") / "data" / f"{name}.json").read_text("utf-8")
     profile = torch.read(text, name, None).model_copy(update={"name": name})
     check(profile, name)

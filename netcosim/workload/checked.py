@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable, shorter, shown
+from netcosim.nearest import unknown
 
 Record = TypeVar("Record", bound=BaseModel)
 Where = Callable[[tuple[int | str, ...]], str]
@@ -75,7 +76,7 @@ def validated(
     message = _complaint(first)
     if first["type"] == "extra_forbidden":
         records = [parts[key] for key in first["loc"][:-1] if isinstance(key, str) and key in parts]
-        message += f"; allowed: {', '.join((records or [model])[-1].model_fields)}"
+        message = unknown(str(first["loc"][-1]), (records or [model])[-1].model_fields, message)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     raise ScenarioError(printable(f"{source}: {where(first['loc'])}{message}{more}"))
 

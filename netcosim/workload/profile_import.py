@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable
+from netcosim.nearest import unknown
 from netcosim.workload import importers
 from netcosim.workload.checked import read_text
 from netcosim.workload.model import Profile
@@ -39,8 +40,8 @@ def load_importer(name: str) -> Importer:
         There is none; the message lists those that exist.
     """
     if name not in importer_names():
-        allowed = f"unknown; allowed: {', '.join(importer_names())}"
-        raise ScenarioError(printable(f'importer: "{name}": {allowed}'))
+        said = f'importer: "{name}": {unknown(name, importer_names())}'
+        raise ScenarioError(printable(said))
     module = importlib.import_module(f"{importers.__name__}.{name}")
     return cast("Importer", module)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import cast
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from sim.analytic import baselines
 from sim.analytic.one_worker import OneWorker, Phases, one_worker
 
@@ -32,7 +33,7 @@ def load(name: str) -> Predict:
         There is none; the message lists those that exist.
     """
     if name not in names():
-        raise ScenarioError.at("baseline", name, f"unknown; allowed: {', '.join(names())}")
+        raise ScenarioError.at("baseline", name, unknown(name, names()))
     return cast("Predict", importlib.import_module(f"{baselines.__name__}.{name}").predict)
 
 

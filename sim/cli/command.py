@@ -23,12 +23,15 @@ from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import Owner, calling_user
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
+from sim.cli.cost import available_bytes, cost_of, cost_text, refuse_costly
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import changed, check_resume, shared_options, sim_parser, traced
+from sim.cli.without_effect import notes_without_effect, refuse_options_without_effect
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import checked_cells, notes
+from sim.experiment.cost import Estimate
 from sim.experiment.link_share import with_share
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
@@ -69,17 +72,25 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         raise ScenarioError(f"{_source(found)}: {problem}") from None
     counts = worker_counts(scenario)
     kept = traced(found, counts)
+    refuse_options_without_effect(found, scenario, kept)
+    with Console(stderr=True).status("preparing"):
+        cost = cost_of(scenario, cells, kept, recommending=not found.no_recommendation)
     if options.plan:
-        text = "\n".join(describe(scenario, cells))
+        lines = describe(scenario, cells)
+        lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
+        text = "\n".join([*lines, f"takes       {cost_text(cost)}"])
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
-    return _run(scenario, cells, kept, found, site, arguments)
+    if not found.yes:
+        refuse_costly(cost, available_bytes())
+    return _run(scenario, cells, kept, cost, found, site, arguments)
 
 
 def _run(
     scenario: Scenario,
     cells: Sequence[TrainingCell],
     kept: Sequence[int],
+    cost: Estimate,
     found: argparse.Namespace,
     site: CrashSite,
     arguments: Sequence[str],
@@ -90,7 +101,7 @@ def _run(
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
-    problems = notes(scenario, cells)
+    problems = [*notes_without_effect(found, scenario), *notes(scenario, cells)]
     for note in problems:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     with _folder(path, scenario, owner, found) as folder:
@@ -101,7 +112,7 @@ def _run(
             cells=cells,
             traced=kept,
             folder=folder,
-            progress=Progress(console),
+            progress=Progress(console, cost.each_run_s(), cost.runs_s),
             command=(PROG, *arguments),
             started=started,
             recommend=not found.no_recommendation,

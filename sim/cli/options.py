@@ -62,6 +62,7 @@ def sim_parser(prog: str) -> Parser:
         help="go on with a simulation that was interrupted: finished cells are kept",
     )
     add("--no-report", action="store_true", help="draw no pictures, write no report.html")
+    add("--yes", action="store_true", help="go on though it takes more than an hour")
     return parser
 
 

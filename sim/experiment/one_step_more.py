@@ -9,6 +9,7 @@ from netcosim.scenario import with_values
 from netcosim.units import format_rate
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.checks import check_conditions
+from sim.experiment.cost import run_s
 from sim.experiment.link_share import right_share_of, with_share
 
 _USUAL_MBIT: Final = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000)
@@ -29,12 +30,21 @@ class OneStepMore:
     cell: TrainingCell
 
 
+_MUCH_LONGER: Final = 3.0
+_SHORT_S: Final = 10.0
+
+
 def steps_more(cell: TrainingCell, workers: int) -> tuple[OneStepMore, ...]:
-    """The cell with one step more of each thing that can be changed, all for so many workers."""
+    """The cell with one step more of each thing that can be changed, all for so many workers.
+
+    What takes more than three times as long to simulate as the cell itself, and long, is left out:
+    several servers need an engine whose steps take the longer the more workers there are.
+    """
+    most_s = max(_SHORT_S, _MUCH_LONGER * run_s(cell, workers))
     found = []
     for what, before, after, values in _changes(cell):
         changed = _changed(cell, values, workers)
-        if changed is not None:
+        if changed is not None and run_s(changed, workers) <= most_s:
             found.append(OneStepMore(what=what, before=before, after=after, cell=changed))
     return tuple(found)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from h2model import disciplines
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import Scenario, TransportSpec
 
 _GRPC: Final = {"sender": "grpc", "receiver": "grpc"}
@@ -56,5 +57,5 @@ def _chosen(name: str, own: dict[str, TransportSpec]) -> dict[str, Any]:
     kind, _, discipline = name.partition("-")
     if kind == "h2" and discipline in disciplines.names():
         return {"name": name, "sender": "h2", "receiver": "h2", "discipline": discipline}
-    known = ", ".join([*own, *(n for n in usual_transports() if n not in own)])
-    raise ScenarioError.at("--transport", name, f"must be one of: {known}")
+    known = [*own, *(n for n in usual_transports() if n not in own)]
+    raise ScenarioError.at("--transport", name, unknown(name, known))

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import ClusterSpec, LinkSpec, Scenario
 from netcosim.units import format_duration, format_rate
 from sim.plan import Ints, Network
@@ -49,9 +50,7 @@ def network_of(scenario: Scenario, workers: int, *, payload_share: float = 1.0) 
     training = scenario.training
     allowed = share_names()
     if training.share is not None and training.share not in allowed:
-        raise ScenarioError.at(
-            "training.share", training.share, f"unknown; allowed: {', '.join(allowed)}"
-        )
+        raise ScenarioError.at("training.share", training.share, unknown(training.share, allowed))
     size = max(scenario.cluster.workers, workers, *(training.workers or ()))
     laid_out, standing_for = _laid_out(scenario.cluster, size)
     ports = _Ports.of(build_spec(laid_out), standing_for[:workers])

@@ -8,6 +8,7 @@ from h2model.candidates import assumed, candidate_senders, not_studied, receiver
 from h2model.parameters import releases
 from h2model.protocol import UNLIMITED_BYTES
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import TransportSpec
 from sim.plan import Sending
 
@@ -61,14 +62,14 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
 
 def _discipline(transport: TransportSpec, where: str) -> str:
     found = assumed(transport)
-    allowed = ", ".join(disciplines.names())
     if found is None:
+        allowed = ", ".join(disciplines.names())
         raise ScenarioError(
             f"{where}.discipline: is required: what a sender of the kind {transport.sender} does"
             f" is not known; allowed: {allowed}"
         )
     if found not in disciplines.names():
-        raise ScenarioError.at(f"{where}.discipline", found, f"unknown; allowed: {allowed}")
+        raise ScenarioError.at(f"{where}.discipline", found, unknown(found, disciplines.names()))
     return found
 
 

@@ -17,6 +17,7 @@ import pkgutil
 from functools import cache
 from typing import Protocol, cast
 
+from netcosim.nearest import unknown
 from sim.kernels.arrays import Net, Run, Step
 
 
@@ -46,7 +47,7 @@ def load_share(name: str) -> Share:
         There is none; the message lists those that exist.
     """
     if name not in share_names():
-        raise ValueError(f'unknown share "{name}"; allowed: {", ".join(share_names())}')
+        raise ValueError(unknown(name, share_names(), f'unknown share "{name}"'))
     return cast("Share", importlib.import_module(f"{__name__}.{name}"))
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import StragglerSpec
 
 _TRANSIENT: Final = StragglerSpec(
@@ -82,7 +83,6 @@ def named(names: Iterable[str]) -> tuple[StragglerSpec, ...]:
     found: list[StragglerSpec] = []
     for name in names:
         if name not in _NAMED:
-            allowed = f"unknown; allowed: {', '.join(_NAMED)}"
-            raise ScenarioError.at("--straggler", name, allowed)
+            raise ScenarioError.at("--straggler", name, unknown(name, _NAMED))
         found += _NAMED[name][1]
     return tuple(found)

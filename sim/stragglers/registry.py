@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.scenario import StragglerSpec
 from netcosim.scenario.fields import Record
 from netcosim.scenario.toml import validation_message
@@ -46,8 +47,7 @@ def bind(spec: StragglerSpec, where: str) -> Bound:
         An unknown kind or option, a wrong value, or a file that can't be read.
     """
     if spec.kind not in kind_names():
-        allowed = f"unknown; allowed: {', '.join(kind_names())}"
-        raise ScenarioError.at(f"{where}.kind", spec.kind, allowed)
+        raise ScenarioError.at(f"{where}.kind", spec.kind, unknown(spec.kind, kind_names()))
     kind = _load(spec.kind)
     try:
         options = kind.Options.model_validate(spec.options)

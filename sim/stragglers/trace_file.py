@@ -10,6 +10,7 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable
+from netcosim.nearest import unknown
 from netcosim.workload.checked import parse_json, read_text
 from sim.plan import Floats
 from sim.stragglers.effect import Use
@@ -83,7 +84,7 @@ def _check_names(columns: dict[str, list[Any]]) -> None:
     allowed = f"allowed: {', '.join(_COLUMNS)}"
     for name in columns:
         if name not in _COLUMNS:
-            raise _FormatError(f'column "{name[:80]}": unknown; {allowed}')
+            raise _FormatError(f'column "{name[:80]}": {unknown(name, _COLUMNS)}')
     for name, (needed, *_) in _COLUMNS.items():
         if needed and name not in columns:
             raise _FormatError(f"column {name}: is missing; {allowed}")

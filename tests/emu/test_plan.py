@@ -255,7 +255,7 @@ def test_the_description_has_all_properties_of_a_link() -> None:
     [
         ({**H2, "discipline": "lifo"}, 'transport[h2].discipline: unknown discipline "lifo"'),
         ({**GRPC, "credit": "half"}, 'transport[grpc].credit: "half": grpc sender and grpc'),
-        ({**GRPC, "sender": "quic"}, 'transport[grpc].sender: "quic": must be one of grpc, h2'),
+        ({**GRPC, "sender": "quic"}, 'transport[grpc].sender: "quic": unknown; allowed: grpc, h2'),
     ],
 )
 def test_names_and_settings_are_checked(transport: dict[str, Any], message: str) -> None:

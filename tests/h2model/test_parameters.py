@@ -151,7 +151,7 @@ def test_files_are_named_by_their_release_and_known_by_their_digest():
         ('grants_from = "1.41"', 'since = "1.60"', "grants_from: Field required"),
         ('discipline = "write_cycle"', 'discipline = "best"', 'unknown discipline "best"'),
         ("head = 12", "headd = 12", 'no option "headd"'),
-        ('credit = "grpc_progress"', 'credit = "x"', 'receiver.default.credit: "x": must be'),
+        ('credit = "grpc_progress"', 'credit = "x"', 'receiver.default.credit: "x": unknown'),
         ('window = "4MiB"', 'window = "4"', "receiver.default.window"),
         ("[sender.default]", "[sender.usual]", "need a rule named default"),
         ("probes = true", "probe = true", "receiver.default.probe"),

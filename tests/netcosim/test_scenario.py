@@ -33,8 +33,9 @@ def sizes(least=1, most=2**40):
     return st.integers(least, most).map(format_size)
 
 
+buffers = sizes(4096, 2**30)
 rates = st.integers(10**6, 10**12).map(format_rate)
-durations = st.integers(0, 10**13).map(format_duration)
+durations = st.integers(0, 6 * 10**10).map(format_duration)
 
 
 def record(required=None, **optional):
@@ -47,7 +48,7 @@ links = record(
     delay=durations,
     jitter=durations,
     loss=st.floats(0, 1, exclude_max=True),
-    queue=sizes(3028),
+    queue=sizes(3028, 2**30),
 )
 clusters = record(
     {"link": links},
@@ -56,7 +57,7 @@ clusters = record(
     workers=st.integers(1, 65536),
     links=st.dictionaries(names, links, max_size=2),
     switch=st.sampled_from(["linuxbridge", "openvswitch"]),
-    tcp=record(congestion_control=names, send_buffer=sizes(4096), notsent_lowat=sizes(1024)),
+    tcp=record(congestion_control=names, send_buffer=buffers, notsent_lowat=buffers),
 )
 tensors = st.lists(
     record({"name": names, "size": sizes()}, ready=durations, priority=st.integers(-9, 9)),
@@ -108,7 +109,7 @@ trainings = record(
     synchronisation=names,
     gap=st.integers(0, 10**7),
     share=names,
-    both_busy=st.floats(0, 1, exclude_min=True),
+    both_busy=st.floats(0.01, 1),
     recorded=st.integers(1, 100_000),
     trace_steps=st.integers(0, 10**7),
 ).map(lambda t: {"warmup": 0, **t})
@@ -174,6 +175,23 @@ BAD = {
         GOOD + 'window = "-1MiB"',
         'transport[0].window: "-1MiB": must be >= 0',
     ),
+    "a delay of hours": (
+        instead('rate = "100mbit"', 'rate = "100mbit"\ndelay = "2000s"'),
+        'cluster.link.delay: "2000s": must be 0ns to 60s',
+    ),
+    "a rate of no link": (
+        instead('"100mbit"', '"99999999gbit"'),
+        'cluster.link.rate: "99999999gbit": must be 1mbit to 100tbit',
+    ),
+    "a rate in another unit": (
+        instead('"100mbit"', '"1Gbps"'),
+        "cluster.link.rate: \"1Gbps\": unknown unit 'Gbps'; allowed: bit, kbit, mbit, gbit, tbit;"
+        " did you mean 1gbit?",
+    ),
+    "a priority of fifty digits": (
+        instead('set = "mixed8"', f'tensors = [{{name="a", size="1B", priority={10**50}}}]'),
+        f"workload[0].tensors[0].priority: {10**50}: must be <= 2147483647",
+    ),
     "a window of nothing": (GOOD + 'window = "0B"', 'transport[0].window: "0B": must be >= 1'),
     "a window that HTTP/2 can't say": (
         GOOD + 'window = "2GiB"',
@@ -205,25 +223,26 @@ BAD = {
     ),
     "an unknown key": (
         GOOD + "windw = 1",
-        "transport[0].windw: 1: unknown key; allowed: name, sender, receiver, sender_release,"
-        " receiver_release, sender_script, receiver_script, flow_control, window,"
+        "transport[0].windw: 1: unknown key; did you mean window? allowed: name, sender, receiver,"
+        " sender_release, receiver_release, sender_script, receiver_script, flow_control, window,"
         " connection_window, credit, frame_size, discipline, options, whole_messages",
     ),
     "an unknown key of a link": (
         instead("[[workload]]", "[cluster.links.w1]\nrat = 1\n[[workload]]"),
-        "cluster.links.w1.rat: 1: unknown key; allowed: rate, model, delay, jitter, loss, queue"
-        " (and 1 more)",
+        "cluster.links.w1.rat: 1: unknown key; did you mean rate? allowed: rate, model, delay,"
+        " jitter, loss, queue (and 1 more)",
     ),
     "a misspelt table": (
         instead("[cluster]\n", "[clutser]\n"),
-        "clutser: unknown key; allowed: name, description, seed, repetitions, cluster, policy,"
-        " training, straggler, workload, transport",
+        "clutser: unknown key; did you mean cluster? allowed: name, description, seed, repetitions,"
+        " cluster, policy, training, straggler, workload, transport",
     ),
     "a misspelt key": (
         instead("sender", "sendr"),
-        'transport[0].sendr: "h2": unknown key; allowed: name, sender, receiver, sender_release,'
-        " receiver_release, sender_script, receiver_script, flow_control, window,"
-        " connection_window, credit, frame_size, discipline, options, whole_messages (and 1 more)",
+        'transport[0].sendr: "h2": unknown key; did you mean sender? allowed: name, sender,'
+        " receiver, sender_release, receiver_release, sender_script, receiver_script,"
+        " flow_control, window, connection_window, credit, frame_size, discipline, options,"
+        " whole_messages (and 1 more)",
     ),
     "a rate without a unit": (
         instead('"100mbit"', '"100"'),
@@ -235,7 +254,7 @@ BAD = {
     ),
     "a rate too low to emulate": (
         instead("100mbit", "999kbit"),
-        'cluster.link.rate: "999kbit": must be >= 1000000',
+        'cluster.link.rate: "999kbit": must be 1mbit to 100tbit',
     ),
     "a huge rate": (
         instead("100mbit", "1e99999999999gbit"),
@@ -314,7 +333,7 @@ BAD = {
     ),
     "an empty tensor": (
         instead('set = "mixed8"', 'tensors = [{name="a", size="0B"}]'),
-        'workload[0].tensors[0].size: "0B": must be >= 1',
+        'workload[0].tensors[0].size: "0B": must be 1B to 1024GiB',
     ),
     "neither set nor tensors": (
         instead('set = "mixed8"\n', ""),

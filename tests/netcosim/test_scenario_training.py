@@ -82,7 +82,7 @@ BAD = {
     "a negative gap": ("[training]\ngap = -1", "training.gap: -1: must be >= 0"),
     "nothing left of a busy port": (
         "[training]\nboth_busy = 0.0",
-        "training.both_busy: 0.0: must be > 0",
+        "training.both_busy: 0.0: must be >= 0.01",
     ),
     "a port that gains": ("[training]\nboth_busy = 1.5", "training.both_busy: 1.5: must be <= 1"),
     "one number of workers": (
@@ -104,8 +104,8 @@ BAD = {
     ),
     "an unknown key": (
         "[training]\nstep = 5",
-        "training.step: 5: unknown key; allowed: steps, warmup, batch, workers, rates,"
-        " synchronisation, gap, share, both_busy, recorded, trace_steps",
+        "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, batch,"
+        " workers, rates, synchronisation, gap, share, both_busy, recorded, trace_steps",
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',

@@ -1,5 +1,8 @@
 """Quantities with units: exact both ways, everything else refused."""
 
+import re
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,3 +110,114 @@ def test_any_text_is_read_or_refused(parse, text):
         assert 0 <= parse(text) < 2**63
     except ValueError as refused:
         assert str(refused)
+
+
+PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+WORDS = {"kilo": 10**3, "Mega": 10**6, "giga": 10**9}
+DECIMAL = {p: f for p, f in {**PREFIXES, "K": 10**3, "M": 10**6, "G": 10**9}.items() if p}
+MEANT = {
+    parse_rate_bps: {
+        **{f"{p}{w}{s}": f for p, f in PREFIXES.items() for w in ("b", "bits") for s in ("", "ps")},
+        **{f"{p}b/sec": f for p, f in DECIMAL.items()},
+        **{f"{p}B{s}": 8 * f for p, f in DECIMAL.items() for s in ("", "/s", "ps")},
+        **{f"{p}B/s": 8 * f for p, f in BINARY.items()},
+        **{f"{p}bit": f for p, f in {**BINARY, **WORDS}.items() if p not in DECIMAL},
+        **dict(DECIMAL.items()),
+        "GbE": 10**9,
+        "gbti": 10**9,
+    },
+    parse_size_bytes: {
+        **{f"{p}{w}": f for p, f in DECIMAL.items() for w in ("b", "B", "", "bytes")},
+        **{f"{p.lower()}{w}": f for p, f in BINARY.items() for w in ("b", "B", "")},
+        **{f"{p}bytes": f for p, f in WORDS.items()},
+        **{f"{p}bit": f / 8 for p, f in DECIMAL.items()},
+        "b": 1,
+        "TiB": 2**40,
+    },
+    parse_duration_ns: {
+        **dict.fromkeys(("usec", "µs", "μs", "microseconds", "US"), 10**3),
+        **dict.fromkeys(("msec", "milliseconds", "MS", "m"), 10**6),
+        **dict.fromkeys(("S", "sec", "seconds", "Seconds"), 10**9),
+        **dict.fromkeys(("min", "minutes"), 60 * 10**9),
+        **dict.fromkeys(("h", "hours"), 3600 * 10**9),
+        "nsec": 1,
+    },
+}
+WRITTEN = {
+    "{n}": 1,
+    "{n} ": 1,
+    "+{n}": 1,
+    "{n}e3": 1000,
+    "{n}_000": 1000,
+    "{n},000,000": 10**6,
+    "{n},0": 1,
+    "0,{n:03}": Fraction(1, 1000),
+    ".{n:03}": Fraction(1, 1000),
+    "{n}.": 1,
+}
+"""How a number may be written, and its factor."""
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@given(data=st.data(), n=st.integers(1, 999), written=st.sampled_from(list(WRITTEN)))
+def test_what_is_suggested_is_what_was_meant(parse, data, n, written):
+    unit = data.draw(st.sampled_from(list(MEANT[parse])))
+    meant = n * WRITTEN[written] * Fraction(MEANT[parse][unit])
+    text = f"{written.format(n=n)}{unit}"
+    try:
+        assert parse(text) == meant  # it was no mistake
+    except ValueError as refused:
+        suggested = re.findall(r"(?:did you mean|or) ([^ ?]+)", suggestion(refused))
+        if meant.denominator == 1 and meant < 2**63:
+            assert parse(suggested[0]) == meant, (text, str(refused))
+        else:
+            assert not suggested
+
+
+def suggestion(refused):
+    return str(refused).partition("; did you mean")[1] + str(refused).partition("; did you mean")[2]
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@given(text=st.from_regex(r"\A[-+]?[0-9 ,._']{1,9}(e[0-9])?[ ]?[kKmMgGtuns\u00b5iIbBpP/sS]{0,5}\Z"))
+def test_what_is_suggested_can_be_read(parse, text):
+    try:
+        parse(text)
+    except ValueError as refused:
+        for each in re.findall(r"(?:did you mean|or) ([^ ?]+)", suggestion(refused)):
+            assert 0 <= parse(each) < 2**63, (text, str(refused))
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "meant"),
+    [
+        (parse_rate_bps, "1Gbps", "1gbit?"),
+        (parse_rate_bps, "1GB/s", "8gbit (a byte is 8 bits)?"),
+        (parse_rate_bps, "1,000mbit", "1000mbit or 1.000mbit?"),
+        (parse_size_bytes, "64KB", "64kB or 64KiB?"),
+        (parse_size_bytes, "1,5MB", "1.5MB?"),
+        (parse_duration_ns, "5m", "5ms or 300s (minutes)?"),
+    ],
+)
+def test_what_may_be_two_things_is_told_as_two(parse, text, meant):
+    with pytest.raises(ValueError) as refused:
+        parse(text)
+    assert str(refused.value).endswith(f"; did you mean {meant}")
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_rate_bps, "5ms"),
+        (parse_rate_bps, "-5Gbps"),
+        (parse_rate_bps, "5 horses"),
+        (parse_size_bytes, "20MB/s"),
+        (parse_size_bytes, "7bit"),
+        (parse_duration_ns, "5gbit"),
+    ],
+)
+def test_nothing_is_suggested_where_nothing_fits(parse, text):
+    with pytest.raises(ValueError) as refused:
+        parse(text)
+    assert "did you mean" not in str(refused.value)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import listed, question, unknown
 from netcosim.scenario import ClusterSpec
 from topo.spec import NetSpec
 
@@ -34,14 +35,15 @@ def build_spec(cluster: ClusterSpec) -> NetSpec:
         A topology or a link that is not there, or numbers of hosts the topology can't have.
     """
     if cluster.topology not in _names():
-        allowed = f"unknown topology; allowed: {', '.join(_names())}"
+        allowed = unknown(cluster.topology, _names(), "unknown topology")
         raise ScenarioError.at("cluster.topology", cluster.topology, allowed)
     layout: Layout = importlib.import_module(f"{__name__}.{cluster.topology}").lay_out
     spec = layout(cluster)
     known = [link.name for link in spec.links]
     for name in cluster.links:
         if name not in known:
-            allowed = f"unknown link; topology {cluster.topology} has {', '.join(known)}"
+            asked = question(name, known) or ";"
+            allowed = f"unknown link{asked} topology {cluster.topology} has {listed(known)}"
             raise ScenarioError.at("cluster.links", name, allowed)
     return spec
 

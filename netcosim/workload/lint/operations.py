@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from netcosim.formatting import shown
+from netcosim.nearest import unknown
 from netcosim.workload.lint.finding import Finding, error, warning
 from netcosim.workload.model import Compute, Profile, Transfer
 from netcosim.workload.topological_order import cycle_text, dependents, find_cycle
@@ -34,7 +35,7 @@ def resources(profile: Profile) -> Iterator[Finding]:
     used = {op.resource for op in profile.step.computes}
     for op in profile.step.computes:
         if op.resource not in known:
-            yield error(f"resource: {shown(op.resource)}: unknown; {_allowed(known)}", op.name)
+            yield error(f"resource: {shown(op.resource)}: {_unknown(op.resource, known)}", op.name)
     for name in known:
         if name not in used:
             yield warning(f"step.resources: {shown(name)}: no operation runs on it")
@@ -98,7 +99,7 @@ def parsing(profile: Profile) -> Iterator[Finding]:
     for i, entry in enumerate(profile.parsing):
         where = f"parsing[{i}].resource: {shown(entry.resource)}: "
         if entry.resource not in node:
-            yield error(f"{where}unknown; {_allowed(list(node))}")
+            yield error(f"{where}{_unknown(entry.resource, list(node))}")
         elif node[entry.resource] != entry.destination:
             yield error(f"{where}must be at the {entry.destination}, which receives")
         elif entry.resource not in used:
@@ -107,6 +108,10 @@ def parsing(profile: Profile) -> Iterator[Finding]:
     for role, count in Counter(entry.destination for entry in profile.parsing).items():
         if count > 1:
             yield error(f"parsing: {count} entries for messages to the {role}; must be one")
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    return unknown(name, known) if known else f"unknown; {_allowed(known)}"
 
 
 def _allowed(known: list[str]) -> str:

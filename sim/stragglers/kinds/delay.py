@@ -2,16 +2,15 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
-from netcosim.scenario.fields import DurationNs, Record
+from netcosim.scenario.fields import DurationNs, Record, durations
+from netcosim.scenario.model import MOST_DELAY_NS
 from sim.stragglers.effect import Bound, Effect
 
 
 class Options(Record):
     """Delay on top of that of the path."""
 
-    delay: Annotated[DurationNs, Field(ge=1)]
+    delay: Annotated[DurationNs, durations(1, MOST_DELAY_NS)]
 
 
 def bind(options: Options) -> Bound:

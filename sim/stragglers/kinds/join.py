@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
-from netcosim.scenario.fields import DurationNs, Record
+from netcosim.scenario.fields import MOST_DURATION_NS, DurationNs, Record, durations
 from sim.stragglers.effect import Bound, Effect
 
 CHANGING = True
@@ -13,7 +11,7 @@ CHANGING = True
 class Options(Record):
     """Time of joining, from the start of the run."""
 
-    at: Annotated[DurationNs, Field(ge=1)]
+    at: Annotated[DurationNs, durations(1, MOST_DURATION_NS)]
 
 
 def bind(options: Options) -> Bound:

@@ -1,20 +1,22 @@
 """Worker that leaves `at` a time, and may come `back` at a later one."""
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import model_validator
 
-from netcosim.scenario.fields import DurationNs, Record
+from netcosim.scenario.fields import MOST_DURATION_NS, DurationNs, Record, durations
 from sim.stragglers.effect import Bound, Effect
 
 CHANGING = True
+
+Time = Annotated[DurationNs, durations(0, MOST_DURATION_NS)]
 
 
 class Options(Record):
     """Times from the start of the run; without `back` the worker stays away."""
 
-    at: DurationNs
-    back: DurationNs | None = None
+    at: Time
+    back: Time | None = None
 
     @model_validator(mode="after")
     def _later(self) -> Self:

@@ -4,14 +4,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from netcosim.scenario.fields import Fraction, RateBps, Record
+from netcosim.scenario.fields import MOST_RATE_BPS, Fraction, RateBps, Record, rates
 from sim.stragglers.effect import Bound, Effect
 
 
 class Options(Record):
     """Bound of the rate; one above the port's own makes no difference."""
 
-    rate: Annotated[RateBps, Field(ge=1000)] | None = None
+    rate: Annotated[RateBps, rates(1000, MOST_RATE_BPS)] | None = None
     part: Annotated[Fraction, Field(ge=1e-6, le=1)] | None = None
 
     @model_validator(mode="after")

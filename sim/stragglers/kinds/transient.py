@@ -12,7 +12,13 @@ import numpy as np
 from pydantic import Field
 
 from netcosim.errors import ScenarioError
-from netcosim.scenario.fields import DurationNs, Fraction, Record
+from netcosim.scenario.fields import (
+    MOST_DURATION_NS,
+    DurationNs,
+    Fraction,
+    Record,
+    durations,
+)
 from netcosim.units import format_duration
 from sim.plan import Floats
 from sim.stragglers.effect import Bound, Effect, Run
@@ -26,8 +32,8 @@ _LEAST_NS: Final = 1.0
 class Options(Record):
     """Time between slow-downs (`every`), length of one (`lasting`), `factor` of work meanwhile."""
 
-    every: Annotated[DurationNs, Field(ge=1000)]
-    lasting: Annotated[DurationNs, Field(ge=1000)]
+    every: Annotated[DurationNs, durations(1000, MOST_DURATION_NS)]
+    lasting: Annotated[DurationNs, durations(1000, MOST_DURATION_NS)]
     factor: Annotated[Fraction, Field(ge=1e-6, le=1e6)]
     law: Literal["exponential", "fixed"] = "exponential"
 

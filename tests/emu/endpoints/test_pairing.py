@@ -59,8 +59,8 @@ def test_surroundings_do_not_leak_in(monkeypatch) -> None:
     ("sender", "receiver", "given", "message"),
     [
         ("h2", "grpc", {"window": 2**31 - 1}, "transport[t].window: 2147483647: gRPC adds up to"),
-        ("tcp", "h2", {}, 'transport[t].sender: "tcp": must be one of grpc, h2, script'),
-        ("h2", "quic", {}, 'transport[t].receiver: "quic": must be one of grpc, h2, script'),
+        ("tcp", "h2", {}, 'transport[t].sender: "tcp": unknown; allowed: grpc, h2, script'),
+        ("h2", "quic", {}, 'transport[t].receiver: "quic": unknown; allowed: grpc, h2, script'),
         ("h2", "grpc", {"sender_release": "1.39.0"}, 'transport[t].sender_release: "1.39.0": h2'),
         ("grpc", "h2", {"receiver_release": "1.39.0"}, "transport[t].receiver_release: "),
         ("grpc", "h2", {"sender_script": "x"}, 'transport[t].sender_script: "x": grpc sender and'),
@@ -116,7 +116,7 @@ def test_surroundings_do_not_leak_in(monkeypatch) -> None:
         ("h2", "h2", {"discipline": "lifo"}, 'transport[t].discipline: unknown discipline "lifo"'),
         ("h2", "h2", {"options": {"speed": 1}}, "transport[t].options: "),
         ("h2", "h2", {"discipline": None}, "transport[t].discipline: an h2 sender needs one of"),
-        ("h2", "h2", {"credit": "none"}, 'transport[t].credit: "none": must be one of fixed, '),
+        ("h2", "h2", {"credit": "none"}, 'transport[t].credit: "none": unknown; allowed: fixed, '),
         (
             "h2",
             "h2",

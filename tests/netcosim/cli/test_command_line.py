@@ -62,7 +62,7 @@ def test_every_option_is_understood() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--sede", "1"), "unrecognized arguments: --sede 1"),
+        (("--sede", "1"), "unrecognized arguments: --sede 1; did you mean --seed?"),
         (("--sce", "x"), "unrecognized arguments"),
         (("--seed", "one"), "argument --seed: invalid int value: 'one'"),
         (("--out",), "argument --out: expected one argument"),

@@ -52,6 +52,17 @@ def test_another_window_than_while_recording(
     assert f"  windows   {said}" in planned(inside, "--workload", "mine.json")
 
 
+def test_what_does_nothing_is_noted(inside: Inside, job: Path) -> None:
+    job.write_text(FAST.replace("steps = 20", "steps = 20\ngap = 7"))
+    noted = [
+        "note        training.gap 7 has no effect with synchronisation asp; it is of ssp",
+        "note        --placement greedy has no effect with one server",
+    ]
+    assert planned(inside, "--placement", "greedy")[-3:-1] == noted
+    assert not [line for line in planned(inside, "--synchronisation", "ssp") if "gap" in line]
+    assert not [line for line in planned(inside, "--servers", "2") if "no effect with one" in line]
+
+
 def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job: Path) -> None:
     assert "  windows   none: flow control is off" in planned(inside)
 

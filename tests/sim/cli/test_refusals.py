@@ -58,6 +58,15 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--share two_servers --servers 3", 'training.share: "two_servers": is for two servers'),
         ("--synchronisation nosuch", 'training.synchronisation: "nosuch": unknown; allowed: asp'),
         ("--gap -1", "training.gap: -1: must be >= 0"),
+        ("--gap 3", "--gap: 3: has no effect with synchronisation asp; it is of ssp"),
+        ("--gap 3 --synchronisation bsp", "--gap: 3: has no effect with synchronisation bsp"),
+        ("--trace 1 --trace-steps 0", "--trace: \"1\": keeps nothing with 'trace_steps' 0"),
+        ("--workers 8 --trace-steps 2", "--trace-steps: 2: nothing is traced"),
+        ("--trace-steps 21", "--trace-steps: 21: must be <= 20, the steps of each worker"),
+        ("--rate 99999999gbit", 'cluster.link.rate: "99999999gbit": must be 1mbit to 100tbit'),
+        ("--rate 1Gbps", "; did you mean 1gbit?"),
+        ("--share maxmin", "; did you mean max_min? allowed: equal"),
+        ("--wokers 4", "unrecognized arguments: --wokers 4; did you mean --workers?"),
         ("--scenario nosuch", '--scenario: "nosuch": must be a file or one of: default'),
         ("--scenario none.toml", "none.toml: can't be read: No such file or directory"),
         ("--nonsense", "unrecognized arguments: --nonsense"),
@@ -68,6 +77,37 @@ def test_a_wrong_option(inside: Inside, nowhere: Path, arguments: str, message: 
     scenario = () if "--scenario" in arguments else ("--scenario", "job.toml")
     assert_refused(inside.run(*scenario, *arguments.split(), "--out", "out"), message)
     assert [path.name for path in nowhere.iterdir()] == ["job.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--repetitions 1000 --steps 5000000", "this would take about "),
+        ("--workers 1-4 --steps 10000000 --repetitions 200", "h: have fewer --workers, --steps,"),
+        ("--workers 65536 --steps 100000", "alexnet/whole would train for "),
+        ("--steps 10000000 --rate 1mbit", "training.steps: 10000000: alexnet/whole would train"),
+    ],
+)
+def test_what_takes_too_long(inside: Inside, nowhere: Path, arguments: str, message: str) -> None:
+    (nowhere / "job.toml").write_text(FAST)
+    done = inside.run("--scenario", "./job.toml", *arguments.split(), "--out", "out")
+    assert_refused(done, message)
+    assert not (nowhere / "out").exists()
+
+
+def test_long_runs_and_large_ones_are_asked_for_twice(
+    inside: Inside, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (nowhere / "mine.json").write_text(json.dumps(plain()))
+    (nowhere / "job.toml").write_text(FAST)
+    arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")
+    monkeypatch.setattr("sim.cli.command.available_bytes", lambda: 10**6)
+    large = "MB of memory, and 1 MB are free: have fewer --workers"
+    assert_refused(inside.run(*arguments), large, code=3)
+    monkeypatch.setattr("sim.cli.cost.LONG_S", 1.0)
+    assert_refused(inside.run(*arguments), "this would take about 10 s: ")
+    assert "asks for --yes" in inside.run(*arguments, "--plan").out
+    assert inside.run(*arguments, "--yes", interpreted=True).code == 0
 
 
 def test_a_wrong_option_from_the_shell(nowhere: Path) -> None:

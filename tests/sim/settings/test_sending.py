@@ -170,10 +170,10 @@ class TestRefused:
             (transport("h2", "h2"), "transport[t].discipline: an h2 sender needs one of fifo, "),
             (h2("three"), 'transport[t].discipline: unknown discipline "three"; allowed: fifo'),
             (h2("fifo", options={"x": 1}), "transport[t].options: fifo has no option"),
-            (transport("quic"), 'transport[t].sender: "quic": must be one of grpc, h2, script'),
+            (transport("quic"), 'transport[t].sender: "quic": unknown; allowed: grpc, h2, script'),
             (
                 transport("grpc", "quic"),
-                'transport[t].receiver: "quic": must be one of grpc, h2, script',
+                'transport[t].receiver: "quic": unknown; allowed: grpc, h2, script',
             ),
             (
                 h2("fifo", whole_messages=True),
@@ -188,7 +188,7 @@ class TestRefused:
                 h2("fifo", flow_control=False, credit="half"),
                 'transport[t].credit: "half": has no meaning with flow_control = false',
             ),
-            (h2("fifo", credit="x"), 'transport[t].credit: "x": must be one of fixed, grpc_progr'),
+            (h2("fifo", credit="x"), 'transport[t].credit: "x": unknown; allowed: fixed, grpc_pr'),
         ],
     )
     def test_in_one_line(self, spec, line):

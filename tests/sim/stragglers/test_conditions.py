@@ -235,7 +235,7 @@ REFUSED = {
     ),
     "an unknown option": (
         {"kind": "slow", "options": {"factr": 2}},
-        ".options.factr: 2: unknown key; allowed: factor (and 1 more)",
+        ".options.factr: 2: unknown key; did you mean factor? allowed: factor (and 1 more)",
     ),
     "a missing option": ({"kind": "slow"}, ".options.factor: is required"),
     "a factor of nothing": (
