@@ -30,21 +30,19 @@ class OneStepMore:
     cell: TrainingCell
 
 
-_MUCH_LONGER: Final = 3.0
-_SHORT_S: Final = 10.0
+_LONG_S: Final = 60.0
 
 
 def steps_more(cell: TrainingCell, workers: int) -> tuple[OneStepMore, ...]:
     """The cell with one step more of each thing that can be changed, all for so many workers.
 
-    What takes more than three times as long to simulate as the cell itself, and long, is left out:
-    several servers need an engine whose steps take the longer the more workers there are.
+    What takes more than a minute of processor time a run is left out: with thousands of workers
+    all, with some dozens what several servers need a slower engine for.
     """
-    most_s = max(_SHORT_S, _MUCH_LONGER * run_s(cell, workers))
     found = []
     for what, before, after, values in _changes(cell):
         changed = _changed(cell, values, workers)
-        if changed is not None and run_s(changed, workers) <= most_s:
+        if changed is not None and run_s(changed, workers) <= _LONG_S:
             found.append(OneStepMore(what=what, before=before, after=after, cell=changed))
     return tuple(found)
 
