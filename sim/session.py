@@ -87,6 +87,7 @@ class Session:
             self.folder.write_run(self._record())
             ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
             summary = self._summary(*ended)
+            self.folder.write_points(summary)
             self.folder.write_summary(summary)  # last: until then it says that something is missing
         self.failure = self.failure or late.interruption
         return summary

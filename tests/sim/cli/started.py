@@ -23,7 +23,10 @@ FROM_SOURCE = (
     *(sys.executable, "-m", "sim.run"),
 )
 
-COMPUTED = ("summary.json", "steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
+COMPUTED = (
+    *("summary.json", "points.csv", "points.parquet", "steps.parquet", "operations.parquet"),
+    *("trace.parquet", "perfetto.json"),
+)
 
 # For the fast path, and traced on the generic engine's kernel of FIFO.
 FAST = """\
