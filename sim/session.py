@@ -95,6 +95,7 @@ class Session:
             self.folder.write_run(self._record(simulation))
             ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
             summary = simulation.summary(*ended)
+            self.folder.write_points(summary)
             self.folder.write_summary(summary)  # last: until then it says that something is missing
             if self.failure is None:
                 forget_cells(self.folder)

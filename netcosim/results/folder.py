@@ -37,6 +37,7 @@ from netcosim.results.streams.windows import WindowRow
 from netcosim.results.training import operations, steps
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.perfetto import operations_json
+from netcosim.results.training.points_table import describe_points, points_csv, points_table
 from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import TRAINING_FORMAT, TrainingSummary
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
@@ -52,6 +53,8 @@ GRANTS: Final = "grants.parquet"
 LOST: Final = "lost.parquet"
 OPERATIONS: Final = "operations.parquet"
 STEPS: Final = "steps.parquet"
+POINTS: Final = "points.parquet"
+POINTS_CSV: Final = "points.csv"
 SUMMARY: Final = "summary.json"
 RUN: Final = "run.json"
 PERFETTO: Final = "perfetto.json"
@@ -66,6 +69,7 @@ Record = TypeVar("Record", bound=BaseModel)
 
 _GZIP_LEVEL: Final = 1
 _STEPS_SCHEMA: Final = "steps.columns.json"
+_POINTS_SCHEMA: Final = "schemas/points.columns.json"
 _COPY_BYTES: Final = 1 << 20
 
 
@@ -184,6 +188,13 @@ class ResultsFolder(Directory):
     def write_steps(self, parts: Iterable[StepColumns]) -> None:
         """Write `steps.parquet`: when the workers of a simulation began and ended steps."""
         self.write(STEPS, parquet_bytes(steps.TABLE.table(steps.TABLE.joined(parts))))
+
+    def write_points(self, summary: TrainingSummary) -> None:
+        """Write `points.parquet` and `points.csv`: a simulation's figures, a row for each point."""
+        table = points_table(summary)
+        self.write(_POINTS_SCHEMA, describe_points(table).encode())
+        self.write(POINTS, parquet_bytes(table))
+        self.write(POINTS_CSV, points_csv(table))
 
     def write_summary(self, summary: Summary | TrainingSummary) -> None:
         """Write `summary.json`, byte-equal for equal content."""

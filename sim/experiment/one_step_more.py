@@ -30,14 +30,14 @@ class OneStepMore:
     cell: TrainingCell
 
 
-_LONG_S: Final = 60.0
+_LONG_S: Final = 20.0
 
 
 def steps_more(cell: TrainingCell, workers: int) -> tuple[OneStepMore, ...]:
     """The cell with one step more of each thing that can be changed, all for so many workers.
 
-    What takes more than a minute of processor time a run is left out: with thousands of workers
-    all, with some dozens what several servers need a slower engine for.
+    What takes more than twenty seconds of processor time a run is left out: with thousands of
+    workers all, with some dozens a second server, which needs a slower engine.
     """
     found = []
     for what, before, after, values in _changes(cell):

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from netcosim.intervals import t_95
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Estimate, Point, Saturation, StepTimes, TimeShares
 
@@ -26,25 +27,6 @@ _MODES: Final = (
     "all_three",
     "waiting",
 )
-
-# Two-sided 95 % quantiles of Student's t with 1, 2, ... degrees of freedom.
-_T_95: Final = (12.70620, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216)
-_NORMAL_95: Final = 1.959964
-
-
-def t_95(freedom: int) -> float:
-    """Half-width of a two-sided 95 % interval in standard errors (Student's t).
-
-    Beyond the table the Cornish-Fisher expansion around the normal quantile, which is right to
-    four digits there (Abramowitz and Stegun, 26.7.5).
-    """
-    if freedom <= len(_T_95):
-        return _T_95[freedom - 1]
-    z, n = _NORMAL_95, freedom
-    first = (z**3 + z) / (4 * n)
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-    return z + first + second + third
 
 
 def estimate(values: Sequence[float]) -> Estimate:

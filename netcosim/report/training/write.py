@@ -12,6 +12,8 @@ from netcosim.results.training.findings import by_workload
 FILES: Final = {
     "scenario.toml": "the scenario as resolved: run it again with --scenario",
     "summary.json": "the figures of this page; schemas/summary.schema.json explains the fields",
+    "points.csv": "its main table, a row for each number of workers; schemas/points.columns.json",
+    "points.parquet": "the same, with types",
     "run.json": "machine, versions; schemas/run.schema.json",
     "steps.parquet": "when each worker began and ended each step; schemas/steps.columns.json",
     "operations.parquet": "what each worker did first; schemas/operations.columns.json",

@@ -26,7 +26,10 @@ FROM_SOURCE = (
 NO_MORE_RUNS = ("--no-recommendation",)
 """Its runs need kernels that nothing else here does."""
 
-COMPUTED = ("summary.json", "steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json")
+COMPUTED = (
+    *("summary.json", "points.csv", "points.parquet", "steps.parquet", "operations.parquet"),
+    *("trace.parquet", "perfetto.json"),
+)
 
 # For the fast path, and traced on the generic engine's kernel of FIFO.
 FAST = """\

@@ -58,7 +58,7 @@ def test_a_run_leaves_valid_files_and_a_report(whole: tuple[Done, Path]) -> None
     assert "report: new/out/report.html" in done.out
     assert {path.name for path in out.iterdir() if path.is_file()} == FILES
     assert_complete_files(out)
-    for name in ("trace", "steps", "operations"):
+    for name in ("trace", "steps", "operations", "points"):
         columns = json.loads((out / f"schemas/{name}.columns.json").read_text())["columns"]
         found = pq.ParquetFile(out / f"{name}.parquet").schema_arrow.names
         assert found == [column["name"] for column in columns]

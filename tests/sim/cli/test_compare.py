@@ -1,0 +1,37 @@
+"""Simulations as they are, compared by the command."""
+
+from pathlib import Path
+
+import pytest
+
+from netcosim.cli.compare import main
+from netcosim.scoring.differences.records import Comparison
+from tests.sim.cli.started import FAST, Inside
+
+
+def test_twice_the_rate_gives_more_throughput_run_by_run(
+    inside: Inside,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.toml").write_text(FAST)
+    few = ("--scenario", "job.toml", "--steps", "8", "--warmup", "2", "--trace-steps", "0")
+    for name, more in {"a": (), "again": (), "b": ("--rate", "2gbit")}.items():
+        done = inside.run(*few, *more, "--out", name, interpreted=True)
+        assert done.code == 0, done.err
+    capsys.readouterr()
+    assert main(["a", "again"]) == 0
+    assert "0 of 2 figures" in capsys.readouterr().out
+    assert main(["--json", "a", "b"]) == 1
+    found = Comparison.model_validate_json(capsys.readouterr().out)
+    assert [(c.field, c.a, c.b) for c in found.scenario] == [
+        ("cluster.link.rate", "1gbit", "2gbit")
+    ]
+    assert found.training is not None
+    [series] = found.training.series
+    for point in series.points:
+        assert point.examples_per_s.method == "paired"
+        assert point.examples_per_s.difference > 0
+    assert Path("a/points.csv").read_bytes() == Path("again/points.csv").read_bytes()
