@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from netcosim.formatting import escaped
 from netcosim.results.training.summary import Point
 
 
@@ -20,7 +21,7 @@ class Progress:
     def say(self, message: str) -> None:
         """Report the present activity in one line; on a terminal, as the bar's text."""
         if self._bar is None:
-            self._console.print(message, style="dim", highlight=False, markup=False)
+            self._console.print(escaped(message), style="dim", highlight=False, markup=False)
         else:
             self._bar.update(self._bar.task_ids[0], description=message)
 

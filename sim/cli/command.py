@@ -14,11 +14,16 @@ from netcosim.cli import (
     CrashSite,
     builtin_scenarios,
     choose_scenario,
+    draw,
     finishing,
+    print_path,
     print_training,
     run_main,
+    telling_where,
+    withdraw_if_refused,
 )
 from netcosim.errors import InterruptedRunError, ScenarioError
+from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.summary import TrainingSummary
@@ -63,7 +68,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     if options.plan:
-        text = "\n".join(describe(scenario, cells))
+        text = "\n".join(map(escaped, describe(scenario, cells)))
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     return _run(scenario, cells, kept, found, site, arguments)
@@ -85,10 +90,14 @@ def _run(
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
     problems = notes(scenario, cells)
     for note in problems:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
-    with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
-        site.folder = path
-        folder.check_space(_FOLDER_BYTES)
+        console.print(escaped(f"note: {note}"), markup=False, soft_wrap=True)
+    with (
+        ResultsFolder.create(
+            path, scenario, owner, world="sim", needed_bytes=_FOLDER_BYTES
+        ) as folder,
+        telling_where(path),
+    ):
+        site.keep(folder)
         session = Session(
             scenario=scenario,
             cells=cells,
@@ -100,13 +109,13 @@ def _run(
             problems=problems,
         )
         summary = session.run()
-    from netcosim.report.write import write_report  # only here: it takes a while to load
-
-    with finishing(session.failure) as late:
-        with console.status("drawing the report"):
-            page = write_report(path, owner)
-        print_training(summary, Console())
-        Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+        withdraw_if_refused(folder, session.failure, finished=bool(session.points))
+        with finishing(session.failure) as late:
+            try:
+                page = draw(folder, console)
+            finally:
+                print_training(summary, Console())
+            print_path("report", page)
     return _exit_code(session.failure or late.interruption, summary, path)
 
 

@@ -105,7 +105,7 @@ class Inside:
     def run(self, *arguments: str, interpreted: bool = False) -> Done:
         with self.patch.context() as patch:
             patch.setenv("COLUMNS", "200")
-            patch.setattr("netcosim.report.write.write_report", lambda path, owner: path / "none")
+            patch.setattr("netcosim.report.write.draw_report", lambda folder: folder.path / "none")
             if interpreted:
                 bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
                 patch.setattr("sim.engine.engine.compile_engine", bound)
