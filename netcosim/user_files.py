@@ -48,10 +48,11 @@ def open_regular(path: Path | str, folder: int | None = None, flags: int = 0) ->
     ------
     OSError
         It can't be opened, or is something else; `strerror` says what.
-    ValueError
-        No file can have this name.
     """
-    _check(os.stat(path, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW).st_mode)
+    try:
+        _check(os.stat(path, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW).st_mode)
+    except ValueError:
+        raise OSError(errno.EINVAL, "not a file name") from None
     file = os.fdopen(os.open(path, _READ | flags, dir_fd=folder), "rb")
     try:
         _check(os.fstat(file.fileno()).st_mode)
@@ -91,8 +92,6 @@ def read_text(path: Path, kind: FileKind) -> str:
             text = read_all(file, kind).decode("utf-8")
     except UnicodeDecodeError:
         raise OSError(errno.EILSEQ, "is not UTF-8 text") from None
-    except ValueError:
-        raise OSError(errno.EINVAL, "not a file name") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
