@@ -16,6 +16,7 @@ from typing import Any, Final, TextIO, cast
 from netcosim.errors import StorageError
 
 _STANDARD: Final = range(3)
+_ESCAPED: Final = "backslashreplace"
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def flush_or_drop() -> None:
 
 def open_nowhere() -> TextIO:
     """A stream that drops all text."""
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - lives as long as the program
+    return open(os.devnull, "w", encoding="utf-8", errors=_ESCAPED)  # noqa: PTH123
 
 
 def _fill_closed() -> None:
@@ -64,7 +65,7 @@ def _escaping(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:
         return open_nowhere()
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-        stream.reconfigure(errors="backslashreplace")
+        stream.reconfigure(errors=_ESCAPED)
     return stream
 
 

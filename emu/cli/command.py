@@ -40,6 +40,7 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
+from netcosim.cli.session import as_recorded
 from netcosim.errors import (
     EnvironmentRefusedError,
     InterruptedRunError,
@@ -130,7 +131,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             folder=folder,
             scratch=isolate.scratch_dir(),
             progress=Progress(console),
-            command=("emu.run", *arguments),
+            command=("emu.run", *as_recorded(arguments)),
             started=started,
         )
         summary = session.run()

@@ -22,6 +22,7 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
+from netcosim.cli.session import as_recorded
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
@@ -104,7 +105,7 @@ def _run(
             traced=kept,
             folder=folder,
             progress=Progress(console),
-            command=(PROG, *arguments),
+            command=(PROG, *as_recorded(arguments)),
             started=started,
             problems=problems,
         )
