@@ -21,6 +21,7 @@ from typing import BinaryIO
 from bench.common.record import Figure, at_least, record
 from emu import analyze
 from emu.capture import CaptureReport, analyse_capture
+from netcosim.cli import run_main
 
 TARGET_MB_PER_S = 250
 PAYLOAD_BYTES = 320_000_000
@@ -180,4 +181,6 @@ def _write(
 
 
 if __name__ == "__main__":
-    sys.exit(record("capture", [*figures(), *command_figures()]))
+    sys.exit(
+        run_main(lambda _: record("capture", [*figures(), *command_figures()]), "bench capture")
+    )

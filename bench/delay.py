@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from bench.common.record import Figure, record
 from emu.network.kernel import probe_kernel
+from netcosim.cli import run_main
 from tests.emu.netem import guest
 from tests.emu.netem.delays import SET, Compared, compare
 from tests.inside import inside
@@ -57,4 +58,4 @@ def _figures(one: Compared) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_main(lambda _: main(), "bench delay"))

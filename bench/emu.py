@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import capture
 from bench.common.record import Figure, at_least, at_most, record
+from netcosim.cli import run_main
 
 ROOT = Path(__file__).parent.parent
 RATES_MBIT = (50, 100, 200, 500, 1000)
@@ -202,4 +203,4 @@ flow_control = false
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_main(lambda _: main(), "bench emu"))

@@ -34,6 +34,7 @@ from emu.session import resolved_tcp
 from h2model import credit, disciplines
 from h2model.protocol import DEFAULT_WINDOW_BYTES
 from h2model.transports.grpc import holds_window
+from netcosim.cli import run_main
 from netcosim.scenario import build_scenario
 
 ROUNDS = 10
@@ -272,4 +273,4 @@ def _report() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_main(lambda _: main(sys.argv[1:]), "bench identify"))

@@ -221,4 +221,6 @@ def _most(rows: Sequence[Row], key: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    from netcosim.cli import run_main  # not where a batch's process imports this
+
+    sys.exit(run_main(lambda _: main(sys.argv[1:]), "bench mutations"))

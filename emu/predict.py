@@ -74,7 +74,7 @@ def _keep(folder: ResultsFolder, result: Rerun, out: Path, site: CrashSite) -> N
     owner = calling_user(os.environ, os.geteuid())
     record = read_record(folder)
     with ResultsFolder.create(out, folder.read_scenario(), owner) as kept:
-        site.folder = out
+        site.keep(kept)
         for name in (TRACE, GRANTS, WINDOWS, LOST):
             if folder.has(name):
                 kept.write(name, folder.read(name))

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from emu.plan import Plan
+from netcosim.formatting import escaped
 from netcosim.job import Cell
 
 
@@ -20,7 +21,7 @@ class Progress:
 
     def say(self, message: str) -> None:
         """Print one line about the current step."""
-        self._console.print(f"[dim]{message}[/dim]", highlight=False)
+        self._console.print(escaped(message), style="dim", highlight=False, markup=False)
 
     @contextmanager
     def cells(self, plan: Plan) -> Iterator[None]:

@@ -7,7 +7,7 @@ whatever was being imported; nothing has begun yet, so the program just ends.
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 
@@ -16,7 +16,8 @@ def leaving_at_once(prog: str) -> Iterator[None]:
     """End the program with one line at Ctrl-C, unless it was started to ignore it."""
 
     def leave(number: int, frame: FrameType | None) -> None:
-        os.write(2, f"{prog}: interrupted\n".encode())
+        with suppress(OSError):
+            os.write(2, f"{prog}: interrupted\n".encode())
         os._exit(128 + number)
 
     before = signal.getsignal(signal.SIGINT)

@@ -37,8 +37,12 @@ def short_time(seconds: float) -> str:
 
 def one_line(text: str) -> str:
     """Text on one line that can't steer a terminal; spaces are joined, odd characters escaped."""
-    spaced = " ".join(text.split())
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in spaced)
+    return escaped(" ".join(text.split()))
+
+
+def escaped(text: str) -> str:
+    """Text that can't steer a terminal, odd characters escaped; spaces stay as they are."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def printable(text: str) -> str:

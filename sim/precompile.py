@@ -1,6 +1,6 @@
 """``python -m sim.precompile``: compile the engines that scenarios commonly need."""
 
-import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -11,11 +11,15 @@ import numpy as np
 
 from h2model import disciplines
 from h2model.parameters import Parameters, followed, parameters
+from netcosim.cli import Parser, run_main
+from netcosim.errors import ScenarioError
 from sim.engine.engine import Engine
 from sim.fast.engine import NOT_ASKED, SHARE, FastEngine
 from sim.kernels.compiled import kernel_folder
 from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
+from sim.shares import share_names
 
+PROG: Final = "sim.precompile"
 FAST: Final = "fast"
 
 
@@ -73,17 +77,48 @@ def tiny_plan() -> StepPlan:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile what is missing, two engines at a time; return the exit code."""
-    parser = argparse.ArgumentParser(prog="sim.precompile", description=__doc__)
+    """Compile what is missing; return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return run_main(lambda _: _main(given), PROG)
+
+
+def _main(arguments: Sequence[str]) -> int:
+    parser = Parser(prog=PROG, description=__doc__, allow_abbrev=False)
     parser.add_argument(
         "engine", nargs="*", help=f"such as {FAST}, {FAST}/write_cycle, write_cycle/equal"
     )
     wanted = parser.parse_args(arguments).engine or list(usual())
-    with get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
+    for what in wanted:
+        check(what)
+    # Two at a time, as each takes much memory; Ctrl-C is for this process alone.
+    quiet = (signal.SIGINT, signal.SIG_IGN)
+    with get_context("spawn").Pool(2, signal.signal, quiet, maxtasksperchild=1) as pool:
         for what, seconds in zip(wanted, pool.imap(warm, wanted), strict=True):
             print(f"{what}: {seconds:.1f} s", flush=True)  # noqa: T201
-    print(f"kept in {kernel_folder()}")  # noqa: T201
+    folder = kernel_folder()
+    print("not kept: the cache folder can't be written" if folder is None else f"kept in {folder}")  # noqa: T201
     return 0
+
+
+def check(what: str) -> None:
+    """Refuse the name of an engine that there is none of.
+
+    Raises
+    ------
+    ScenarioError
+        One line that says what is allowed.
+    """
+    first, separator, second = what.partition("/")
+    if first == FAST:
+        sound = not separator or second in disciplines.names()
+    else:
+        sound = first in disciplines.names() and second in share_names()
+    if not sound:
+        allowed = (
+            f"must be {FAST}, {FAST}/DISCIPLINE or DISCIPLINE/SHARE;"
+            f" disciplines: {', '.join(disciplines.names())}; shares: {', '.join(share_names())}"
+        )
+        raise ScenarioError.at("engine", what, allowed)
 
 
 if __name__ == "__main__":

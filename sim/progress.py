@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from netcosim.formatting import short_time
+from netcosim.formatting import escaped, short_time
 from netcosim.results.training.summary import Point
 
 _WORTH_SAYING_S: Final = 20.0
@@ -83,7 +83,7 @@ class Progress:
     def say(self, message: str) -> None:
         """Report the present activity in one line; on a terminal, as the bar's text."""
         if self._bar is None:
-            self._console.print(message, style="dim", highlight=False, markup=False)
+            self._console.print(escaped(message), style="dim", highlight=False, markup=False)
         else:
             self._bar.update(self._bar.task_ids[0], description=message)
 

@@ -19,9 +19,6 @@ def leave(code: int) -> Never:
     """End the program; on a failure, without waiting for runs in other threads."""
     if code == 0:
         sys.exit(code)
-    from sim.kernels.compiled import forget_passing_folders
-
-    forget_passing_folders()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

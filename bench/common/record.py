@@ -60,11 +60,10 @@ def record(
     notes: Sequence[str] = (),
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> int:
-    """Print the table, write ``bench/results/NAME.json``; 0 if every target was met, else 1.
+    """Write ``bench/results/NAME.json``, print the table; 0 if every target was met, else 1.
 
     `rows` are kept beside the figures that sum them up.
     """
-    _table(name, figures)
     RESULTS.mkdir(exist_ok=True)
     content = {
         "bench": name,
@@ -78,6 +77,7 @@ def record(
     }
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    _table(name, figures)  # after the file, which is there if nobody reads this
     print(f"written: {path}")
     return 0 if all(f.met is not False for f in figures) else 1
 

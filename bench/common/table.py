@@ -5,13 +5,20 @@
 
 import json
 import sys
+from collections.abc import Sequence
 
 from bench.common.record import RESULTS
+from netcosim.cli import run_main
+from netcosim.errors import ScenarioError
 
 
-def main(name: str) -> None:
-    """Print one table."""
-    content = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+def main(arguments: Sequence[str]) -> int:
+    """Print one table; return the exit code."""
+    names = sorted(path.stem for path in RESULTS.glob("*.json"))
+    if len(arguments) != 1 or arguments[0] not in names:
+        allowed = f"must be one of: {', '.join(names)}"
+        raise ScenarioError.at("NAME", " ".join(arguments), allowed)
+    content = json.loads((RESULTS / f"{arguments[0]}.json").read_text(encoding="utf-8"))
     print(
         f"`{content['command']}` on {content['cores']} cores, {content['date']},"
         f" commit {content['commit']}.\n"
@@ -23,7 +30,8 @@ def main(name: str) -> None:
         print(f"| {f['name']} | {f['value']:.4g} {f['unit']}{note} | {f['target']} | {met} |")
     for note in content["notes"]:
         print(f"\nNote: {note}.")
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    sys.exit(run_main(lambda _: main(sys.argv[1:]), "bench.common.table"))

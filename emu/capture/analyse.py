@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from emu.capture.connections import Conversation, split_connections
+from emu.capture.connections import Conversation, split_connections, with_most_bytes
 from emu.capture.control import answers, request_paths
 from emu.capture.direction import read_direction, report_direction
 from emu.capture.pcap import Records, read_records
@@ -56,9 +56,11 @@ def analyse_capture(
     records = read_records(path)
     segments, odd = read_segments(records, ports)
     records, step = _steadied(records)
-    problems = [*records.problems, *step, *odd]
+    found = split_connections(records.data, segments, ports)
+    conversations, left_out = with_most_bytes(found)
+    problems = [*records.problems, *step, *odd, *filter(None, [left_out])]
     connections = []
-    for conversation in split_connections(records.data, segments, ports):
+    for conversation in conversations:
         report = _connection(records, conversation, gap_ns, lag_ns, search=search)
         connections.append(report)
         name = "{}:{} - {}:{}".format(*report.client, *report.server)

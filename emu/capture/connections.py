@@ -1,8 +1,9 @@
 """TCP connections: segments grouped by connection and direction."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -42,6 +43,10 @@ class Conversation:
         )
 
 
+MOST_CONNECTIONS: Final = 2_000
+"""Most connections of a capture that are analysed, some milliseconds each."""
+
+
 def split_connections(
     data: Bytes, segments: Segments, ports: Collection[int] | None = None
 ) -> tuple[Conversation, ...]:
@@ -55,11 +60,28 @@ def split_connections(
     low = np.minimum(segments.source, segments.destination)
     high = np.maximum(segments.source, segments.destination)
     pairs, numbers = np.unique(low * len(segments.endpoints) + high, return_inverse=True)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers)).tolist()
     found = []
-    for number in range(pairs.size):
-        members = segments.take(np.flatnonzero(numbers == number)) if pairs.size > 1 else segments
+    for first, last in pairwise([0, *ends]):
+        members = segments.take(order[first:last]) if pairs.size > 1 else segments
         found += [_conversation(data, part, ports) for part in _incarnations(members)]
     return tuple(sorted(found, key=_first_record))
+
+
+def with_most_bytes(
+    conversations: Sequence[Conversation], most: int = MOST_CONNECTIONS
+) -> tuple[tuple[Conversation, ...], str]:
+    """The connections that carry most bytes, in their order; and what to say of the others."""
+    if len(conversations) <= most:
+        return tuple(conversations), ""
+    sizes = [sum(int(side.length.sum()) for side in each.both) for each in conversations]
+    largest = np.sort(np.argsort(sizes, kind="stable")[-most:]).tolist()
+    problem = (
+        f"{len(conversations)} TCP connections: the {most} with most bytes are read;"
+        f" --port chooses others"
+    )
+    return tuple(conversations[place] for place in largest), problem
 
 
 def _incarnations(segments: Segments) -> Iterator[Segments]:

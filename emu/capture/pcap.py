@@ -7,8 +7,7 @@ into a temporary file first (scapy reads it).
 
 import mmap
 import struct
-import tempfile
-import zlib
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -16,16 +15,21 @@ from typing import IO, Any
 import numpy as np
 
 from emu.capture.arrays import Bytes, Ints, ints
+from emu.capture.gunzip import gunzip
 from emu.capture.pcapng import MAGIC as PCAPNG_MAGIC
 from emu.capture.pcapng import as_classic
 from netcosim.errors import CaptureError
+from netcosim.user_files import open_regular
 
 FILE_HEADER_BYTES = 24
 RECORD_HEADER_BYTES = 16
 # tcpdump never writes a longer record; a longer one means that the walk is off the track.
 LONGEST_RECORD_BYTES = 1 << 20
 
-_GZIP_WBITS = 16 + zlib.MAX_WBITS
+# Some 450 bytes of memory each, while they are analysed.
+MOST_RECORDS = 5_000_000
+_GATHERED = 1 << 16
+
 GZIP_MAGIC = b"\x1f\x8b"
 # Magic as it lies in the file -> struct's byte order, nanoseconds of one unit of the fraction.
 CLASSIC_MAGICS = {
@@ -65,7 +69,7 @@ def read_records(path: Path) -> Records:
     """
     problems: list[str] = []
     try:
-        with path.open("rb") as file, _plain(path, file, problems) as plain:
+        with open_regular(path) as file, _plain(path, file, problems) as plain:
             data = _map(plain)
     except OSError as problem:
         raise CaptureError(f"{path}: can't be read: {problem.strerror or problem}") from None
@@ -77,30 +81,12 @@ def _plain(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
     magic = file.read(4)
     file.seek(0)
     if magic[:2] == GZIP_MAGIC:
-        file = _gunzip(file, problems)
+        file = gunzip(path, file, problems, (*CLASSIC_MAGICS, PCAPNG_MAGIC))
         magic = file.read(4)
         file.seek(0)
     if magic == PCAPNG_MAGIC:
         file = as_classic(path, file, problems)
     return file
-
-
-def _gunzip(file: IO[bytes], problems: list[str]) -> IO[bytes]:
-    plain = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is mapped
-    packed = zlib.decompressobj(wbits=_GZIP_WBITS)
-    try:
-        while block := file.read(1 << 15):  # zeros unpack to a thousand times that
-            while block:
-                if packed.eof:  # several gzip files, one after the other
-                    packed = zlib.decompressobj(wbits=_GZIP_WBITS)
-                plain.write(packed.decompress(block))
-                block = packed.unused_data
-        if not packed.eof:
-            problems.append("the gzip file is cut off")
-    except zlib.error as problem:
-        problems.append(f"the gzip file is damaged: {problem}")
-    plain.seek(0)
-    return plain
 
 
 def _map(file: IO[bytes]) -> Bytes:
@@ -122,9 +108,7 @@ def _index(path: Path, data: Bytes, problems: list[str]) -> Records:
     headers, cut = _walk(data, order)
     if cut:
         problems.append(cut)
-    # The four words of each record header, gathered at once.
-    words = data[headers[:, None] + np.arange(RECORD_HEADER_BYTES)].view(order + "u4")
-    words = words.astype(np.int64).reshape(-1, 4)
+    words = _words(data, headers, order)
     return Records(
         data=data,
         link_type=link_type & 0xFFFF,  # the upper half may tell the length of an FCS
@@ -137,19 +121,35 @@ def _index(path: Path, data: Bytes, problems: list[str]) -> Records:
     )
 
 
-def _walk(data: Any, order: str) -> tuple[Ints, str]:
+def _words(data: Bytes, headers: Ints, order: str) -> Ints:
+    """The four words of each record header, (records, 4); many at once, but not all."""
+    found = np.empty((headers.size, 4), dtype=np.int64)
+    for first in range(0, headers.size, _GATHERED):
+        some = slice(first, first + _GATHERED)
+        raw = data[headers[some][:, None] + np.arange(RECORD_HEADER_BYTES)]
+        found[some] = raw.view(order + "u4")
+    return found
+
+
+def _walk(data: Any, order: str, most: int = MOST_RECORDS) -> tuple[Ints, str]:
     """Offsets of the headers of all whole records, and why the walk ended early, if it did."""
-    length_at = struct.Struct(order + "I").unpack_from
+    lengths_at = struct.Struct(order + "2I").unpack_from
     view, size = memoryview(data), len(data)
-    headers: list[int] = []
+    headers = array("q")
     at, cut = FILE_HEADER_BYTES, ""
     while at < size:
         if at + RECORD_HEADER_BYTES > size:
             cut = f"the file is cut off in a record header at byte {at}"
             break
-        (length,) = length_at(view, at + 8)
+        length, original = lengths_at(view, at + 8)
         if length > LONGEST_RECORD_BYTES:
             cut = f"the record at byte {at} claims {length} bytes: the rest can't be read"
+            break
+        if not original:
+            cut = f"the record at byte {at} is of a packet of no bytes: the rest can't be read"
+            break
+        if len(headers) == most:
+            cut = f"only the first {most} packets are read, up to byte {at} of {size}"
             break
         after = at + RECORD_HEADER_BYTES + length
         if after > size:
@@ -157,4 +157,4 @@ def _walk(data: Any, order: str) -> tuple[Ints, str]:
             break
         headers.append(at)
         at = after
-    return ints(headers), cut
+    return np.frombuffer(headers, dtype=np.int64) if headers else ints(), cut

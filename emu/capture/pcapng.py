@@ -3,6 +3,7 @@
 import logging
 import struct
 import tempfile
+from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 MAGIC = b"\x0a\x0d\x0d\x0a"
 _BYTE_ORDER_MAGICS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 _PACKET_BLOCKS = (2, 3, 6)
+MOST_BLOCKS = 1_000_000
+"""Most blocks of a file: scapy takes some 20 us for each, and what it writes is read once more."""
 _DAMAGE = (
     EOFError, struct.error, ValueError, LookupError, TypeError, ArithmeticError, MemoryError,
 )  # fmt: skip
@@ -38,7 +41,7 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
     from scapy.error import Scapy_Exception
     from scapy.utils import RawPcapNgReader
 
-    expected = _count_packets(file, problems)
+    expected = _count_packets(path, file, problems)
     classic = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is mapped
     classic.write(_file_header(1))
     kept = 0
@@ -63,11 +66,22 @@ def as_classic(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
     return classic
 
 
-def _count_packets(file: IO[bytes], problems: list[str]) -> int:
-    """Count the packet blocks, since scapy takes a damaged block for the end of the file."""
+def _count_packets(path: Path, file: IO[bytes], problems: list[str]) -> int:
+    """Count the packet blocks, since scapy takes a damaged block for the end of the file.
+
+    Raises
+    ------
+    CaptureError
+        There are more blocks than `MOST_BLOCKS`.
+    """
     size = file.seek(0, 2)
     at, packets, order = 0, 0, "<"
-    while at < size:
+    for blocks in count():
+        if at >= size:
+            break
+        if blocks == MOST_BLOCKS:
+            how = f"must have at most {MOST_BLOCKS}; as pcap it may have more (editcap -F nsecpcap)"
+            raise CaptureError(f"{path}: more than {MOST_BLOCKS} pcapng blocks: {how}")
         file.seek(at)
         head = file.read(12)
         if head[:4] == MAGIC:

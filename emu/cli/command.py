@@ -30,18 +30,24 @@ from netcosim.cli import (
     Options,
     builtin_scenarios,
     choose_scenario,
+    draw,
     finishing,
     make_parser,
+    print_path,
     print_summary,
     read_options,
     run_main,
+    telling_where,
+    withdraw_if_refused,
 )
+from netcosim.cli.session import as_recorded
 from netcosim.errors import (
     EnvironmentRefusedError,
     InterruptedRunError,
     ScenarioError,
     UntrustedResultError,
 )
+from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
@@ -77,7 +83,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.plan:
         unchecked = check_machine(plan) if plan.cells else []
         lines = [*describe(plan), *(f"not checked {what}: needs root" for what in unchecked)]
-        Console(highlight=False).print("\n".join(lines), markup=False)
+        Console(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
@@ -108,35 +114,41 @@ def _plan(options: Options, builtin: Mapping[str, Traversable], subject: Subject
 def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]) -> int:
     from emu.progress import Progress
     from emu.session import Session
-    from netcosim.report.write import write_report
 
     started = datetime.now(UTC)
     owner = calling_user(os.environ, os.geteuid())
     path = options.out or default_path(plan.scenario.name, started)
     console = Console(stderr=True, highlight=False)
-    with ResultsFolder.create(path, plan.scenario, owner) as folder:
-        site.folder = path
-        folder.check_space(_needed_bytes(plan))
+    with (
+        ResultsFolder.create(
+            path, plan.scenario, owner, needed_bytes=_needed_bytes(plan)
+        ) as folder,
+        telling_where(path),
+    ):
+        site.keep(folder)
         session = Session(
             plan=plan,
             folder=folder,
             scratch=isolate.scratch_dir(),
             progress=Progress(console),
-            command=("emu.run", *arguments),
+            command=("emu.run", *as_recorded(arguments)),
             started=started,
         )
         summary = session.run()
+        withdraw_if_refused(folder, session.failure, finished=bool(session.outcomes))
         with finishing(session.failure) as late:
             wanted = plan.scenario.name == IDENTIFY and session.failure is None
             found = identify_run(folder) if wanted else None
-            with console.status("drawing the report"):
-                page = write_report(path, owner)
-            print_summary(summary, Console())
+            try:
+                page = draw(folder, console)
+            finally:
+                print_summary(summary, Console())
             if found is not None:
                 show_identification(found)
             for problem in session.problems:
-                Console(highlight=False).print(f"note: {problem}", markup=False, soft_wrap=True)
-            Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
+                note = escaped(f"note: {problem}")
+                Console(highlight=False).print(note, markup=False, soft_wrap=True)
+            print_path("report", page)
     return _verdict(session.failure or late.interruption, summary, path)
 
 

@@ -19,6 +19,7 @@ from netcosim.formatting import one_line
 from netcosim.results.streams.identification import DisciplineVerdict, Identification
 
 MOST_SETTINGS = 8
+MOST_CONNECTIONS = 100
 _SMALL = 1000
 """A direction with so many times fewer bytes than the other one is only named."""
 
@@ -33,9 +34,12 @@ def print_analysis(
             f" {len(analysis.connections)} TCP connection(s)"
         )
     )
-    for number, connection in enumerate(analysis.connections, 1):
+    for number, connection in enumerate(analysis.connections[:MOST_CONNECTIONS], 1):
         console.print()
         _connection(connection, console, number, most_streams, most_turns)
+    if len(analysis.connections) > MOST_CONNECTIONS:
+        left = len(analysis.connections) - MOST_CONNECTIONS
+        console.print(_text(f"... {left} more connections; --json has them, --port chooses"))
 
 
 def print_identification(found: Identification, console: Console) -> None:

@@ -11,7 +11,8 @@ from netcosim.cli.options import (
     make_parser,
     read_options,
 )
-from netcosim.cli.table import print_summary, print_training
+from netcosim.cli.reporting import draw, telling_where, withdraw_if_refused
+from netcosim.cli.table import print_path, print_summary, print_training
 from netcosim.failure import CrashSite
 
 __all__ = [
@@ -21,12 +22,16 @@ __all__ = [
     "adjust",
     "builtin_scenarios",
     "choose_scenario",
+    "draw",
     "finishing",
     "interruption",
     "make_parser",
     "print_levels",
+    "print_path",
     "print_summary",
     "print_training",
     "read_options",
     "run_main",
+    "telling_where",
+    "withdraw_if_refused",
 ]

@@ -1,7 +1,7 @@
-"""Parts of a session that both worlds need: phases with their times, why it ended early."""
+"""Parts of a session that both worlds need: phases with their times, command, why it ended."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from netcosim.cli.ending import interruption
@@ -15,6 +15,11 @@ def timed_phase(phases_s: dict[str, float], name: str) -> Iterator[None]:
         yield
     finally:
         phases_s[name] = phases_s.get(name, 0.0) + time.monotonic() - begin
+
+
+def as_recorded(arguments: Sequence[str]) -> tuple[str, ...]:
+    """A command line as a record keeps it: what is not UTF-8, as names of files may be, escaped."""
+    return tuple(each.encode(errors="backslashreplace").decode() for each in arguments)
 
 
 def failure_line(failure: BaseException) -> str:

@@ -1,13 +1,14 @@
 """Summary tables that are printed at the end of a run."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from netcosim.formatting import one_line, percent
+from netcosim.formatting import escaped, one_line, percent
 from netcosim.results.streams.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
@@ -70,6 +71,12 @@ def print_training(summary: TrainingSummary, console: Console) -> None:
         console.print()
     for sentence in comparisons(summary):
         console.print(_line(sentence, "bold"))
+
+
+def print_path(title: str, path: Path) -> None:
+    """Print where something was written, on one line however long it is."""
+    line = escaped(f"{title}: {path}")
+    Console(highlight=False).print(line, markup=False, soft_wrap=True)
 
 
 def _scaling(series: Series) -> Table:

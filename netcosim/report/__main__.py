@@ -6,7 +6,9 @@ from pathlib import Path
 
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
-from netcosim.report.write import write_report
+from netcosim.formatting import escaped
+from netcosim.report.write import draw_report
+from netcosim.results.folder import ResultsFolder
 from netcosim.results.storage.ownership import calling_user
 
 PROG = "netcosim.report"
@@ -20,9 +22,11 @@ def main(site: CrashSite) -> int:
         return 0
     if len(arguments) != 1:
         raise ScenarioError("give one results folder: FOLDER")
-    site.folder = Path(arguments[0])
-    page = write_report(site.folder, calling_user(os.environ, os.geteuid()))
-    sys.stdout.write(f"{page}\n")
+    owner = calling_user(os.environ, os.geteuid())
+    with ResultsFolder.open(Path(arguments[0]), owner) as folder:
+        site.keep(folder)
+        page = draw_report(folder)
+    sys.stdout.write(f"{escaped(str(page))}\n")
     return 0
 
 

@@ -43,38 +43,51 @@ def write_report(path: Path, owner: Owner | None = None) -> Path:
         The folder can't be read as one, or can't be written.
     """
     with ResultsFolder.open(path, owner) as folder:
-        if folder.world() == "sim":
-            with _font_cache_inside(path):
-                folder.write(REPORT, training_page(folder).encode())
-            return path / REPORT
-        data = ReportData.read(folder)
-        pictures: dict[str, list[tuple[str, bytes]]] = {}
-        with _font_cache_inside(path):
-            colours = model_colours(data.models)
-            for cell in data.cells:
-                drawn = {
-                    "timeline": ("service timeline", timeline_png(cell, colours)),
-                    "panels": ("ends, credit and errors", panels_png(cell, colours)),
-                }
-                for kind, (title, image) in drawn.items():
-                    if image is not None:
-                        folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
-                        pictures.setdefault(cell.name, []).append((title, image))
-        there = folder.names()
-        files = [(name, text) for name, text in FILES.items() if name in there]
-        folder.write(REPORT, render_page(data, pictures, files).encode())
-    return path / REPORT
+        return draw_report(folder)
+
+
+def draw_report(folder: ResultsFolder) -> Path:
+    """The same for an open folder, wherever its path leads by now.
+
+    Raises
+    ------
+    StorageError, ScenarioError
+        As `write_report`.
+    """
+    with _font_cache():
+        page = training_page(folder) if folder.world() == "sim" else _streams_page(folder)
+    folder.write(REPORT, page.encode())
+    return folder.path / REPORT
+
+
+def _streams_page(folder: ResultsFolder) -> str:
+    """Write the pictures of an emulation; return its page as HTML."""
+    data = ReportData.read(folder)
+    pictures: dict[str, list[tuple[str, bytes]]] = {}
+    colours = model_colours(data.models)
+    for cell in data.cells:
+        drawn = {
+            "timeline": ("service timeline", timeline_png(cell, colours)),
+            "panels": ("ends, credit and errors", panels_png(cell, colours)),
+        }
+        for kind, (title, image) in drawn.items():
+            if image is not None:
+                folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
+                pictures.setdefault(cell.name, []).append((title, image))
+    there = folder.names()
+    files = [(name, text) for name, text in FILES.items() if name in there]
+    return render_page(data, pictures, files)
 
 
 @contextmanager
-def _font_cache_inside(path: Path) -> Iterator[None]:
+def _font_cache() -> Iterator[None]:
     """Keep matplotlib's cache of fonts, written once when it is imported, off the home folder."""
     name = "MPLCONFIGDIR"
     if "matplotlib" in sys.modules or name in os.environ:
         yield
         return
-    with storage_errors(path):
-        cache = tempfile.mkdtemp(prefix=".fonts-", suffix=".part", dir=path)
+    with storage_errors(Path("the folder for temporary files")):
+        cache = tempfile.mkdtemp(prefix="netcosim-fonts-")
     os.environ[name] = cache
     try:
         yield

@@ -20,6 +20,7 @@ from netcosim.errors import StorageError
 from netcosim.results.folder import GRANTS, LOST, RUN, SCENARIO, TRACE, ResultsFolder
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.parquet import parquet_bytes, read_parquet
+from netcosim.user_files import TABLE, open_regular, read_all
 
 RUNS: Final = "runs.parquet"
 SEPARATOR: Final = "#"
@@ -170,7 +171,10 @@ class Collection:
         path = self.path / file
         try:
             with storage_errors(path, "can't be read"):
-                return read_parquet(path.read_bytes()) if path.exists() else None
+                if not path.exists():
+                    return None
+                with open_regular(path) as opened:
+                    return read_parquet(read_all(opened, TABLE))
         except ValueError as problem:
             raise StorageError(f"{path}: {problem}") from None
 

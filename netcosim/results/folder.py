@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
+from netcosim import user_files
 from netcosim.errors import StorageError
 from netcosim.results.columns import (
     grant_columns,
@@ -25,7 +26,7 @@ from netcosim.results.columns import (
 )
 from netcosim.results.json_files import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.storage.directory import Directory, make_path, storage_errors
+from netcosim.results.storage.directory import Created, Directory, make_path, storage_errors
 from netcosim.results.storage.ownership import Owner
 from netcosim.results.storage.parquet import parquet_bytes, read_parquet
 from netcosim.results.streams import grants, lost, windows
@@ -97,6 +98,8 @@ def capture_name(cell: str, connection: int) -> str:
 class ResultsFolder(Directory):
     """One run's folder. Close it, or use a ``with`` statement."""
 
+    _created: Created | None = None
+
     @classmethod
     def create(
         cls,
@@ -105,29 +108,61 @@ class ResultsFolder(Directory):
         owner: Owner | None = None,
         *,
         world: Literal["emu", "sim"] = "emu",
+        needed_bytes: int = 0,
     ) -> Self:
         """Make the folder and write the scenario as resolved, the schemas, the columns.
 
-        `world` says whose files will be in it: an emulation's or a simulation's.
+        `world` says whose files will be in it: an emulation's or a simulation's; `needed_bytes` how
+        much they may come to.
 
         Raises
         ------
         StorageError
-            It can't be written, is a link, or exists and is not empty.
+            It can't be written, is a link, exists and is not empty, or its disk has too little
+            space; it is left as it was.
         """
-        results = cls.over(make_path(path, owner))
+        made, created = make_path(path, owner)
+        results = cls.over(made)
+        results._created = created
         try:
             if results.names():
                 raise StorageError(f"{path}: is not empty: must be a new or an empty folder")
+            results.check_space(needed_bytes)
             # Of two runs that find the same folder empty, one gets it.
             results.make("schemas", exclusive=True).close()
+        except BaseException:
+            created.take_back()
+            results.close()
+            raise
+        try:
             results.write(SCENARIO, dump_scenario(scenario).encode())
             for name, text in _schemas(world).items():
                 results.write(f"schemas/{name}", text.encode())
         except BaseException:
-            results.close()
+            results.withdraw()
             raise
         return results
+
+    def withdraw(self) -> None:
+        """Remove all that was written since `create`, for a run that is refused; closes the folder.
+
+        Raises
+        ------
+        StorageError
+            Something can't be removed.
+        """
+        try:
+            self.clear()
+            if self._created is not None:
+                self._created.take_back()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the descriptors; a second call does nothing."""
+        if self._created is not None:
+            self._created.close()
+        super().close()
 
     @classmethod
     def open(cls, path: Path, owner: Owner | None = None) -> Self:
@@ -242,7 +277,7 @@ class ResultsFolder(Directory):
 
     def read_scenario(self) -> Scenario:
         """The scenario as resolved."""
-        text = self.read(SCENARIO).decode(errors="replace")
+        text = self.read(SCENARIO, user_files.SCENARIO).decode(errors="replace")
         return parse_scenario(text, str(self.path / SCENARIO))
 
     def read_trace(self) -> Trace:
@@ -307,7 +342,7 @@ class ResultsFolder(Directory):
     def world(self) -> Literal["emu", "sim"]:
         """Origin of the results, emu or sim: by the summary, before there is one by the schemas."""
         if self.has(SUMMARY):
-            simulated = format_of(self.read(SUMMARY)) == TRAINING_FORMAT
+            simulated = format_of(self.read(SUMMARY, user_files.RECORD)) == TRAINING_FORMAT
         elif self.has("schemas"):
             with self.enter("schemas") as schemas:
                 simulated = schemas.has(_STEPS_SCHEMA)
@@ -322,7 +357,7 @@ class ResultsFolder(Directory):
     def _record(self, name: str, kind: type[Record]) -> Record | None:
         if not self.has(name):
             return None
-        return from_json(kind, self.read(name), str(self.path / name))
+        return from_json(kind, self.read(name, user_files.RECORD), str(self.path / name))
 
 
 def _schemas(world: str) -> dict[str, str]:

@@ -24,6 +24,7 @@ from netcosim.scenario.model import (
     WorkloadSpec,
 )
 from netcosim.scenario.training import StragglerSpec, TrainingSpec
+from netcosim.user_files import SCENARIO, read_text
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -35,10 +36,9 @@ def read_scenario(path: Path) -> Scenario:
         One line that names the file, the field, its value and what is allowed.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "is not UTF-8 text"
-        raise ScenarioError(f"{path}: can't be read: {reason}") from None
+        text = read_text(path, SCENARIO)
+    except OSError as problem:
+        raise ScenarioError(f"{path}: can't be read: {problem.strerror}") from None
     return _with_paths_from(parse_scenario(text, source=str(path)), path.absolute().parent)
 
 

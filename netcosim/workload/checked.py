@@ -8,30 +8,28 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from netcosim import user_files
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable, shorter, shown
 from netcosim.nearest import unknown
+from netcosim.user_files import PROFILE, FileKind
 
 Record = TypeVar("Record", bound=BaseModel)
 Where = Callable[[tuple[int | str, ...]], str]
 
 
-def read_text(path: Path) -> str:
-    """The text of a file.
+def read_text(path: Path, kind: FileKind = PROFILE) -> str:
+    """The text of a file of a kind.
 
     Raises
     ------
     ScenarioError
-        It can't be read, or is not UTF-8.
+        It can't be read, is no regular file, is too large, or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return user_files.read_text(path, kind)
     except OSError as problem:
         reason = problem.strerror or type(problem).__name__
-    except UnicodeDecodeError:
-        reason = "is not UTF-8 text"
-    except ValueError:  # a name that no file can have
-        reason = "not a file name"
     raise ScenarioError(printable(f"{path}: can't be read: {reason}"))
 
 

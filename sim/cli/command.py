@@ -14,11 +14,17 @@ from netcosim.cli import (
     CrashSite,
     builtin_scenarios,
     choose_scenario,
+    draw,
     finishing,
+    print_path,
     print_training,
     run_main,
+    telling_where,
+    withdraw_if_refused,
 )
+from netcosim.cli.session import as_recorded
 from netcosim.errors import InterruptedRunError, ScenarioError
+from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import Owner, calling_user
 from netcosim.results.training.summary import TrainingSummary
@@ -78,7 +84,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.plan:
         lines = describe(scenario, cells)
         lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
-        text = "\n".join([*lines, f"takes       {cost_text(cost)}"])
+        text = "\n".join(map(escaped, [*lines, f"takes       {cost_text(cost)}"]))
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     if not found.yes:
@@ -103,27 +109,34 @@ def _run(
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
     problems = [*notes_without_effect(found, scenario), *notes(scenario, cells)]
     for note in problems:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
-    with _folder(path, scenario, owner, found) as folder:
-        site.folder = path
-        folder.check_space(_FOLDER_BYTES)
+        console.print(escaped(f"note: {note}"), markup=False, soft_wrap=True)
+    with _folder(path, scenario, owner, found) as folder, telling_where(path):
+        site.keep(folder)
         session = Session(
             scenario=scenario,
             cells=cells,
             traced=kept,
             folder=folder,
             progress=Progress(console, cost.each_run_s(), cost.runs_s),
-            command=(PROG, *arguments),
+            command=(PROG, *as_recorded(arguments)),
             started=started,
             recommend=not found.no_recommendation,
             resumed=found.resume is not None,
             problems=problems,
         )
         summary = session.run()
-    with finishing(session.failure) as late:
-        told = f"results: {path}" if found.no_report else f"report: {_report(path, owner, console)}"
-        print_training(summary, Console())
-        Console(highlight=False).print(told, markup=False, soft_wrap=True)
+        kept = bool(summary.series) or session.resumed
+        withdraw_if_refused(folder, session.failure, finished=kept)
+        with finishing(session.failure) as late:
+            if found.no_report:
+                print_training(summary, Console())
+                print_path("results", path)
+            else:
+                try:
+                    page = draw(folder, console)
+                finally:
+                    print_training(summary, Console())
+                print_path("report", page)
     return _exit_code(session.failure or late.interruption, summary, path)
 
 
@@ -146,14 +159,7 @@ def _folder(
     """The results folder: a new one, or that which is to be resumed."""
     if found.resume is not None:
         return ResultsFolder.open(path, owner)
-    return ResultsFolder.create(path, scenario, owner, world="sim")
-
-
-def _report(path: Path, owner: Owner | None, console: Console) -> Path:
-    from netcosim.report.write import write_report  # only here: it takes a while to load
-
-    with console.status("drawing the report"):
-        return write_report(path, owner)
+    return ResultsFolder.create(path, scenario, owner, world="sim", needed_bytes=_FOLDER_BYTES)
 
 
 def _exit_code(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:

@@ -6,11 +6,10 @@ source that can be compiled, of numba and of the processor, so a change finds an
 hash names the engine in results.
 """
 
-import atexit
+import errno
 import functools
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -33,7 +32,6 @@ KERNEL_PACKAGES: Final = (
     "sim.fast",
 )
 _FOLDER: Final = "NETCOSIM_KERNELS"
-_passing_folders: list[Path] = []
 
 
 @functools.cache
@@ -87,9 +85,11 @@ def compile_kernel(
     import numba
 
     from sim.kernels.borrowed import borrowed
+    from sim.kernels.kept import keep
 
     replaced = {**replaced, bound.borrow: borrowed}
-    numba.config.CACHE_DIR = str(kernel_folder())
+    folder = kernel_folder()
+    numba.config.CACHE_DIR = str(folder or "")
     source = cast("FunctionType", function)
 
     # Without the error model numba asks before each division whether it is one by zero.
@@ -99,16 +99,17 @@ def compile_kernel(
         if copy.__name__ != source.__name__:
             return cast("Callable[..., Any]", numba.njit(copy, forceinline=True, **options))
         copy.__qualname__ = f"{source.__qualname__}_{name}"
-        return cast("Callable[..., Any]", numba.njit(copy, cache=True, **options))
+        kernel = numba.njit(copy, **options)
+        return cast("Callable[..., Any]", kernel) if folder is None else keep(kernel)
 
     return bind_copy(source, replaced, constants, {}, compiled)
 
 
-def kernel_folder() -> Path:
+def kernel_folder() -> Path | None:
     """Cache folder of kernels compiled from this source, by this numba, for this processor.
 
-    If the user's cache can't be written, that is a folder that goes when the program ends: numba
-    itself would turn to one beside the sources, whose kernels outlive a change of a discipline.
+    None if the user's cache can't be written, or the disk that the environment names is full:
+    kernels are compiled for this run alone then.
 
     Raises
     ------
@@ -120,16 +121,17 @@ def kernel_folder() -> Path:
     try:
         return _writable((Path(given) if given else _user_cache() / "netcosim") / name)
     except (OSError, RuntimeError) as problem:  # RuntimeError: there is no home
-        if given:
+        full = isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT)
+        if given and not full:
             raise StorageError(
                 f"{_FOLDER}: {given}: can't be written: {_reason(problem)}"
             ) from None
-    return _passing_folder() / name
+        return None
 
 
 def kernels_are_kept() -> bool:
-    """True if kernels compiled now are still there at the next start."""
-    return kernel_folder().parent not in _passing_folders
+    """True if kernels compiled now are still there at the next start, unless the disk fills up."""
+    return kernel_folder() is not None
 
 
 def _reason(problem: Exception) -> str:
@@ -140,20 +142,6 @@ def _writable(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()
     return folder
-
-
-def _passing_folder() -> Path:
-    if not _passing_folders:
-        folder = Path(tempfile.mkdtemp(prefix="netcosim-"))
-        atexit.register(forget_passing_folders)
-        _passing_folders.append(folder)
-    return _passing_folders[0]
-
-
-def forget_passing_folders() -> None:
-    """Remove the temporary kernel folders, as would happen at the end of the program."""
-    while _passing_folders:
-        shutil.rmtree(_passing_folders.pop(), ignore_errors=True)
 
 
 def _user_cache() -> Path:

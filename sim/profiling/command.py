@@ -6,6 +6,7 @@ from typing import Final
 from rich.console import Console
 
 from netcosim.cli import CrashSite, run_main
+from netcosim.formatting import escaped
 from netcosim.workload import Profile, dump_profile
 from netcosim.workload.lint import check
 from sim.profiling.assemble import Settings, build_profile
@@ -33,7 +34,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
     write_whole(asked.out, dump_profile(profile))
     console = Console(highlight=False)
     print_measured(measured, console)
-    console.print(f"profile     {asked.out}", markup=False, soft_wrap=True)
+    console.print(escaped(f"profile     {asked.out}"), markup=False, soft_wrap=True)
     return 0
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable
 from netcosim.nearest import unknown
+from netcosim.user_files import SPEED_TRACE
 from netcosim.workload.checked import parse_json, read_text
 from sim.plan import Floats
 from sim.stragglers.effect import Use
@@ -36,7 +37,7 @@ def read_trace(path: Path) -> tuple[Speeds, Use | None]:
     ScenarioError
         One line: the file, the row, the column, the value and what is allowed.
     """
-    text = read_text(path)
+    text = read_text(path, SPEED_TRACE)
     try:
         columns = _json(text, str(path)) if text.lstrip().startswith("{") else _csv(text)
         _check_names(columns)

@@ -17,12 +17,11 @@ from typing import IO, Final, Self
 
 from netcosim.errors import StorageError
 from netcosim.results.storage.ownership import Owner
+from netcosim.user_files import TABLE, FileKind, open_regular, read_all
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
-# A planted pipe must not make the reader wait.
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @contextmanager
@@ -66,6 +65,10 @@ class Directory:
         taken = cls(folder._fd, folder.path, folder._owner)
         folder._fd = -1
         return taken
+
+    def again(self) -> "Directory":
+        """The same folder once more, closed apart from this one."""
+        return Directory(os.dup(self._fd), self.path, self._owner)
 
     def __enter__(self) -> Self:
         return self
@@ -175,25 +178,23 @@ class Directory:
         with self.writing(name) as file:
             file.write(content)
 
-    def read(self, name: str) -> bytes:
-        """The content of a regular file; names as in `writing`.
+    def read(self, name: str, kind: FileKind = TABLE) -> bytes:
+        """The content of a regular file of a kind; names as in `writing`.
 
         Raises
         ------
         StorageError
-            There is none, it is a link, or it can't be read.
+            There is none, it is a link, it is too large, or it can't be read.
         """
         above, name = _parts(name)
         if above:
             with self.enter(above) as folder:
-                return folder.read(name)
+                return folder.read(name, kind)
         with (
             storage_errors(self.path / name, "can't be read"),
-            os.fdopen(os.open(name, _FILE, dir_fd=self._fd), "rb") as file,
+            open_regular(name, self._fd, os.O_NOFOLLOW) as file,
         ):
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "is not a file")
-            return file.read()
+            return read_all(file, kind)
 
     def remove(self, name: str) -> None:
         """Remove a file, or the link itself; what is not there is no error."""
@@ -220,6 +221,22 @@ class Directory:
             yield
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def remove_empty(self, name: str) -> None:
+        """Remove a folder below this one if it is empty; else nothing happens."""
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=self._fd)
+
+    def clear(self) -> None:
+        """Remove all that is in this folder; links are removed, not followed."""
+        for name in self.names():
+            with storage_errors(self.path / name, "can't be removed"):
+                try:
+                    self._discard(name)
+                except IsADirectoryError:
+                    with self.enter(name) as below:
+                        below.clear()
+                    os.rmdir(name, dir_fd=self._fd)
 
     def _discard(self, name: str) -> None:
         with suppress(FileNotFoundError):
@@ -251,25 +268,52 @@ def _give(descriptor: int, owner: Owner | None) -> None:
         os.fchown(descriptor, owner.uid, owner.gid)
 
 
-def make_path(path: Path, owner: Owner | None) -> Directory:
+class Created:
+    """Folders created for a results folder, itself included: a refused run takes them back."""
+
+    def __init__(self) -> None:
+        self._below: list[tuple[Directory, str]] = []
+
+    def add(self, above: Directory, name: str) -> None:
+        """Take over an open folder in which one of this name was created."""
+        self._below.append((above, name))
+
+    def take_back(self) -> None:
+        """Remove the folders that are empty."""
+        for above, name in reversed(self._below):
+            above.remove_empty(name)
+        self.close()
+
+    def close(self) -> None:
+        """Close the folders that they were created in; a second call does nothing."""
+        while self._below:
+            self._below.pop()[0].close()
+
+
+def make_path(path: Path, owner: Owner | None) -> tuple[Directory, Created]:
     """Open the folder `path`; create it and its missing parents, all for the owner.
 
     Raises
     ------
     StorageError
-        It can't be created or opened, or is a link.
+        It can't be created or opened, or is a link; then nothing was created.
     """
     missing = []
     existing = path
     while not os.path.lexists(existing):
         missing.append(existing.name)
         existing = existing.parent
+    created = Created()
     if not missing:
-        return Directory.open(path, owner)
+        return Directory.open(path, owner), created
     # A parent that was there before may well be a link; one that we create may not.
     with storage_errors(existing, "can't be opened"):
         folder = Directory(os.open(existing, _FOLDER & ~os.O_NOFOLLOW), existing, owner)
-    for name in reversed(missing):
-        with folder:
+    try:
+        for name in reversed(missing):
+            created.add(folder, name)
             folder = folder.make(name)
-    return folder
+    except BaseException:
+        created.take_back()
+        raise
+    return folder, created

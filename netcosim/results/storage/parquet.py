@@ -2,10 +2,13 @@
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+MOST_VALUES: Final = 200_000_000
+"""Most values of a table that is read: equal ones take no room in a file, and 8 bytes in memory."""
 
 
 def parquet_bytes(table: Any) -> bytes:
@@ -49,9 +52,15 @@ def read_parquet(content: bytes) -> Any:
     Raises
     ------
     ValueError
-        It can't be read as Parquet.
+        It can't be read as Parquet, or has more values than `MOST_VALUES`.
     """
     try:
-        return pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
+        file = pq.ParquetFile(io.BytesIO(content))
+        groups = range(file.metadata.num_row_groups)
+        rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+        values = rows * file.metadata.num_columns
+        if values > MOST_VALUES:
+            raise ValueError(f"{values} values: a table may have {MOST_VALUES}")
+        return file.read(use_threads=False)
     except (OSError, pa.ArrowException) as problem:
         raise ValueError(f"can't be read as Parquet: {problem}") from None

@@ -251,8 +251,8 @@ def test_signals_are_as_they_were_afterwards() -> None:
 
 def test_a_bug_keeps_its_traceback_in_the_results_folder(tmp_path: Path) -> None:
     body = """
-    site.folder = Path("run")
-    ResultsFolder.create(site.folder, scenario()).close()
+    with ResultsFolder.create(Path("run"), scenario()) as folder:
+        site.keep(folder)
     {}["gone"]
     """
     done = command(body, cwd=tmp_path)
@@ -262,7 +262,7 @@ def test_a_bug_keeps_its_traceback_in_the_results_folder(tmp_path: Path) -> None
 
 
 def test_a_bug_without_a_folder_keeps_its_traceback_elsewhere(tmp_path: Path) -> None:
-    done = command("site.folder = Path('never/made'); 1 / 0", cwd=tmp_path)
+    done = command("1 / 0", cwd=tmp_path)
     assert done.returncode == 70
     (kept,) = tmp_path.iterdir()
     line = f"emu.run: this is a bug: ZeroDivisionError: division by zero (see {kept})\n"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from netcosim.errors import StorageError
+from netcosim.failure import CrashSite
+from netcosim.report.write import draw_report
 from netcosim.results.folder import ResultsFolder, capture_name, default_path
 from tests.netcosim.results.synthetic import (
     Case,
@@ -250,3 +252,70 @@ def test_default_paths_carry_the_utc_time_and_never_collide(tmp_path: Path) -> N
     assert first == tmp_path / "default-20260228T193005Z"
     first.mkdir()
     assert default_path("default", started.astimezone(UTC), tmp_path).name.endswith("05Z-2")
+
+
+def test_a_refused_run_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="free: the run needs "):
+        ResultsFolder.create(tmp_path / "a/b/run", scenario(), needed_bytes=10**18)
+    assert list(tmp_path.iterdir()) == []
+    with ResultsFolder.create(tmp_path / "a/b/run", scenario()) as folder:
+        folder.write("pictures/a.png", b"x")
+        folder.withdraw()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_run_leaves_a_folder_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/letter").write_text("dear")
+    with pytest.raises(StorageError, match="free: the run needs "):
+        ResultsFolder.create(tmp_path / "run", scenario(), needed_bytes=10**18)
+    with ResultsFolder.create(tmp_path / "run", scenario()) as folder:
+        (tmp_path / "run/link").symlink_to(tmp_path / "other")
+        folder.withdraw()
+    assert list((tmp_path / "run").iterdir()) == []
+    assert (tmp_path / "other/letter").read_text() == "dear"
+    ResultsFolder.create(tmp_path / "run", scenario()).close()
+
+
+def test_a_folder_that_can_not_be_finished_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: ResultsFolder, name: str, content: bytes) -> None:
+        if name.startswith("schemas/"):
+            raise StorageError("full")
+        write(self, name, content)
+
+    write = ResultsFolder.write
+    monkeypatch.setattr(ResultsFolder, "write", full)
+    with pytest.raises(StorageError, match="full"):
+        ResultsFolder.create(tmp_path / "a/run", scenario())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_comes_second_to_an_empty_folder_leaves_the_first_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ResultsFolder.create(tmp_path / "run", scenario()).close()
+    before = sorted(path.name for path in (tmp_path / "run").rglob("*"))
+    monkeypatch.setattr(ResultsFolder, "names", lambda self: [])  # it had looked before
+    with pytest.raises(StorageError, match="schemas: can't be created: File exists"):
+        ResultsFolder.create(tmp_path / "run", scenario())
+    assert sorted(path.name for path in (tmp_path / "run").rglob("*")) == before
+
+
+def test_a_parent_that_becomes_a_link_leads_nobody_elsewhere(tmp_path: Path) -> None:
+    """The report, and the traceback of what fails later, go to the folder that was opened."""
+    write_folder(tmp_path / "results/run", (SMALL,))
+    write_folder(tmp_path / "victim/run", (SMALL,))
+    before = sorted((tmp_path / "victim").rglob("*"))
+    site = CrashSite()
+    with ResultsFolder.open(tmp_path / "results/run") as folder:
+        site.keep(folder)
+        (tmp_path / "results").rename(tmp_path / "moved")
+        (tmp_path / "results").symlink_to("victim")
+        draw_report(folder)
+    site.write("what went wrong", "emu.run")
+    assert sorted((tmp_path / "victim").rglob("*")) == before
+    there = {path.name for path in (tmp_path / "moved/run").iterdir()}
+    assert {"report.html", "pictures", "traceback.txt"} <= there

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from netcosim.results.folder import ResultsFolder
 from sim.cli import command
 from sim.fast.engine import interpret_fast
 from sim.kernels.compiled import interpret
@@ -108,11 +109,17 @@ class Inside:
     capsys: pytest.CaptureFixture[str]
     patch: pytest.MonkeyPatch
 
-    def run(self, *arguments: str, interpreted: bool = False, recommending: bool = False) -> Done:
+    def run(
+        self,
+        *arguments: str,
+        interpreted: bool = False,
+        recommending: bool = False,
+        draw: Callable[[ResultsFolder], Path] = lambda folder: folder.path / "none",
+    ) -> Done:
         more = () if recommending else NO_MORE_RUNS
         with self.patch.context() as patch:
             patch.setenv("COLUMNS", "200")
-            patch.setattr("netcosim.report.write.write_report", lambda path, owner: path / "none")
+            patch.setattr("netcosim.report.write.draw_report", draw)
             if interpreted:
                 bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
                 patch.setattr("sim.engine.engine.compile_engine", bound)

@@ -132,7 +132,9 @@ def test_a_link_or_pipe_is_never_read(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match=r"summary\.json: can't be read: is a symbolic link"):
             folder.read_summary()
         os.mkfifo(tmp_path / "run" / "run.json")
-        with pytest.raises(StorageError, match=r"run\.json: can't be read: is not a file"):
+        with pytest.raises(
+            StorageError, match=r"run\.json: can't be read: is a pipe: must be a regular file"
+        ):
             folder.read_run()
 
 

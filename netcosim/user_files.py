@@ -1,0 +1,105 @@
+"""Reading of files that a user names: regular ones only, and not more of them than fits their kind.
+
+A pipe would block, a device may give bytes without end, and a file may grow while it is read.
+"""
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+# A pipe that took a file's place since it was looked at must not make the reader wait.
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS: Final = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKind:
+    """A kind of file: its name with its article, the most bytes that one may have."""
+
+    name: str
+    most_bytes: int
+
+
+SCENARIO: Final = FileKind(name="a scenario", most_bytes=8 << 20)
+PROFILE: Final = FileKind(name="a profile", most_bytes=256 << 20)
+SPEED_TRACE: Final = FileKind(name="a speed trace", most_bytes=128 << 20)
+RECORD: Final = FileKind(name="a record", most_bytes=256 << 20)
+TABLE: Final = FileKind(name="a table", most_bytes=4 << 30)
+
+
+def open_regular(path: Path | str, folder: int | None = None, flags: int = 0) -> IO[bytes]:
+    """Open a regular file for reading.
+
+    Parameters
+    ----------
+    path : the file, or its name below `folder`
+    folder : descriptor of an open folder
+    flags : of the system call, beside those for reading
+
+    Raises
+    ------
+    OSError
+        It can't be opened, or is something else; `strerror` says what.
+    """
+    try:
+        _check(os.stat(path, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW).st_mode)
+    except ValueError:
+        raise OSError(errno.EINVAL, "not a file name") from None
+    file = os.fdopen(os.open(path, _READ | flags, dir_fd=folder), "rb")
+    try:
+        _check(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def read_all(file: IO[bytes], kind: FileKind) -> bytes:
+    """Read an open file of a kind to its end.
+
+    Raises
+    ------
+    OSError
+        It has more bytes than its kind may have, or can't be read.
+    """
+    size = os.fstat(file.fileno()).st_size
+    content = (file.read(kind.most_bytes + 1) or b"") if size <= kind.most_bytes else b""
+    found = max(size, len(content))
+    if found > kind.most_bytes:
+        size_text = f"{found} bytes or more" if found > size else f"{found} bytes"
+        raise OSError(errno.EFBIG, f"{size_text}: {kind.name} may have {kind.most_bytes}")
+    return content
+
+
+def read_text(path: Path, kind: FileKind) -> str:
+    """The text of a regular file, its line ends as one character.
+
+    Raises
+    ------
+    OSError
+        It can't be read, or is no such text; `strerror` says why.
+    """
+    try:
+        with open_regular(path) as file:
+            text = read_all(file, kind).decode("utf-8")
+    except UnicodeDecodeError:
+        raise OSError(errno.EILSEQ, "is not UTF-8 text") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _check(mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "is a symbolic link")
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "something else")
+        raise OSError(errno.EINVAL, f"is {kind}: must be a regular file")

@@ -1,0 +1,106 @@
+"""Files that a user names: regular ones alone, within a bound, and never waited for."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from netcosim import user_files
+from netcosim.errors import ScenarioError, StorageError
+from netcosim.results.collection import RUNS, Collection
+from netcosim.results.folder import ResultsFolder
+from netcosim.scenario import read_scenario
+from netcosim.user_files import FileKind, open_regular, read_all, read_text
+from netcosim.workload.profile_import import import_profile
+from sim.stragglers.trace_file import read_trace
+from tests.netcosim.results.synthetic import scenario
+
+SHORT = FileKind(name="a note", most_bytes=10)
+
+
+def test_a_file_within_its_bound_is_read(tmp_path: Path) -> None:
+    (tmp_path / "note").write_bytes("ä\r\nb\rc\nd".encode())
+    (tmp_path / "link").symlink_to("note")
+    assert read_text(tmp_path / "link", SHORT) == "ä\nb\nc\nd"
+    with open_regular(tmp_path / "note") as file:
+        assert len(read_all(file, SHORT)) == 9
+
+
+def test_a_file_above_its_bound_is_refused_unread(tmp_path: Path) -> None:
+    (tmp_path / "note").write_bytes(b"")
+    os.truncate(tmp_path / "note", 1 << 40)
+    with pytest.raises(OSError, match="1099511627776 bytes: a note may have 10"):
+        read_text(tmp_path / "note", SHORT)
+
+
+def test_a_file_that_does_not_tell_its_length_is_read_up_to_the_bound() -> None:
+    """As those of /proc, which say that they are empty."""
+    with pytest.raises(OSError, match="11 bytes or more: a note may have 10"):
+        read_text(Path("/proc/self/status"), SHORT)
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(OSError, match="not a file name"):
+        read_text(Path("a\0b"), SHORT)
+
+
+def other_kinds(folder: Path) -> dict[str, Path]:
+    """A path for each kind of file that is not regular, by what is said of it."""
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(os.path.relpath(folder / "socket"))
+    return {
+        "Is a directory": folder,
+        "is a pipe: must be a regular file": folder / "pipe",
+        "is a socket: must be a regular file": folder / "socket",
+        "is a device: must be a regular file": Path("/dev/zero"),
+    }
+
+
+@pytest.mark.parametrize("read", [read_scenario, import_profile, read_trace])
+def test_inputs_that_are_no_regular_files(tmp_path: Path, read: object) -> None:
+    for said, path in other_kinds(tmp_path).items():
+        with pytest.raises(ScenarioError) as caught:
+            read(path)  # type: ignore[operator]
+        assert str(caught.value) == f"{path}: can't be read: {said}"
+
+
+def test_inputs_that_are_too_large(tmp_path: Path) -> None:
+    for read, kind in (
+        (read_scenario, user_files.SCENARIO),
+        (import_profile, user_files.PROFILE),
+        (read_trace, user_files.SPEED_TRACE),
+    ):
+        path = tmp_path / "large"
+        path.touch()
+        os.truncate(path, kind.most_bytes + 1)
+        said = f"{kind.most_bytes + 1} bytes: {kind.name} may have {kind.most_bytes}"
+        with pytest.raises(ScenarioError) as caught:
+            read(path)
+        assert str(caught.value) == f"{path}: can't be read: {said}"
+
+
+def test_files_of_results_that_are_no_regular_ones_or_too_large(tmp_path: Path) -> None:
+    with ResultsFolder.create(tmp_path / "run", scenario()) as folder:
+        os.mkfifo(tmp_path / "run/trace.parquet")
+        (tmp_path / "run/run.json").touch()
+        os.truncate(tmp_path / "run/run.json", 1 << 40)
+        with pytest.raises(StorageError, match=r"trace\.parquet: can't be read: is a pipe: must"):
+            folder.read_trace()
+        with pytest.raises(StorageError, match=r"run\.json: can't be read: 1099511627776 bytes: "):
+            folder.read_run()
+    os.mkfifo(tmp_path / RUNS)
+    with pytest.raises(StorageError, match=r"runs\.parquet: can't be read: is a pipe: must"):
+        Collection(path=tmp_path).names()
+
+
+def test_a_table_of_too_many_values_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ResultsFolder.create(tmp_path / "run", scenario(), world="sim") as folder:
+        folder.write_steps([])
+        assert len(folder.read_steps().worker) == 0
+        monkeypatch.setattr("netcosim.results.storage.parquet.MOST_VALUES", -1)
+        with pytest.raises(StorageError, match=r"steps\.parquet: 0 values: a table may have -1"):
+            folder.read_steps()

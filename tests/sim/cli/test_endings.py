@@ -1,0 +1,113 @@
+"""Ends of a simulation whose report, output or folder fail: nothing finished is lost."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Never
+
+import pytest
+
+from netcosim.errors import ScenarioError, StorageError
+from netcosim.results.folder import ResultsFolder
+from tests.netcosim.workload.profiles import plain
+from tests.sim.cli.started import FAST, Done, Inside, start
+
+SMALL = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "new/out")
+AGAIN = "the report is missing or not complete: python -m netcosim.report new/out draws it"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mine.json").write_text(json.dumps(plain()))
+    (tmp_path / "job.toml").write_text(FAST)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def assert_all_but_the_report(here: Path, done: Done) -> None:
+    assert "examples/s" in done.out
+    assert json.loads((here / "new/out/summary.json").read_text())["complete"] is True
+    assert not (here / "new/out/report.html").exists()
+
+
+def test_a_second_signal_while_the_report_is_drawn(here: Path, inside: Inside) -> None:
+    """The first one waits; after the second one the last line says what is missing."""
+
+    def draw(folder: ResultsFolder) -> Never:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.6)  # sooner it counts as the same
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(9)
+        raise AssertionError("it was not interrupted")
+
+    done = inside.run(*SMALL, interpreted=True, draw=draw)
+    assert done.code == 130
+    last = done.err.splitlines()[-1]
+    assert last == f"sim.run: interrupted; what was finished is in new/out; {AGAIN}"
+    assert_all_but_the_report(here, done)
+
+
+def test_one_signal_while_the_report_is_drawn_waits_for_it(here: Path, inside: Inside) -> None:
+    def draw(folder: ResultsFolder) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        folder.write("report.html", b"drawn")
+        return folder.path / "report.html"
+
+    done = inside.run(*SMALL, interpreted=True, draw=draw)
+    assert done.code == 130
+    assert "report: new/out/report.html" in done.out
+    assert done.err.splitlines()[-1] == "sim.run: interrupted; what was finished is in new/out"
+
+
+def test_a_report_that_can_not_be_written(here: Path, inside: Inside) -> None:
+    def draw(folder: ResultsFolder) -> Never:
+        raise StorageError("new/out/report.html: can't be written: No space left on device")
+
+    done = inside.run(*SMALL, interpreted=True, draw=draw)
+    assert done.code == 6
+    last = done.err.splitlines()[-1]
+    why = "new/out/report.html: can't be written: No space left on device"
+    assert last == f"sim.run: {why}; {AGAIN}"
+    assert_all_but_the_report(here, done)
+
+
+def test_a_refusal_after_the_folder_was_made_takes_it_back(
+    here: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> Never:
+        raise ScenarioError("job.toml: too much of it")
+
+    monkeypatch.setattr("sim.session.simulate", refuse)
+    done = inside.run(*SMALL, interpreted=True)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == "sim.run: job.toml: too much of it"
+    assert sorted(path.name for path in here.iterdir()) == ["job.toml", "mine.json"]
+
+
+def test_a_description_can_not_steer_the_terminal(here: Path, inside: Inside) -> None:
+    text = r'description = "\u001b]0;title\u0007 \u202e"' + "\n" + FAST
+    (here / "job.toml").write_text(text)
+    done = inside.run("--scenario", "job.toml", "--plan")
+    assert done.out.splitlines()[0] == r"scenario    fast: \x1b]0;title\x07 \u202e"
+
+
+def test_a_folder_s_name_can_not_steer_the_terminal(here: Path, inside: Inside) -> None:
+    done = inside.run(*SMALL[:-1], "\x1b[2J\udcff", interpreted=True)
+    assert done.code == 0, done.err
+    assert r"report: \x1b[2J\udcff/none" in done.out
+    record = json.loads((here / "\x1b[2J\udcff" / "run.json").read_text())
+    assert record["command"][-1] == "\x1b[2J\\udcff"
+
+
+def test_progress_that_nobody_reads_ends_nothing(here: Path) -> None:
+    """As ``sim.run 2>&1 >/dev/null | head -n 1`` does."""
+    with start("--scenario", "job.toml", "--out", "out", cwd=here) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline()
+        process.stderr.close()
+        assert process.stdout is not None
+        assert "report: out/report.html" in process.stdout.read()
+    assert process.returncode == 0
+    assert json.loads((here / "out/summary.json").read_text())["complete"] is True

@@ -1,0 +1,172 @@
+"""Machine code damaged on the disk is compiled again; a full disk keeps none and ends nothing."""
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sim.kernels.compiled import compile_kernel, kernel_folder
+from tests.inside import ROOT
+
+
+def seven_times(x: int) -> int:
+    return 7 * x
+
+
+def compiled() -> Callable[..., int]:
+    """A kernel that is compiled in a moment, as the engines' are."""
+    return compile_kernel(seven_times, "small", {}, {})
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache in which the kernel is kept."""
+    monkeypatch.setenv("NETCOSIM_KERNELS", str(tmp_path / "kernels"))
+    assert compiled()(6) == 42
+    assert sorted(path.suffix for path in files(tmp_path)) == [".nbc", ".nbi"]
+    return tmp_path
+
+
+def files(cache: Path) -> list[Path]:
+    return [path for path in (cache / "kernels").rglob("*") if not path.is_dir()]
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    lines = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+    return lines
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "of no length": lambda path: os.truncate(path, 0),
+    "cut": cut,
+    "a bit": flip,
+    "garbage": lambda path: path.write_bytes(os.urandom(4096)),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"more"),
+    "a pipe": pipe,
+}
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_file_is_made_anew_with_one_line(
+    cache: Path, caplog: pytest.LogCaptureFixture, suffix: str, damage: Callable[[Path], object]
+) -> None:
+    caplog.set_level(logging.WARNING)
+    [path] = [path for path in files(cache) if path.suffix == suffix]
+    damage(path)
+    assert compiled()(6) == 42
+    [line] = said(caplog)
+    assert line.startswith(f"kernel cache: {path}: ") and line.endswith(": compiled again")
+    assert path.is_file()
+    whole = {path: path.read_bytes() for path in files(cache)}
+    assert compiled()(6) == 42
+    assert said(caplog) == []
+    assert {path: path.read_bytes() for path in files(cache)} == whole
+
+
+def test_an_object_that_is_gone_is_compiled_again(
+    cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    [path] = [path for path in files(cache) if path.suffix == ".nbc"]
+    path.unlink()
+    assert compiled()(6) == 42
+    assert path.is_file()
+    assert said(caplog) == []
+
+
+def test_a_folder_in_an_index_s_place_is_told_and_left_alone(
+    cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    [path] = [path for path in files(cache) if path.suffix == ".nbi"]
+    path.unlink()
+    path.mkdir()
+    (path / "letter").write_text("dear")
+    assert compiled()(6) == 42
+    lines = said(caplog)
+    assert lines and all(line.startswith("kernel cache: ") for line in lines)
+    assert (path / "letter").read_text() == "dear"
+
+
+def test_a_part_of_the_cache_that_can_not_be_written_is_done_without(
+    cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And numba's other places, beside the sources, stay as they are."""
+    below = files(cache)[0].parent
+    for path in files(cache):
+        path.unlink()
+    below.rmdir()
+    below.write_text("no folder")
+    assert compiled()(6) == 42
+    [line] = said(caplog)
+    assert line.startswith("kernel cache: can't be used: ")
+    assert list(Path(__file__).parent.rglob("*.nb[ic]")) == []
+
+
+def test_without_any_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NETCOSIM_KERNELS", raising=False)
+    (tmp_path / "home").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    assert kernel_folder() is None
+    assert compiled()(6) == 42
+    assert list(Path(__file__).parent.rglob("*.nb[ic]")) == []
+
+
+FULL = """
+import os, sys
+from tests.sim.kernels.test_kept import compiled
+cache = os.environ["NETCOSIM_KERNELS"]
+with open(cache + "/filler", "wb", buffering=0) as file:
+    try:
+        while file.write(bytes(1 << 12)): pass
+    except OSError:
+        pass
+print(compiled()(6))
+os.unlink(cache + "/filler")
+print(compiled()(6), compiled()(6))
+print(sorted(name[-4:] for _, _, names in os.walk(cache) for name in names))
+"""
+
+
+@pytest.mark.root
+def test_a_full_disk_keeps_nothing_and_ends_nothing(tmp_path: Path) -> None:
+    script = 'mount -t tmpfs -o size=200k none "$1" && exec "$2" -c "$3"'
+    done = subprocess.run(
+        [
+            *("unshare", "-m", "--propagation", "private", "sh", "-ec", script, "sh"),
+            *(str(tmp_path), sys.executable, FULL),
+        ],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NETCOSIM_KERNELS": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "42\n42 42\n['.nbc', '.nbi']\n"
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"kernel cache: {tmp_path}/")
+    assert line.endswith(": can't be written: No space left on device: not kept")
