@@ -120,6 +120,29 @@ class Saturation(_Record):
     reason: str = Field(description="what is in short supply there, for a person")
 
 
+class Change(_Record):
+    """What one step more of one thing would change, from runs made for it."""
+
+    what: Literal["rate", "servers", "batch", "transport", "workers"]
+    before: str = Field(description="as simulated, for a person: 1 Gbit/s, 2, grpc")
+    after: str = Field(description="one step more of it")
+    examples_per_s: Estimate = Field(description="with this change, and nothing else changed")
+    gain: float = Field(
+        description="examples_per_s over those of the recommendation, minus 1: 0.3 is 30 % more"
+    )
+    beyond: bool = Field(description="whether the difference is beyond the runs' intervals")
+
+
+class Recommendation(_Record):
+    """How many workers to take, what is in short supply with them, and what would help."""
+
+    workers: int = Field(description="the knee; where it is not reached the most simulated")
+    reached: bool = Field(description="whether the knee is among the numbers simulated")
+    examples_per_s: Estimate = Field(description="of so many workers")
+    bottleneck: str = Field(description="what is in short supply with them, for a person")
+    changes: tuple[Change, ...] = Field(description="in the order in which they were simulated")
+
+
 class Series(_Record):
     """Results of one workload on one transport, by number of workers."""
 
@@ -154,6 +177,9 @@ class Series(_Record):
     )
     points: tuple[Point, ...] = Field(description="by number of workers, rising")
     saturation: Saturation | None = Field(description="null if it is not reached")
+    recommendation: Recommendation | None = Field(
+        default=None, description="null where no runs were made for it"
+    )
 
 
 class TrainingSummary(_Record):
