@@ -51,6 +51,8 @@ def simulated_counts(scenario: Scenario) -> tuple[int, ...]:
 class Session:
     """One simulation; `run` may be called once.
 
+    Of the runs with a number of workers in `traced` the operations of the first `traced_workers`
+    are kept; None: of all.
     `failure` is what ended it early: an interruption or a failure with a message of its own.
     """
 
@@ -61,6 +63,7 @@ class Session:
     progress: Progress
     command: tuple[str, ...]
     started: datetime
+    traced_workers: int | None = None
     failure: BaseException | None = None
     references: dict[str, Reference] = field(default_factory=dict)
     points: dict[str, list[Point]] = field(default_factory=dict)
@@ -152,7 +155,7 @@ class Session:
         count = min(self.scenario.training.trace_steps, self.scenario.training.steps)
         for workers in self.traced if count else ():
             self.progress.say(f"{cell.name}: tracing {workers} workers")
-            traced = trace(cell, workers, 0, count)
+            traced = trace(cell, workers, 0, count, self.traced_workers)
             self.operations.append(traced.operations)
             if workers == self.traced[0]:
                 self.transfers += traced.transfers

@@ -15,6 +15,7 @@ from netcosim.cli import (
     builtin_scenarios,
     choose_scenario,
     finishing,
+    output,
     print_training,
     run_main,
 )
@@ -26,7 +27,7 @@ from netcosim.scenario import Scenario
 from sim.cli.checks import checked_cells, notes
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
-from sim.cli.options import changed, shared_options, sim_parser, traced
+from sim.cli.options import EASILY_SEEN, changed, shared_options, sim_parser, traced
 from sim.experiment.cell import TrainingCell
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
@@ -53,7 +54,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     options = shared_options(found)
     builtin = builtin_scenarios(resources.files("sim") / "scenarios")
     if options.list_names:
-        print_names(Console(), sorted(builtin))
+        print_names(output(), sorted(builtin))
         return 0
     scenario = changed(choose_scenario(options, builtin, DEFAULT), found)
     try:
@@ -93,6 +94,7 @@ def _run(
             scenario=scenario,
             cells=cells,
             traced=kept,
+            traced_workers=EASILY_SEEN if found.trace is None else None,
             folder=folder,
             progress=Progress(console),
             command=(PROG, *arguments),
@@ -105,7 +107,7 @@ def _run(
     with finishing(session.failure) as late:
         with console.status("drawing the report"):
             page = write_report(path, owner)
-        print_training(summary, Console())
+        print_training(summary, output())
         Console(highlight=False).print(f"report: {page}", markup=False, soft_wrap=True)
     return _exit_code(session.failure or late.interruption, summary, path)
 
