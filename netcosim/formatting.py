@@ -24,6 +24,14 @@ def short_size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def short_rate(rate_bps: float) -> str:
+    """A rate in a few characters: ``1 Gbit/s``, ``2.5 Gbit/s``, ``100 Mbit/s``."""
+    for unit, factor in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
+        if rate_bps >= factor:
+            return f"{rate_bps / factor:.4g} {unit}"
+    return f"{rate_bps:.4g} bit/s"
+
+
 def one_line(text: str) -> str:
     """Text on one line that can't steer a terminal; spaces are joined, odd characters escaped."""
     spaced = " ".join(text.split())
