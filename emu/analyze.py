@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
-from netcosim.cli import CrashSite, Parser, run_main
+from netcosim.cli import CrashSite, Parser, output, run_main
 from netcosim.errors import CaptureError, ScenarioError, StorageError, UntrustedResultError
 
 PROG: Final = "emu.analyze"
-LEAST_WIDTH: Final = 132
 
 _EXIT_CODES: Final = """\
 exit codes:
@@ -70,9 +67,7 @@ def _analyse(options: Options) -> int:
             options.json.write_text(to_json(analysis), encoding="utf-8")
         except OSError as problem:
             raise StorageError(f"{options.json}: can't be written: {problem.strerror}") from None
-    console = Console(highlight=False)
-    if console.width < LEAST_WIDTH and not console.is_terminal:
-        console = Console(highlight=False, width=LEAST_WIDTH)
+    console = output(highlight=False)
     print_analysis(analysis, console, most_streams=options.streams, most_turns=options.turns)
     if report.problems:
         more = f" (and {len(report.problems) - 1} more)" if len(report.problems) > 1 else ""

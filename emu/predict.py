@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from emu.prediction.summary_facts import parameters_used
 from emu.rerun import Rerun, read_record, rerun
-from netcosim.cli import CrashSite, Parser, print_levels, print_summary, run_main
+from netcosim.cli import CrashSite, Parser, output, print_levels, print_summary, run_main
 from netcosim.job import resolve_cells
 from netcosim.results.collection import open_run
 from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file
@@ -37,7 +35,7 @@ def _main(arguments: Sequence[str], site: CrashSite) -> int:
         before = read_record(folder).predictions_sha256
         if options.out:
             _keep(folder, result, options.out, site)
-    console = Console(highlight=False)
+    console = output(highlight=False)
     print_summary(result.summary, console)
     print_levels(result.summary, console)
     if before is None:

@@ -35,6 +35,14 @@ def short_time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds >= 1 else "under 1 s"
 
 
+def short_rate(rate_bps: float) -> str:
+    """A rate in a few characters: ``1 Gbit/s``, ``2.5 Gbit/s``, ``100 Mbit/s``."""
+    for unit, factor in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
+        if rate_bps >= factor:
+            return f"{rate_bps / factor:.4g} {unit}"
+    return f"{rate_bps:.4g} bit/s"
+
+
 def one_line(text: str) -> str:
     """Text on one line that can't steer a terminal; spaces are joined, odd characters escaped."""
     return escaped(" ".join(text.split()))

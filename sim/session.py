@@ -28,6 +28,8 @@ class Session:
     Attributes
     ----------
     folder : new, or of a simulation of the same scenario that is to be resumed
+    traced : numbers of workers of which operations are kept
+    traced_workers : of how many of them, from the first on; None: of all
     recommend : whether to find out what one step more of each thing would change
     resumed : whether the folder has finished cells
     failure : what ended it early: an interruption or a failure with a message of its own
@@ -40,6 +42,7 @@ class Session:
     progress: Progress
     command: tuple[str, ...]
     started: datetime
+    traced_workers: int | None = None
     recommend: bool = True
     resumed: bool = False
     problems: Sequence[str] = ()
@@ -60,6 +63,7 @@ class Session:
             scenario=self.scenario,
             cells=self.cells,
             traced=self.traced,
+            traced_workers=self.traced_workers,
             threads=_processors(),
             listener=self.progress,
             recommending=self.recommend,

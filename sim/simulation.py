@@ -90,6 +90,7 @@ class Simulation:
     scenario : as resolved
     cells : of the scenario
     traced : numbers of workers whose first steps are kept operation by operation
+    traced_workers : how many of these workers are kept, from the first on; None: all
     threads : runs at a time
     listener : is told of every run
     recommending : whether `recommend` will be asked for every cell
@@ -102,6 +103,7 @@ class Simulation:
     scenario: Scenario
     cells: Sequence[TrainingCell]
     traced: Sequence[int] = ()
+    traced_workers: int | None = None
     threads: int = 1
     listener: Listener = field(default_factory=Nobody)
     recommending: bool = False
@@ -171,7 +173,7 @@ class Simulation:
         count = min(self.scenario.training.trace_steps, self.scenario.training.steps)
         for workers in self.traced if count else ():
             self.listener.say(f"{cell.name}: tracing {workers} workers")
-            traced = trace(cell, workers, 0, count)
+            traced = trace(cell, workers, 0, count, self.traced_workers)
             self.operations.append(traced.operations)
             if workers == self.traced[0]:
                 self.transfers += traced.transfers

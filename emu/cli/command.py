@@ -33,6 +33,7 @@ from netcosim.cli import (
     draw,
     finishing,
     make_parser,
+    output,
     print_path,
     print_summary,
     read_options,
@@ -77,13 +78,13 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     subject = read_subject(parser, arguments)
     builtin = builtin_scenarios(resources.files("emu") / "scenarios")
     if options.list_names:
-        print_names(Console(), sorted(builtin))
+        print_names(output(), sorted(builtin))
         return 0
     plan = _plan(options, builtin, subject)
     if options.plan:
         unchecked = check_machine(plan) if plan.cells else []
         lines = [*describe(plan), *(f"not checked {what}: needs root" for what in unchecked)]
-        Console(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
+        output(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
@@ -142,7 +143,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             try:
                 page = draw(folder, console)
             finally:
-                print_summary(summary, Console())
+                print_summary(summary, output())
             if found is not None:
                 show_identification(found)
             for problem in session.problems:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from emu.identify.subject import SCENARIO, Subject
-from netcosim.cli import Parser
+from netcosim.cli import Parser, output
 
 if TYPE_CHECKING:
     from netcosim.results.folder import ResultsFolder
@@ -53,4 +51,4 @@ def show_identification(found: Identification) -> None:
     """Print the evidence and the statement."""
     from emu.identify.page import print_identification
 
-    print_identification(found, Console(highlight=False))
+    print_identification(found, output(highlight=False))

@@ -15,11 +15,13 @@ from emu.identify.analysis_record import (
     SideRecord,
     StreamRecord,
 )
+from netcosim.cli.columns import Column, print_columns
 from netcosim.formatting import one_line
 from netcosim.results.streams.identification import DisciplineVerdict, Identification
 
 MOST_SETTINGS = 8
 MOST_CONNECTIONS = 100
+_PATH = 40
 _SMALL = 1000
 """A direction with so many times fewer bytes than the other one is only named."""
 
@@ -55,28 +57,33 @@ def print_identification(found: Identification, console: Console) -> None:
         console.print(_text(f"{title}, all cells: {verdict.statement}"), soft_wrap=True)
     for each in found.settings:
         console.print(_text(f"{each.setting}: {each.discipline.statement}"), soft_wrap=True)
-    console.print(_ranking(found.discipline))
+    _print_ranking(found.discipline, console)
     for missing in found.missing:
         console.print(_text(f"not run: {missing}", "yellow"))
     console.print(_text(found.statement, "bold"), soft_wrap=True)
 
 
-def _ranking(verdict: DisciplineVerdict) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("discipline replayed")
-    for heading in ("order error", "bytes out of place", "turns off, octaves", "score"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for each in verdict.candidates:
-        table.add_row(
-            each.name,
-            f"{100 * each.order_error:.2f} %",
-            f"{100 * each.misplaced:.2f} %",
-            f"{each.turns:.2f}",
-            f"{each.score:.4f}",
-            "excluded" if each.excluded else "",
-        )
-    return table
+def _print_ranking(verdict: DisciplineVerdict, console: Console) -> None:
+    tried = verdict.candidates
+    print_columns(
+        [
+            Column(heading="discipline replayed", cells=[t.name for t in tried], justify="left"),
+            Column(heading="order error", cells=[f"{100 * t.order_error:.2f} %" for t in tried]),
+            Column(
+                heading="bytes out of place",
+                cells=[f"{100 * t.misplaced:.2f} %" for t in tried],
+                rank=2,
+            ),
+            Column(heading="turns off, octaves", cells=[f"{t.turns:.2f}" for t in tried], rank=3),
+            Column(heading="score", cells=[f"{t.score:.4f}" for t in tried], rank=1),
+            Column(
+                heading="",
+                cells=["excluded" if t.excluded else "" for t in tried],
+                justify="left",
+            ),
+        ],
+        console,
+    )
 
 
 def _connection(
@@ -137,7 +144,7 @@ def _direction(
     ]
     if idle:
         console.print(_text("  idle with data left: " + "; ".join(idle)))
-    console.print(_table(direction.streams[:most_streams]))
+    _print_streams(direction.streams[:most_streams], console)
     if len(direction.streams) > most_streams:
         console.print(_text(f"  ... {len(direction.streams) - most_streams} more (--streams)"))
     ranked = ", ".join(
@@ -158,27 +165,42 @@ def _direction(
             console.print(_text(f"    - {line}"), soft_wrap=True)
 
 
-def _table(streams: Sequence[StreamRecord]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("stream", justify="right")
-    table.add_column("path", overflow="ellipsis", no_wrap=True, max_width=40)
-    for heading in (
-        "request\nms", "response\nms", "first DATA\nms", "last DATA\nms", "bytes", "visits",
-        "credit\nstops", "stalls", "first\nwindow", "granted",
-    ):  # fmt: skip
-        table.add_column(heading, justify="right")
-    table.add_column("end")
-    for s in streams:
-        times = (s.request_ns, s.response_ns, s.first_data_ns, s.last_data_ns)
-        counts = (s.data_bytes, s.visits, s.credit_stops, s.stalls, s.window_bytes, s.granted_bytes)
-        table.add_row(
-            str(s.stream),
-            _text(s.path or "-"),
-            *("-" if time_ns is None else _ms(time_ns) for time_ns in times),
-            *("-" if count is None else str(count) for count in counts),
-            s.end,
-        )
-    return table
+def _print_streams(streams: Sequence[StreamRecord], console: Console) -> None:
+    """Print a row for each stream; in a narrow terminal without some columns."""
+
+    def column(heading: str, values: Sequence[int | None], rank: int) -> Column:
+        cells = ["-" if value is None else str(value) for value in values]
+        return Column(heading=heading, cells=cells, rank=rank)
+
+    def times(heading: str, values_ns: Sequence[int | None], rank: int) -> Column:
+        cells = ["-" if value is None else _ms(value) for value in values_ns]
+        return Column(heading=heading, cells=cells, rank=rank)
+
+    paths = [_short(s.path or "-") for s in streams]
+    print_columns(
+        [
+            column("stream", [s.stream for s in streams], 0),
+            Column(heading="path", cells=paths, rank=4, justify="left"),
+            times("request\nms", [s.request_ns for s in streams], 2),
+            times("response\nms", [s.response_ns for s in streams], 5),
+            times("first DATA\nms", [s.first_data_ns for s in streams], 1),
+            times("last DATA\nms", [s.last_data_ns for s in streams], 0),
+            column("bytes", [s.data_bytes for s in streams], 0),
+            column("visits", [s.visits for s in streams], 1),
+            column("credit\nstops", [s.credit_stops for s in streams], 2),
+            column("stalls", [s.stalls for s in streams], 2),
+            column("first\nwindow", [s.window_bytes for s in streams], 3),
+            column("granted", [s.granted_bytes for s in streams], 3),
+            Column(heading="end", cells=[s.end for s in streams], rank=1, justify="left"),
+        ],
+        console,
+    )
+
+
+def _short(path: str) -> str:
+    """A path as far as it has room beside the figures; the JSON file has all of it."""
+    text = one_line(path)
+    return text if len(text) <= _PATH else f"{text[: _PATH - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _served(direction: DirectionRecord, most: int) -> str:

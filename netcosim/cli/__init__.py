@@ -1,5 +1,6 @@
 """Shared command line: options, one-line errors with exit codes, summary tables."""
 
+from netcosim.cli.console import output
 from netcosim.cli.ending import finishing, interruption, run_main
 from netcosim.cli.levels import print_levels
 from netcosim.cli.options import (
@@ -26,6 +27,7 @@ __all__ = [
     "finishing",
     "interruption",
     "make_parser",
+    "output",
     "print_levels",
     "print_path",
     "print_summary",

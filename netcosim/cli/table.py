@@ -3,25 +3,27 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from netcosim.cli.columns import Column, print_columns
 from netcosim.formatting import escaped, one_line, percent
 from netcosim.results.streams.summary import CellSummary, ModelResult, NotRun, Summary
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
+    best_first,
+    change_text,
     comparisons,
     deviations,
-    findings,
     formulas_note,
     interval,
+    observed,
     rate_text,
+    recommended,
     signed,
     speed_up,
 )
-from netcosim.results.training.summary import Series, TrainingSummary
+from netcosim.results.training.summary import Recommendation, Series, TrainingSummary
 from netcosim.scoring.first_bursts import counted, first_differs
 from netcosim.trace import PREDICT
 from netcosim.units import format_size
@@ -44,7 +46,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     models = sorted({m.model for cell in summary.cells for m in _judged(cell)})
     if models:
         console.print(_line(_TITLE))
-        console.print(_table(summary.cells, summary.not_run, models))
+        _print_errors(summary.cells, summary.not_run, models, console)
     for cell in summary.cells:
         console.print(Text.assemble((one_line(cell.cell), "bold"), ": ", one_line(cell.verdict)))
     for other in summary.not_run:
@@ -54,7 +56,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def print_training(summary: TrainingSummary, console: Console) -> None:
-    """Print throughput and bottleneck by number of workers, formulas' deviations, and findings.
+    """Print recommendation, throughput and bottleneck by number of workers, formulas, findings.
 
     A run that can't be trusted, or is incomplete, says so first and says why.
     """
@@ -63,10 +65,14 @@ def print_training(summary: TrainingSummary, console: Console) -> None:
         console.print("No run was finished: there is nothing to show.")
     for series in summary.series:
         console.print(Text(one_line(series.cell), "bold"))
+        for sentence in recommended(series):
+            console.print(_line(sentence))
+        if series.recommendation is not None:
+            _print_changes(series.recommendation, console)
         if series.points:
-            console.print(_scaling(series))
+            _print_scaling(series, console)
             _print_formulas(series, console)
-        for sentence in findings(series):
+        for sentence in observed(series):
             console.print(_line(sentence))
         console.print()
     for sentence in comparisons(summary):
@@ -79,25 +85,65 @@ def print_path(title: str, path: Path) -> None:
     Console(highlight=False).print(line, markup=False, soft_wrap=True)
 
 
-def _scaling(series: Series) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("workers", "examples/s", "steps/s", "speed-up", "efficiency"):
-        table.add_column(heading, justify="right")
-    table.add_column("bottleneck", overflow="fold")
-    for point in series.points:
-        full = series.saturation is not None and point.workers == series.saturation.workers
-        gain = speed_up(point, series.alone)
-        short = bottleneck(point)
-        table.add_row(
-            f"{'*' if full else ''}{point.workers}",
-            interval(point.examples_per_s),
-            rate_text(point.steps_per_s.mean),
-            f"{gain:.2f}",
-            f"{100 * gain / point.workers:.0f} %",
-            "-" if short.name == "none" else f"{short.name} {100 * short.share:.0f} %",
-            style="bold" if full else "",
-        )
-    return table
+def _print_changes(found: Recommendation, console: Console) -> None:
+    """Print what one step more of each thing changes, the best first."""
+    changes = best_first(found.changes)
+    if not changes:
+        return
+    names = ["as recommended", *(one_line(change_text(one)) for one in changes)]
+    rates = [found.examples_per_s, *(one.examples_per_s for one in changes)]
+    gains = ["", *(signed(one.gain) for one in changes)]
+    remarks = ["", *("" if one.beyond else "within the intervals" for one in changes)]
+    shown = [
+        Column(heading="one step more", cells=names, justify="left", folds=True),
+        Column(heading="examples/s", cells=[interval(rate) for rate in rates]),
+        Column(heading="change", cells=gains),
+    ]
+    if any(remarks):
+        shown.append(Column(heading="", cells=remarks, justify="left", folds=True))
+    print_columns(shown, console)
+
+
+def _print_scaling(series: Series, console: Console) -> None:
+    """Print a row for each number of workers; in a narrow terminal without some columns."""
+    full = None if series.saturation is None else series.saturation.workers
+    knee = [point.workers == full for point in series.points]
+    gains = [speed_up(point, series.alone) for point in series.points]
+    pairs = list(zip(series.points, gains, strict=True))
+    shorts = [bottleneck(point) for point in series.points]
+    print_columns(
+        [
+            Column(
+                heading="workers",
+                cells=[
+                    f"{'*' if k else ''}{p.workers}"
+                    for p, k in zip(series.points, knee, strict=True)
+                ],
+            ),
+            Column(heading="examples/s", cells=[interval(p.examples_per_s) for p in series.points]),
+            Column(
+                heading="steps/s",
+                cells=[rate_text(p.steps_per_s.mean) for p in series.points],
+                rank=4,
+            ),
+            Column(heading="speed-up", cells=[f"{gain:.2f}" for gain in gains], rank=2),
+            Column(
+                heading="efficiency",
+                cells=[f"{100 * gain / p.workers:.0f} %" for p, gain in pairs],
+                rank=3,
+            ),
+            Column(
+                heading="bottleneck",
+                cells=[
+                    "-" if s.name == "none" else f"{s.name} {100 * s.share:.0f} %" for s in shorts
+                ],
+                rank=1,
+                justify="left",
+            ),
+        ],
+        console,
+        styles=["bold" if marked else "" for marked in knee],
+    )
 
 
 def _print_formulas(series: Series, console: Console) -> None:
@@ -107,14 +153,16 @@ def _print_formulas(series: Series, console: Console) -> None:
     if not names:
         return
     console.print(_line("Steps per second by formulas, against the simulation's:"))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("workers", justify="right")
-    for name in names:
-        table.add_column(Text(one_line(name).replace("_", "\n")), justify="right")
-    for point, off in found:
-        shown = (signed(off[name]) if name in off else "-" for name in names)
-        table.add_row(str(point.workers), *shown)
-    console.print(table)
+    workers = Column(heading="workers", cells=[str(point.workers) for point, _ in found])
+    formulas = [
+        Column(
+            heading=one_line(name).replace("_", "\n"),
+            cells=[signed(off[name]) if name in off else "-" for _, off in found],
+            rank=1,
+        )
+        for name in names
+    ]
+    print_columns([workers, *formulas], console, gap=2)
     note = formulas_note(series)
     if note is not None:
         console.print(_line(note))
@@ -129,31 +177,50 @@ def _print_warnings(summary: Summary | TrainingSummary, console: Console) -> Non
         console.print(_line(f"- {reason}", "red" if not summary.trusted else "yellow"))
 
 
-def _table(cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("workload\ntransport", overflow="fold")
-    table.add_column("flow\ncontrol")
-    for model in models:
-        table.add_column(Text(one_line(model).replace("_", "\n")), justify="right", min_width=6)
-    table.add_column("time", justify="right")
-    table.add_column("decisive\nbursts,\ngrade", justify="right")
-    for cell in cells:
-        table.add_row(
-            Text(f"{one_line(cell.workload)}\n{one_line(cell.transport)}{_unstudied(cell)}"),
-            _flow_control(cell),
-            *(_figures(cell, model) for model in models),
-            _time(cell),
-            f"{cell.answer.agreeing} of {cell.answer.bursts}\n{cell.grade or '-'}",
+def _print_errors(
+    cells: Sequence[CellSummary], not_run: Sequence[NotRun], models: Sequence[str], console: Console
+) -> None:
+    """Print the errors of all models; in a narrow terminal without those that are nearest nowhere.
+
+    Cells that were not run have rows without figures.
+    """
+    none = ["-" for _ in not_run]
+    nearest = {cell.best for cell in cells}
+    named = [f"{one_line(c.workload)}\n{one_line(c.transport)}{_unstudied(c)}" for c in cells]
+    named += [f"{one_line(other.workload)}\n{one_line(other.transport)}" for other in not_run]
+    errors = [
+        Column(
+            heading=one_line(model).replace("_", "\n"),
+            cells=[*(_figures(cell, model) for cell in cells), *none],
+            rank=1 if model in nearest else 4,
         )
-    for other in not_run:
-        table.add_row(
-            Text(f"{one_line(other.workload)}\n{one_line(other.transport)}"),
-            "-",
-            *("-" for _ in models),
-            "-",
-            "not run",
-        )
-    return table
+        for model in models
+    ]
+    print_columns(
+        [
+            Column(heading="workload\ntransport", cells=named, justify="left", folds=True),
+            Column(
+                heading="flow\ncontrol",
+                cells=[*(_flow_control(cell) for cell in cells), *none],
+                rank=3,
+                justify="left",
+            ),
+            *errors,
+            Column(heading="time", cells=[*map(_time, cells), *none], rank=2),
+            Column(
+                heading="decisive\nbursts,\ngrade",
+                cells=[*map(_decisive, cells), *("not run" for _ in not_run)],
+            ),
+        ],
+        console,
+    )
+
+
+def _decisive(cell: CellSummary) -> str:
+    """Decisive bursts among the judged ones, and the grade; or why there are none."""
+    if not cell.judged_bursts:
+        return "none\njudged" if cell.shown_bursts else "none\nvalid"
+    return f"{cell.answer.agreeing} of {cell.answer.bursts}\n{cell.grade or '-'}"
 
 
 def _unstudied(cell: CellSummary) -> str:
@@ -179,9 +246,9 @@ def _figures(cell: CellSummary, model: str) -> Text:
 
 
 def _time(cell: CellSummary) -> str:
-    """Mean and largest time error of the nearest model; nothing where only the order counts."""
+    """Mean and largest time error of the nearest model, where bursts are judged and times count."""
     result = next((m for m in _judged(cell) if m.model == cell.best), None)
-    if result is None or cell.grade == "C":
+    if result is None or cell.grade == "C" or not cell.judged_bursts:
         return "-"
     return f"{_number(result.wire.mean)}\n{_number(result.wire.max)}"
 

@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DPI: Final = 110
+DPI: Final = 144
+WIDTH_IN: Final = 8.5
+"""Of every picture: text of 8 points is about 10 pixels high where the page is 800 wide."""
+
 MEASURED: Final = "#33475b"
 STALL: Final = "#b8bfc6"
 QUIET: Final = "#7a858f"
@@ -33,9 +36,13 @@ def new_figure(width_in: float, height_in: float) -> "Figure":
     return figure
 
 
-def tidy(axes: "Axes", title: str) -> None:
-    """Style axes: a title, small text, a thin frame, a quiet grid."""
-    axes.set_title(title, fontsize=9, loc="left", color="#222222")
+def tidy(axes: "Axes", title: str, *, legend_above: bool = False) -> None:
+    """Style axes: a title, small text, a thin frame, a quiet grid.
+
+    `legend_above` leaves room for a line of a legend below the title.
+    """
+    pad = 20 if legend_above else 6
+    axes.set_title(title, fontsize=9, loc="left", color="#222222", pad=pad)
     axes.locator_params(nbins=6)
     axes.tick_params(labelsize=8, colors="#444444", length=3)
     axes.xaxis.label.set_fontsize(8)
@@ -55,6 +62,12 @@ def note(axes: "Axes", text: str) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.grid(visible=False)
+
+
+def shortened(name: str, most: int = 26) -> str:
+    """A name as far as it has room in a picture: its beginning and its end."""
+    half = (most - 2) // 2
+    return name if len(name) <= most else f"{name[:half]}..{name[-half:]}"
 
 
 def png(figure: "Figure") -> bytes:

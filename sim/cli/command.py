@@ -16,6 +16,7 @@ from netcosim.cli import (
     choose_scenario,
     draw,
     finishing,
+    output,
     print_path,
     print_training,
     run_main,
@@ -32,7 +33,7 @@ from netcosim.scenario import Scenario
 from sim.cli.cost import available_bytes, cost_of, cost_text, refuse_costly
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
-from sim.cli.options import changed, check_resume, shared_options, sim_parser, traced
+from sim.cli.options import EASILY_SEEN, changed, check_resume, shared_options, sim_parser, traced
 from sim.cli.without_effect import notes_without_effect, refuse_options_without_effect
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
@@ -65,7 +66,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     options = shared_options(found)
     builtin = builtin_scenarios(resources.files("sim") / "scenarios")
     if options.list_names:
-        print_names(Console(), sorted(builtin))
+        print_names(output(), sorted(builtin))
         return 0
     if found.resume is not None:
         check_resume(found, parser)
@@ -116,6 +117,7 @@ def _run(
             scenario=scenario,
             cells=cells,
             traced=kept,
+            traced_workers=EASILY_SEEN if found.trace is None else None,
             folder=folder,
             progress=Progress(console, cost.each_run_s(), cost.runs_s),
             command=(PROG, *as_recorded(arguments)),
@@ -125,17 +127,17 @@ def _run(
             problems=problems,
         )
         summary = session.run()
-        kept = bool(summary.series) or session.resumed
-        withdraw_if_refused(folder, session.failure, finished=kept)
+        has_results = bool(summary.series) or session.resumed
+        withdraw_if_refused(folder, session.failure, finished=has_results)
         with finishing(session.failure) as late:
             if found.no_report:
-                print_training(summary, Console())
+                print_training(summary, output())
                 print_path("results", path)
             else:
                 try:
                     page = draw(folder, console)
                 finally:
-                    print_training(summary, Console())
+                    print_training(summary, output())
                 print_path("report", page)
     return _exit_code(session.failure or late.interruption, summary, path)
 

@@ -219,10 +219,13 @@ def counts(option: str, text: str) -> list[int]:
 
 
 def traced(found: argparse.Namespace, workers: Sequence[int]) -> list[int]:
-    """Numbers of workers to trace: as asked, else the largest one up to `_EASILY_SEEN`."""
+    """Numbers of workers to trace: as asked, else the largest up to `EASILY_SEEN` or the smallest.
+
+    Where none was asked for, no more workers than `EASILY_SEEN` are to be kept of it.
+    """
     if found.trace is None:
-        small = [w for w in workers if w <= _EASILY_SEEN]
-        return [max(small)] if small else []
+        small = [w for w in workers if w <= EASILY_SEEN]
+        return [max(small, default=min(workers))]
     asked = counts("--trace", found.trace)
     unknown = [w for w in asked if w not in workers]
     if unknown:
@@ -231,4 +234,5 @@ def traced(found: argparse.Namespace, workers: Sequence[int]) -> list[int]:
     return asked
 
 
-_EASILY_SEEN: Final = 4
+EASILY_SEEN: Final = 4
+"""So many workers are enough to see who waits for whom."""

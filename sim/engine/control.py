@@ -13,6 +13,7 @@ class Control:
     staleness : how many steps a worker may be ahead of the slowest; None: any
     keep_operations, keep_chunks : whether to keep a row for each operation, and for each chunk; of
         the generic engine alone
+    keep_workers : of how many workers these rows are kept, from the first; None: of all
     stop_at_steps : whether `run` returns whenever a worker has ended a step; nobody begins a step
         then unless `begin` says so
     stop_at_last : whether `run` returns whenever a worker has ended its last step
@@ -22,6 +23,7 @@ class Control:
     staleness: int | None = None
     keep_operations: bool = False
     keep_chunks: bool = False
+    keep_workers: int | None = None
     stop_at_steps: bool = False
     stop_at_last: bool = False
     count_from: int = 0

@@ -96,6 +96,7 @@ class Engine(BaseEngine):
         self._net = make_net(network, sending, draws, control, speeds or [None] * workers)
         self._run = make_run(self._step, self._net, sending, steps, _ROWS)
         self._rule = disciplines.load(sending.discipline)
+        self._keep_workers = workers if control.keep_workers is None else control.keep_workers
         self._steps: list[tuple[Ints, Floats]] = []
         self._rows: list[tuple[Ints, Floats]] = []
         self._chunks: list[tuple[Ints, Floats]] = []
@@ -185,12 +186,14 @@ class Engine(BaseEngine):
     def _drain(self) -> None:
         """Move the rows of steps, operations and chunks out of the kernel's tables."""
         run = self._run
-        for kept, count, row, time, kind in (
-            (self._steps, arrays.STEPS, run.step_row, run.step_time, np.int32),
-            (self._rows, arrays.ROWS, run.row, run.row_time, np.int32),
-            (self._chunks, arrays.CHUNKS, run.chunk, run.chunk_time, np.int64),
+        everyone = len(run.done)
+        for kept, count, row, time, kind, workers in (
+            (self._steps, arrays.STEPS, run.step_row, run.step_time, np.int32, everyone),
+            (self._rows, arrays.ROWS, run.row, run.row_time, np.int32, self._keep_workers),
+            (self._chunks, arrays.CHUNKS, run.chunk, run.chunk_time, np.int64, self._keep_workers),
         ):
             used = int(run.scalar[count])
             if used:
-                kept.append((row[:used].astype(kind), time[:used].copy()))
+                mine = row[:used, 0] < workers
+                kept.append((row[:used][mine].astype(kind), time[:used][mine]))
                 run.scalar[count] = 0

@@ -100,13 +100,25 @@ def make_engine(
 
 
 def make_tracing_engine(
-    cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
+    cell: TrainingCell,
+    run: int,
+    under: Conditions,
+    drawn: NDArray[np.int32],
+    keep_workers: int | None = None,
 ) -> Engine:
-    """Make an engine that keeps all recorded operations and all chunks; it does all steps drawn."""
+    """Make an engine that keeps operations and chunks; it does all steps drawn.
+
+    Those of the first `keep_workers` workers are kept; None: of all.
+    """
     return Engine(
         cell.plans(run).plan,
         *_job(cell, under, drawn),
-        Control(staleness=cell.staleness, keep_operations=True, keep_chunks=True),
+        Control(
+            staleness=cell.staleness,
+            keep_operations=True,
+            keep_chunks=True,
+            keep_workers=keep_workers,
+        ),
         speeds=under.speeds,
         absent=under.absent,
     )

@@ -19,10 +19,15 @@ class TracedRun:
     transfers: tuple[StreamRow, ...]
 
 
-def trace(cell: TrainingCell, workers: int, run: int, steps: int) -> TracedRun:
-    """Simulate the first steps of a run again and keep everything."""
+def trace(
+    cell: TrainingCell, workers: int, run: int, steps: int, keep_workers: int | None = None
+) -> TracedRun:
+    """Simulate the first steps of a run again and keep what its workers do.
+
+    All workers take part; of the first `keep_workers` everything is kept (None: of all).
+    """
     plan = cell.plans(run).plan
-    ended, chunks = _first_steps(cell, workers, run, steps)
+    ended, chunks = _first_steps(cell, workers, run, steps, keep_workers)
     return TracedRun(
         operations=OperationColumns.of_run(
             cell=cell.name,
@@ -43,7 +48,7 @@ def trace(cell: TrainingCell, workers: int, run: int, steps: int) -> TracedRun:
 
 
 def _first_steps(
-    cell: TrainingCell, workers: int, run: int, steps: int
+    cell: TrainingCell, workers: int, run: int, steps: int, keep_workers: int | None
 ) -> tuple[Operations, Chunks]:
     """Simulate the first steps under the conditions and random draws of the whole run."""
     plan = cell.plans(run).plan
@@ -51,10 +56,11 @@ def _first_steps(
     horizon_ns = 2.0 * steps * float(plan.duration_ns.sum(axis=1).max())
     while True:
         under = conditions_of(cell, workers, run, horizon_ns)
-        engine = make_tracing_engine(cell, run, under.first(steps), drawn)
+        engine = make_tracing_engine(cell, run, under.first(steps), drawn, keep_workers)
         play(engine, under)
         ended = engine.operations()
-        reached_ns = float(ended.end_ns.max(initial=0.0))
+        last_ns = float(engine.steps().end_ns.max(initial=0.0))
+        reached_ns = float(ended.end_ns.max(initial=last_ns))
         if reached_ns <= under.drawn_until_ns:
             return ended, engine.chunks()
         horizon_ns = 2.0 * reached_ns  # slow-downs were drawn for a shorter time

@@ -5,7 +5,7 @@ from typing import Final
 
 from rich.console import Console
 
-from netcosim.cli import CrashSite, run_main
+from netcosim.cli import CrashSite, output, run_main
 from netcosim.formatting import escaped
 from netcosim.workload import Profile, dump_profile
 from netcosim.workload.lint import check
@@ -32,7 +32,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
     recorder, name, batch = _recorder(asked)
     measured, profile = profiled(recorder, asked, name, batch)
     write_whole(asked.out, dump_profile(profile))
-    console = Console(highlight=False)
+    console = output(highlight=False)
     print_measured(measured, console)
     console.print(escaped(f"profile     {asked.out}"), markup=False, soft_wrap=True)
     return 0

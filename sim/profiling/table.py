@@ -4,11 +4,10 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from netcosim.cli.columns import Column, print_columns
 from netcosim.formatting import one_line
 from sim.profiling.attribute import Attributed
 from sim.profiling.measure import Measured
@@ -24,7 +23,7 @@ _MIB: Final = 2**20
 
 def print_measured(measured: Measured, console: Console) -> None:
     """Print the layers that take longest, the passes, and how far the figures can be trusted."""
-    console.print(_layers(measured))
+    _print_layers(measured, console)
     console.print(
         "(medians in ms; between: before the layer going forward, behind it going back)\n"
     )
@@ -34,27 +33,34 @@ def print_measured(measured: Measured, console: Console) -> None:
         console.print(Text(one_line(line)), soft_wrap=True)
 
 
-def _layers(measured: Measured) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("layer", overflow="fold", min_width=16)
-    table.add_column("module", overflow="fold")
-    for heading in ("MiB", "forward", "backward", "between", "of a step"):
-        table.add_column(heading, justify="right")
-    rows = sorted(_rows(measured), key=lambda row: -row[0])
-    for total, layer, forward, backward, between in rows[:MOST_LAYERS]:
+def _print_layers(measured: Measured, console: Console) -> None:
+    """Print a row for each of the longest layers, and one for all others."""
+    found = sorted(_rows(measured), key=lambda row: -row[0])
+    rows: list[list[str]] = []
+    for total, layer, forward, backward, between in found[:MOST_LAYERS]:
         size_bytes = sum(tensor.size_bytes for tensor in layer.tensors)
-        table.add_row(
-            one_line(layer.name),
-            one_line(layer.kind),
-            f"{size_bytes / _MIB:.2f}" if size_bytes else "",
-            *(f"{ns / _MS:.3f}" for ns in (forward, backward, between)),
-            f"{total / measured.step_ns:.1%}",
-        )
-    if len(rows) > MOST_LAYERS:
-        left = sum(row[0] for row in rows[MOST_LAYERS:])
-        rest = f"{len(rows) - MOST_LAYERS} more"
-        table.add_row(rest, "", "", "", "", "", f"{left / measured.step_ns:.1%}")
-    return table
+        times = [f"{ns / _MS:.3f}" for ns in (forward, backward, between)]
+        size = f"{size_bytes / _MIB:.2f}" if size_bytes else ""
+        share = f"{total / measured.step_ns:.1%}"
+        rows.append([one_line(layer.name), one_line(layer.kind), size, *times, share])
+    if len(found) > MOST_LAYERS:
+        left = sum(row[0] for row in found[MOST_LAYERS:])
+        rest = f"{len(found) - MOST_LAYERS} more"
+        rows.append([rest, "", "", "", "", "", f"{left / measured.step_ns:.1%}"])
+    headings = ("layer", "module", "MiB", "forward", "backward", "between", "of a step")
+    print_columns(
+        [
+            Column(
+                heading=heading,
+                cells=[row[place] for row in rows],
+                rank=(0, 4, 3, 1, 1, 2, 0)[place],
+                justify="left" if place < 2 else "right",
+                folds=place < 2,
+            )
+            for place, heading in enumerate(headings)
+        ],
+        console,
+    )
 
 
 def _rows(measured: Measured) -> Iterator[tuple[float, RecordedLayer, float, float, float]]:

@@ -44,6 +44,13 @@ class CellData:
         """The model that fits best, if any was scored."""
         return None if self.summary is None else self.summary.best
 
+    @property
+    def nothing_judged(self) -> str:
+        """How to call a burst of the cell that is not judged, as far as its summary tells."""
+        found = self.summary
+        invalid = found is not None and not found.judged_bursts and not found.shown_bursts
+        return "not valid" if invalid else "not judged"
+
     def shown_burst(self) -> list[StreamRow]:
         """The burst that stands for the cell: the first judged one, else the first."""
         groups = list(bursts(self.measured).values())

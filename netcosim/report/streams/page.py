@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from netcosim.report.heading import heading, lead
 from netcosim.report.page_parts import banners, environment, machine
 from netcosim.report.streams.data import CellData, ReportData
 from netcosim.results.run_record import RunRecord, Validity
@@ -12,6 +13,7 @@ from netcosim.units import format_size
 _UNITS: Final = (("_bps", "Mbit/s", 1e6), ("_ns", "ms", 1e6), ("_bytes", "MB", 1e6), ("_s", "s", 1))
 
 _WINDOWS_SHOWN: Final = 4
+_SIDE_BY_SIDE: Final = 4
 
 Pictures = Mapping[str, Sequence[tuple[str, bytes]]]
 
@@ -24,6 +26,8 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
         .get_template("streams.html.j2")
         .render(
             data=data,
+            heading=heading(data.scenario),
+            lead=lead(data.scenario),
             summary=data.summary,
             run=data.run,
             banners=banners(data.summary),
@@ -35,12 +39,13 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
             invalid=sum(not v.valid for v in validity),
             shown=sum(v.valid and not v.judged for v in validity),
             past_scheduler=_past_scheduler(validity),
-            links=_table([] if data.run is None else data.run.links),
+            links=_tables([] if data.run is None else data.run.links),
             receivers=_receivers(data.run),
             peers=_peers(data.run),
             machine=machine(data.run),
             pictures=pictures,
             files=list(files),
+            unjudged={cell.name: _without_evidence(cell.summary) for cell in data.cells},
             ratios={cell.name: _ratios(cell.summary) for cell in data.cells},
         )
     )
@@ -48,13 +53,15 @@ def render_page(data: ReportData, pictures: Pictures, files: Iterable[tuple[str,
 
 def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
     summaries = [cell.summary for cell in cells if cell.summary is not None]
+    if not any(summary.models for summary in summaries):
+        return []
     return [
         {
             "title": "Order",
             "folded": False,
             "text": "where in its connection's bytes a stream ends: |predicted - measured| over"
             " these bytes",
-            "cells": [_rows(s, "order") for s in summaries if s.models],
+            "cells": [_rows(s, "order") for s in summaries],
         },
         {
             "title": "Shares of links",
@@ -68,20 +75,20 @@ def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
             "folded": False,
             "text": "last DATA byte at the receiver, on the clock of link work: |predicted -"
             " measured| over the burst's length",
-            "cells": [_rows(s, "wire") for s in summaries if s.models],
+            "cells": [_rows(s, "wire") for s in summaries],
         },
         {
             "title": "Wire ends, wall clock",
             "folded": True,
             "text": "the same where the measured ends are on the wall clock, pauses and all",
-            "cells": [_rows(s, "wall") for s in summaries if s.models],
+            "cells": [_rows(s, "wall") for s in summaries],
         },
         {
             "title": "Wire ends, relative",
             "folded": True,
             "text": "the secondary error: over the stream's own end, for streams that end after"
             " the first tenth of the burst",
-            "cells": [_rows(s, "wire_secondary") for s in summaries if s.models],
+            "cells": [_rows(s, "wire_secondary") for s in summaries],
         },
         {
             "title": "Delivered ends",
@@ -89,21 +96,30 @@ def _error_tables(cells: Iterable[CellData]) -> list[dict[str, Any]]:
             "text": "the whole message in the receiving application: predicted wire end and the"
             " receiver's overhead, which was calibrated before the run; |predicted - measured| over"
             " the burst's length",
-            "cells": [_rows(s, "delivered") for s in summaries if s.models],
+            "cells": [_rows(s, "delivered") for s in summaries],
         },
         {
             "title": "Delivered ends, relative",
             "folded": True,
             "text": "the secondary error: over the stream's own delivered end, for streams that are"
             " delivered after the first tenth of the burst",
-            "cells": [_rows(s, "delivered_secondary") for s in summaries if s.models],
+            "cells": [_rows(s, "delivered_secondary") for s in summaries],
         },
     ]
 
 
 def _rows(summary: CellSummary, kind: str) -> dict[str, Any]:
     rows: list[tuple[Any, Errors | None]] = [(m, getattr(m, kind)) for m in summary.models]
-    return {"summary": summary, "rows": rows}
+    return {"summary": summary, "rows": rows, "unjudged": _without_evidence(summary)}
+
+
+def _without_evidence(summary: CellSummary | None) -> str:
+    """Why no figure of a cell counts; empty where one does."""
+    if summary is None or summary.judged_bursts:
+        return ""
+    if summary.shown_bursts:
+        return "No burst was judged: in each a pause delayed an input of the models"
+    return "No burst was valid" if summary.invalid_bursts else "No burst was measured"
 
 
 def _receivers(run: RunRecord | None) -> list[dict[str, Any]]:
@@ -145,14 +161,18 @@ def _past_scheduler(validity: Iterable[Validity]) -> dict[str, int]:
     return most
 
 
-def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Records of any fields as columns; a field's last part names its unit."""
+def _tables(records: Sequence[Mapping[str, Any]]) -> list[list[list[str]]]:
+    """Records of any fields as tables, a column for each record, at most `_SIDE_BY_SIDE` in each.
+
+    A row is a field, whose last part names its unit; rows of text come first, measured ones after.
+    """
     found = dict.fromkeys(name for record in records for name in record)
-    # Columns of text come first, measured ones after.
     names = sorted(found, key=lambda n: not any(isinstance(r.get(n), str) for r in records))
-    headings = [_heading(name) for name in names]
-    rows = [[_cell_text(name, record.get(name)) for name in names] for record in records]
-    return {"headings": headings, "rows": rows}
+    parts = [records[i : i + _SIDE_BY_SIDE] for i in range(0, len(records), _SIDE_BY_SIDE)]
+    return [
+        [[_heading(name), *(_cell_text(name, one.get(name)) for one in part)] for name in names]
+        for part in parts
+    ]
 
 
 def _heading(name: str) -> str:

@@ -26,11 +26,10 @@ def panels_png(cell: CellData, colours: dict[str, str]) -> bytes | None:
     """Draw the panels as PNG; None if the cell has no burst."""
     if not cell.measured:
         return None
-    figure = style.new_figure(11, 3.5)
-    width, bottom, height = 0.245, 0.155, 0.74
-    ends = figure.add_axes((0.055, bottom, width, height))
-    errors = figure.add_axes((0.4, bottom, width, height))
-    credit = figure.add_axes((0.72, bottom, width, height))
+    figure = style.new_figure(style.WIDTH_IN, 5.2)
+    ends = figure.add_axes((0.085, 0.5, 0.345, 0.44))
+    errors = figure.add_axes((0.57, 0.5, 0.41, 0.44))
+    credit = figure.add_axes((0.085, 0.085, 0.895, 0.27))
     _draw_ends(ends, cell, colours)
     _draw_windows(credit, cell)
     _draw_errors(errors, cell, colours)
@@ -61,11 +60,19 @@ def _draw_ends(axes: "Axes", cell: CellData, colours: dict[str, str]) -> None:
                 zorder=3 if model == cell.best else 2,
             )
     if largest == 0.0:
-        style.note(axes, "no judged burst with predictions")
+        style.note(axes, _without_pairs(cell))
         return
     axes.plot([0, largest], [0, largest], color="#9aa5ae", linewidth=0.8, zorder=1)
     axes.set_xlabel("measured")
     axes.set_ylabel("predicted", labelpad=1)
+
+
+def _without_pairs(cell: CellData) -> str:
+    """Why no prediction can be held against a measured burst."""
+    if any(row.valid for row in cell.measured):
+        return "nothing is predicted of the judged bursts"
+    words = {"not valid": "no burst is valid", "not judged": "no burst is judged"}
+    return words[cell.nothing_judged]
 
 
 def _draw_windows(axes: "Axes", cell: CellData) -> None:
@@ -95,7 +102,7 @@ def _draw_windows(axes: "Axes", cell: CellData) -> None:
     axes.set_xlabel("time, ms")
     axes.set_ylabel(unit, labelpad=1)
     if len(shown) > len(streams):
-        axes.legend(fontsize=7, framealpha=0.8, edgecolor="none", loc="best")
+        axes.legend(fontsize=7.5, framealpha=0.8, edgecolor="none", loc="best")
 
 
 def _lines(axes: "Axes", lines: list[list[tuple[float, float]]], *, whole: bool) -> None:
@@ -133,7 +140,7 @@ def _draw_errors(axes: "Axes", cell: CellData, colours: dict[str, str]) -> None:
     style.tidy(axes, "order errors, % of the connection's bytes")
     models = [model for model in cell.models if cell.errors(model)]
     if not models:
-        style.note(axes, "no judged burst with predictions")
+        style.note(axes, _without_pairs(cell))
         return
     samples = [np.maximum(100 * np.concatenate(cell.errors(model)), _SMALLEST) for model in models]
     boxes = axes.boxplot(
@@ -150,6 +157,6 @@ def _draw_errors(axes: "Axes", cell: CellData, colours: dict[str, str]) -> None:
     _plain_log_scale(axes)
     axes.set_ylim(len(models) + 0.6, 0.4)
     axes.set_yticks(
-        range(1, len(models) + 1), [plain(m).replace("_", "\n", 1) for m in models], fontsize=7
+        range(1, len(models) + 1), [plain(m).replace("_", "\n", 1) for m in models], fontsize=7.5
     )
     axes.set_xlabel("box: middle half; whiskers: 5 to 95 %")

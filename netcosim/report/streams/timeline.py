@@ -25,17 +25,19 @@ def timeline_png(cell: CellData, colours: dict[str, str]) -> bytes | None:
     rows = _sorted(cell.shown_burst())
     if not rows:
         return None
-    height = min(9.0, max(1.7, 0.24 * len(rows))) + 0.9
-    figure = style.new_figure(11, height)
+    height = min(9.0, max(1.7, 0.24 * len(rows))) + 1.1
+    figure = style.new_figure(style.WIDTH_IN, height)
     several = len({row.connection for row in rows}) > 1
     labels = [_label(row, several=several) for row in rows]
-    left = 0.03 + 0.0062 * max(map(len, labels))
-    axes = figure.add_axes((left, 0.5 / height, 0.985 - left, 1 - 0.8 / height))
+    left = 0.03 + 0.0081 * max(map(len, labels))
+    axes = figure.add_axes((left, 0.48 / height, 0.985 - left, 1 - 1.0 / height))
     cut_ns = cell.cut_ns.get(rows[0].burst, 0)
     flag = f", {cut_ns / 1e6:.0f} ms of pauses cut out" if cut_ns >= _SHOWN_CUT_NS else ""
-    flag += "" if all(row.valid for row in rows) else ", NOT JUDGED"
-    style.tidy(axes, plain(f"{cell.name}: streams on the wire, burst {rows[0].burst}{flag}"))
-    axes.locator_params(axis="x", nbins=12)
+    flag += "" if all(row.valid for row in rows) else f", {cell.nothing_judged.upper()}"
+    name = style.shortened(cell.name, 40)
+    title = f"{name}: streams on the wire, burst {rows[0].burst}{flag}"
+    style.tidy(axes, plain(title), legend_above=True)
+    axes.locator_params(axis="x", nbins=10)
     axes.grid(visible=False, axis="y")
     _label_rows(axes, labels)
     _draw(axes, cell, rows, colours)

@@ -39,22 +39,21 @@ def throughput(axes: "Axes", series: Series) -> None:
 
 
 def overlaid(axes: "Axes", workload: str, several: Sequence[Series]) -> None:
-    """Draw several series of a workload in one picture, to be compared."""
+    """Draw several series of a workload, each with points, in one picture, to be compared."""
     style.tidy(axes, plain(f"{workload}: throughput, examples/s"))
     colours = style.model_colours([series.transport for series in several])
-    shown = [series for series in several if series.points]
-    points = [p for series in shown for p in series.points]
+    points = [p for series in several for p in series.points]
     logarithmic = workers_axis(axes, points)
     lowest = min(p.examples_per_s.mean for p in points)
     _scale(axes, max(p.examples_per_s.mean for p in points), lowest, logarithmic)
     labels = []
-    for series in shown:
+    for series in several:
         colour = colours[series.transport]
         _curve(axes, series, colour)
         if series.saturation is not None:
             _ring(axes, series, colour)
         height = height_of(axes, series.points[-1].examples_per_s.mean)
-        labels.append((height, plain(series.transport), colour))
+        labels.append((height, plain(style.shortened(series.transport)), colour))
     label_right(axes, labels)
 
 
@@ -92,7 +91,7 @@ def _curve(axes: "Axes", series: Series, colour: str) -> None:
 def _formulas(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
     names = sorted({name for p in series.points for name in p.baselines})
     labels = []
-    for name, colour in zip(names, _cycle(len(names)), strict=True):
+    for name, colour in colours_of(names).items():
         pairs = [
             (p.workers, value * series.batch)
             for p in series.points
@@ -106,8 +105,9 @@ def _formulas(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
     return labels
 
 
-def _cycle(count: int) -> list[str]:
-    return [_FORMULAS[i % len(_FORMULAS)] for i in range(count)]
+def colours_of(formulas: Sequence[str]) -> dict[str, str]:
+    """A colour for each formula."""
+    return {name: _FORMULAS[i % len(_FORMULAS)] for i, name in enumerate(formulas)}
 
 
 def _bounds(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
@@ -123,11 +123,11 @@ def _bounds(axes: "Axes", series: Series) -> list[tuple[float, str, str]]:
         if limit < 1.6 * top:
             axes.set_ylim(top=max(top, 1.08 * limit))
             axes.axhline(limit, color=LIMIT, linewidth=1.1, zorder=1)
-            labels.append((limit, _limit_text(name), LIMIT))
+            labels.append((limit, limit_text(name), LIMIT))
     return labels
 
 
-def _limit_text(place: str) -> str:
+def limit_text(place: str) -> str:
     """Label of a link's limit, from a place such as ``server 0 down``."""
     owner, _, direction = place.rpartition(" ")
     return f"limit: {owner}'s {direction}link" if owner else f"limit: {place}"

@@ -31,12 +31,14 @@ def lanes_png(cell: CellTraining) -> bytes | None:
     if not len(ops):
         return None
     workers = np.unique(ops.worker).tolist()
-    height = 0.95 + 0.26 * len(_LANES) * len(workers) + 0.1 * len(workers)
-    figure = style.new_figure(11, height)
-    axes = figure.add_axes((0.115, 0.5 / height, 0.87, 1 - 0.85 / height))
-    style.tidy(axes, plain(f"{cell.name}: the first steps of {_who(len(workers), cell.workers)}"))
+    height = 1.17 + 0.26 * len(_LANES) * len(workers) + 0.1 * len(workers)
+    figure = style.new_figure(style.WIDTH_IN, height)
+    axes = figure.add_axes((0.15, 0.48 / height, 0.835, 1 - 1.05 / height))
+    name = style.shortened(cell.name, 60)
+    title = f"{name}: the first steps of {_who(len(workers), cell.workers)}"
+    style.tidy(axes, plain(title), legend_above=True)
     unit, factor = time_unit(float(ops.end_ns.max()))
-    axes.locator_params(axis="x", nbins=12)
+    axes.locator_params(axis="x", nbins=10)
     axes.grid(visible=False, axis="y")
     _draw(axes, ops, workers, factor)
     axes.set_xlabel(f"time since the run began, {unit}")
@@ -46,7 +48,7 @@ def lanes_png(cell: CellTraining) -> bytes | None:
 def _who(shown: int, all_of_them: int) -> str:
     if shown == all_of_them:
         return "the worker" if shown == 1 else f"all {shown} workers"
-    return f"{shown} of {all_of_them} workers"
+    return f"the first {shown} of {all_of_them} workers"
 
 
 def _draw(axes: "Axes", ops: OperationColumns, workers: list[int], factor: float) -> None:

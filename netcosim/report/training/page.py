@@ -4,22 +4,26 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from netcosim.formatting import percent
+from netcosim.report.heading import heading, lead
 from netcosim.report.page_parts import banners, environment, machine
 from netcosim.report.training.axes import time_unit
 from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
+    best_first,
+    change_text,
     comparisons,
     deviations,
-    findings,
     formulas_note,
     interval,
+    observed,
     one_worker,
     rate_text,
+    recommended,
     signed,
     speed_up,
 )
-from netcosim.results.training.summary import Point, Series
+from netcosim.results.training.summary import Point, Recommendation, Series
 from netcosim.units import format_rate, format_size
 
 Picture = tuple[str, str, bytes]
@@ -40,11 +44,14 @@ def render_training(
     whole = {one.name for one in data.scenario.transport if one.whole_messages}
     return filled.get_template("training.html.j2").render(
         data=data,
+        heading=heading(data.scenario),
+        lead=lead(data.scenario),
         banners=banners(data.summary),
         cells=[_cell(number, cell, whole) for number, cell in enumerate(data.cells)],
         compared=() if data.summary is None else comparisons(data.summary),
         engine=None if data.summary is None else data.summary.engine,
         overviews=overviews,
+        saturated=any(cell.series is not None and cell.series.saturation for cell in data.cells),
         pictures=pictures,
         machine=machine(data.run),
         files=list(files),
@@ -57,10 +64,34 @@ def _cell(number: int, cell: CellTraining, whole: Container[str]) -> dict[str, A
     return {
         "name": cell.name,
         "anchor": f"cell-{number}",
-        "findings": () if series is None else findings(series),
+        "recommended": () if series is None else recommended(series),
+        "changes": [] if series is None else _changes(series.recommendation),
+        "findings": () if series is None else observed(series),
         "facts": [] if series is None else _facts(series, whole),
         "tables": [] if series is None or not series.points else _tables(series),
     }
+
+
+def _changes(found: Recommendation | None) -> list[tuple[str, str, str, str]]:
+    """Rows of what one step more of each thing changes, the best first: text, rate, gain, remark.
+
+    The first row is what they are compared with.
+    """
+    if found is None or not found.changes:
+        return []
+    workers = "1 worker" if found.workers == 1 else f"{found.workers} workers"
+    return [
+        (f"{workers}, as simulated", interval(found.examples_per_s), "", ""),
+        *(
+            (
+                change_text(one),
+                interval(one.examples_per_s),
+                signed(one.gain),
+                "" if one.beyond else "within the runs' intervals",
+            )
+            for one in best_first(found.changes)
+        ),
+    ]
 
 
 def _facts(series: Series, whole: Container[str]) -> list[str]:
@@ -85,7 +116,7 @@ def _tables(series: Series) -> list[dict[str, Any]]:
     """Tables of the simulation's figures and of the formulas' deviations, where there are any."""
     saturated = None if series.saturation is None else series.saturation.workers
     marked = [point.workers == saturated for point in series.points]
-    tables = [_figures(series), _formulas(series)]
+    tables = [_throughput(series), _times(series), _formulas(series)]
     return [
         {
             "headings": headings,
@@ -100,45 +131,20 @@ def _tables(series: Series) -> list[dict[str, Any]]:
 Table = tuple[str, list[str], list[list[str]]]
 
 
-def _figures(series: Series) -> Table:
-    rounds = any(point.straggler_ns is not None for point in series.points)
-    unit, factor = time_unit(max(p.step_ns.median for p in series.points))
-    headings = [
-        "workers",
-        "examples/s",
-        "steps/s",
-        "speed-up",
-        "efficiency",
-        "bottleneck",
-        "fullest\nlink",
-        "workers\ncompute",
-        "overlap",
-        f"step, {unit}\nmedian",
-        "\np95",
-        "\np99",
-        *([f"straggling\n{unit}"] if rounds else []),
-        "runs x\nsteps",
-        "engine",
-    ]
-    text = (
-        f"Speed-up: over {one_worker(series)}. Efficiency: speed-up over workers. Overlap: share of"
-        " the communication during which the worker computes."
-    )
-    if rounds:
-        text += " Straggling: how long the first worker of a round waits for the last."
+def _throughput(series: Series) -> Table:
+    headings = ["workers", "examples/s", "steps/s", "speed-up", "efficiency", "bottleneck"]
+    headings += ["runs x\nsteps", "engine"]
+    text = f"Speed-up: over {one_worker(series)}. Efficiency: speed-up over workers."
     if any(point.runs == 1 for point in series.points):
         text += " A single run has no interval."
     if series.saturation is not None:
         text += " Marked: saturated from here on."
-    return text, headings, [_row(series, point, factor, rounds) for point in series.points]
+    return text, headings, [_throughput_row(series, point) for point in series.points]
 
 
-def _row(series: Series, point: Point, factor: float, rounds: bool) -> list[str]:
+def _throughput_row(series: Series, point: Point) -> list[str]:
     gain = speed_up(point, series.alone)
     short = bottleneck(point).name
-    fullest = max((link.utilisation for link in point.link_utilisation), default=None)
-    times = [point.step_ns.median, point.step_ns.p95, point.step_ns.p99]
-    straggling = [point.straggler_ns] if rounds else []
     return [
         str(point.workers),
         interval(point.examples_per_s),
@@ -146,12 +152,40 @@ def _row(series: Series, point: Point, factor: float, rounds: bool) -> list[str]
         f"{gain:.2f}",
         percent(gain / point.workers),
         _UNKNOWN if short == "none" else short,
+        f"{point.runs} x {point.steps - point.warmup}",
+        point.engine,
+    ]
+
+
+def _times(series: Series) -> Table:
+    rounds = any(point.straggler_ns is not None for point in series.points)
+    unit, factor = time_unit(max(p.step_ns.median for p in series.points))
+    headings = [
+        "workers",
+        f"step, {unit}\nmedian",
+        "\np95",
+        "\np99",
+        *([f"straggling\n{unit}"] if rounds else []),
+        "fullest\nlink",
+        "workers\ncompute",
+        "overlap",
+    ]
+    text = "Overlap: share of the communication during which the worker computes."
+    if rounds:
+        text += " Straggling: how long the first worker of a round waits for the last."
+    return text, headings, [_times_row(point, factor, rounds) for point in series.points]
+
+
+def _times_row(point: Point, factor: float, rounds: bool) -> list[str]:
+    fullest = max((link.utilisation for link in point.link_utilisation), default=None)
+    times = [point.step_ns.median, point.step_ns.p95, point.step_ns.p99]
+    straggling = [point.straggler_ns] if rounds else []
+    return [
+        str(point.workers),
+        *(_UNKNOWN if time is None else f"{time / factor:.4g}" for time in (*times, *straggling)),
         _UNKNOWN if fullest is None else percent(fullest),
         percent(point.worker_utilisation),
         _UNKNOWN if point.overlap is None else percent(point.overlap),
-        *(_UNKNOWN if time is None else f"{time / factor:.4g}" for time in (*times, *straggling)),
-        f"{point.runs} x {point.steps - point.warmup}",
-        point.engine,
     ]
 
 
@@ -164,9 +198,16 @@ def _formulas(series: Series) -> Table:
     ]
     text = "Formulas: their throughput against the simulation's."
     note = formulas_note(series)
-    return text if note is None else f"{text} {note}", ["workers", *names], rows
+    headings = ["workers", *(name.replace("_", "\n") for name in names)]
+    return text if note is None else f"{text} {note}", headings, rows
 
 
 def _typeset(text: str) -> str:
     """Text with typographic signs in place of ASCII ones."""
-    return text.replace(" +- ", " \N{PLUS-MINUS SIGN} ").replace(" x ", " \N{MULTIPLICATION SIGN} ")
+    for plain, sign in (
+        ("+-", "\N{PLUS-MINUS SIGN}"),
+        ("x", "\N{MULTIPLICATION SIGN}"),
+        ("->", "\N{RIGHTWARDS ARROW}"),
+    ):
+        text = text.replace(f" {plain} ", f" {sign} ")
+    return text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Computing is blue, alone or not; the network alone is orange; nothing at all is grey.
-_PARTS: Final = (
+PARTS: Final = (
     ("computing", "only computes", "#08519c"),
     ("receiving_computing", "computes + receives", "#3182bd"),
     ("computing_sending", "computes + sends", "#6baed6"),
@@ -26,9 +26,10 @@ _PARTS: Final = (
     ("waiting", "waits for others", "#8f979e"),
 )
 
-_LEAST: Final = 0.005
-_DOWN: Final = "#0072B2"
-_UP: Final = "#009E73"
+LEAST: Final = 0.005
+DOWN: Final = "#0072B2"
+UP: Final = "#009E73"
+WORKERS: Final = "#8f979e"
 
 
 def time_bars(axes: "Axes", series: Series) -> None:
@@ -37,9 +38,9 @@ def time_bars(axes: "Axes", series: Series) -> None:
     points = series.points
     places = list(range(len(points)))
     bottom = [0.0] * len(points)
-    for field, text, colour in _PARTS:
+    for field, text, colour in PARTS:
         parts = [100 * float(getattr(p.time, field)) for p in points]
-        if max(parts) < 100 * _LEAST:
+        if max(parts) < 100 * LEAST:
             continue
         axes.bar(
             places,
@@ -71,12 +72,12 @@ def step_curve(axes: "Axes", series: Series) -> None:
     x = [p.workers for p in points]
     median = [p.step_ns.median / factor for p in points]
     p95 = [p.step_ns.p95 / factor for p in points]
-    axes.fill_between(x, median, p95, color=_DOWN, alpha=0.15, linewidth=0)
-    axes.plot(x, p95, color=_DOWN, linewidth=1, linestyle="--", label="95 % are shorter")
+    axes.fill_between(x, median, p95, color=DOWN, alpha=0.15, linewidth=0)
+    axes.plot(x, p95, color=DOWN, linewidth=1, linestyle="--", label="95 % are shorter")
     axes.plot(
         x,
         median,
-        color=_DOWN,
+        color=DOWN,
         linewidth=2,
         marker="o",
         markersize=mark_size(points),
@@ -98,8 +99,8 @@ def use_curve(axes: "Axes", series: Series) -> None:
     x = [p.workers for p in points]
     # Of two that are the same one shines through the other.
     lines: tuple[tuple[str, str, float, str], ...] = (
-        ("down", _DOWN, 3.4, "-"),
-        ("up", _UP, 1.5, "--"),
+        ("down", DOWN, 3.4, "-"),
+        ("up", UP, 1.5, "--"),
     )
     for direction, colour, width, dashes in lines:
         uses = [_of(p, direction) for p in points]
@@ -112,7 +113,7 @@ def use_curve(axes: "Axes", series: Series) -> None:
             low = [100 * min(use) for use in uses]
             axes.fill_between(x, low, top, color=colour, alpha=0.1, linewidth=0)
     busy = [100 * p.worker_utilisation for p in points]
-    axes.plot(x, busy, color="#8f979e", linewidth=1.4, label="workers compute")
+    axes.plot(x, busy, color=WORKERS, linewidth=1.4, label="workers compute")
     axes.axhline(100 * FULL, color=LIMIT, linewidth=0.9, linestyle=":", label="called full")
     axes.set_ylim(0, 104)
     _legend_beside(axes, 1.6)

@@ -26,6 +26,10 @@ _SCALING: Final = (
     "Bands and bars are 95 % intervals. A worker that computes and communicates at once hides the"
     " network; what is orange is what the network costs."
 )
+_SINGLE: Final = (
+    "The whisker is a 95 % interval. A worker that computes and communicates at once hides the"
+    " network; what is orange is what the network costs."
+)
 _LANES: Final = (
     "A transfer is drawn from its first to its last byte; operations of a place that overlap are"
     " drawn below each other."
@@ -60,8 +64,10 @@ def _overviews(folder: ResultsFolder, data: TrainingData) -> list[tuple[str, byt
 
 
 def _pictures(folder: ResultsFolder, cell: CellTraining) -> list[Picture]:
+    single = cell.series is not None and len(cell.series.points) == 1
+    image = None if cell.series is None else scaling_png(cell.series)
     drawn = {
-        "scaling": ("scaling", _SCALING, None if cell.series is None else scaling_png(cell.series)),
+        "scaling": ("figures", _SINGLE, image) if single else ("scaling", _SCALING, image),
         "lanes": ("the first steps", _LANES, lanes_png(cell)),
     }
     kept: list[Picture] = []

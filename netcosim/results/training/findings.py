@@ -1,11 +1,19 @@
 """Findings of a simulation, in sentences for a person."""
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from netcosim.formatting import percent
 from netcosim.results.training.bottleneck import bottleneck
-from netcosim.results.training.summary import Estimate, Point, Series, TrainingSummary
+from netcosim.results.training.summary import (
+    Change,
+    Estimate,
+    Point,
+    Recommendation,
+    Series,
+    TrainingSummary,
+)
 from netcosim.scenario.unstudied_releases import not_studied_text
 from netcosim.units import format_rate
 
@@ -18,12 +26,81 @@ _WIDE: Final = 0.1
 
 
 def findings(series: Series) -> tuple[str, ...]:
-    """Sentences on throughput, bottleneck and workers' time with the most workers, and caveats."""
+    """The recommendation in sentences, where there is one, and what else was found."""
+    return (*recommended(series), *observed(series))
+
+
+def recommended(series: Series) -> tuple[str, ...]:
+    """The recommendation in sentences; none if no runs were made for one."""
+    found = series.recommendation
+    return () if found is None else recommendation_sentences(found)
+
+
+def observed(series: Series) -> tuple[str, ...]:
+    """Sentences on throughput, bottleneck and workers' time with the most workers, and caveats.
+
+    A recommendation has said what the bottleneck is.
+    """
     if not series.points:
         return ("No run was finished.",)
     last = series.points[-1]
-    said = (_speed(series, last), _limit(series, last), _time(last))
+    limit = () if series.recommendation is not None else (_limit(series, last),)
+    said = (_speed(series, last), *limit, _time(last))
     return (*said, *_unstudied(series), *_unsettled(series), *_apart(series))
+
+
+def recommendation_sentences(found: Recommendation) -> tuple[str, ...]:
+    """How many workers to take and why, and what one step more of each thing would change."""
+    count, figures = _workers(found.workers), interval(found.examples_per_s)
+    if found.reached:
+        first = (
+            f"Take {count}: {figures} examples/s; one more adds less than 5 % of what one alone"
+            f" does, as {found.bottleneck}."
+        )
+    else:
+        first = (
+            f"Take {count} or more: {figures} examples/s; more were not simulated, and up to there"
+            f" each is of use. There {found.bottleneck}."
+        )
+    return (first, *_changes(best_first(found.changes)))
+
+
+def best_first(changes: Sequence[Change]) -> list[Change]:
+    """The changes by what they gain, the most first; those within the intervals come last."""
+    return sorted(changes, key=lambda one: (not one.beyond, -one.gain))
+
+
+def change_text(change: Change) -> str:
+    """A change in a few words: ``rate 1 Gbit/s -> 2 Gbit/s``."""
+    return f"{change.what} {change.before} -> {change.after}"
+
+
+def _changes(ranked: Sequence[Change]) -> tuple[str, ...]:
+    """Sentences on changes that were ranked: what helps most, what else does, what does not."""
+    helps = [one for one in ranked if one.beyond and one.gain > 0]
+    harms = [one for one in ranked if one.beyond and one.gain <= 0]
+    alike = [one for one in ranked if not one.beyond]
+    said = []
+    if helps:
+        best, *others = helps
+        text = f"One step more: {change_text(best)} {'helps most' if others else 'helps'}"
+        text += f" ({signed(best.gain)}: {interval(best.examples_per_s)} examples/s)"
+        said.append("; ".join([text, *(_with_gain(one) for one in others)]) + ".")
+    if alike:
+        said.append(f"No difference shows with {_listed(map(change_text, alike))}.")
+    if harms:
+        said.append(f"Slower with {_listed(map(_with_gain, harms))}.")
+    return tuple(said)
+
+
+def _with_gain(change: Change) -> str:
+    return f"{change_text(change)} ({signed(change.gain)})"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """Several things as one clause: ``a, b or c``."""
+    *first, last = texts
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def formulas_note(series: Series) -> str | None:

@@ -260,7 +260,56 @@ def test_a_cell_with_no_valid_burst_shows_an_invalid_one_as_such(tmp_path: Path)
     write_folder(tmp_path / "run", (replace(SMALL, invalid=(0, 1)),))
     page = report(tmp_path / "run")
     assert "no burst was valid" in page.text
-    assert page.of_class("errors") == 0
+    assert (page.of_class("errors"), page.of_class("unjudged")) == (0, 1)
+    assert "No burst was valid. What is shown below counts for nothing." in page.text
+
+
+def test_a_cell_without_a_judged_burst_is_shown_as_such_beside_others(tmp_path: Path) -> None:
+    invalid = replace(SMALL, workload="alexnet", invalid=(0, 1))
+    shown = replace(SMALL, transport="paused", shown=(0, 1))
+    write_folder(tmp_path / "run", (SMALL, invalid, shown))
+    page = report(tmp_path / "run")
+    tables = page.of_class("errors")
+    assert page.of_class("best") == tables == 6  # of the cell that is judged alone
+    assert page.of_class("unjudged") == 2 * tables + 2
+    assert page.text.count("No burst was valid") == tables + 1
+    delayed = "No burst was judged: in each a pause delayed an input of the models"
+    assert page.text.count(delayed) == tables + 1
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (SMALL, ""),
+        (replace(SMALL, invalid=(0, 1)), "NOT VALID"),
+        (replace(SMALL, shown=(0, 1)), "NOT JUDGED"),
+    ],
+)
+def test_the_timeline_says_what_its_burst_is_worth(
+    tmp_path: Path, case: Case, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(timeline.style, "png", lambda figure: figures.append(figure) or PNG)
+    write_folder(tmp_path / "run", (case,))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        data = ReportData.read(folder)
+    timeline_png(data.cells[0], dict.fromkeys(data.models, "red"))
+    title = figures[0].axes[0].get_title(loc="left")
+    assert title.partition("burst 0")[2] == (f", {said}" if said else "")
+
+
+def test_links_stand_side_by_side_and_not_one_beside_all_fields(tmp_path: Path) -> None:
+    write_folder(tmp_path / "run", (SMALL,))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        record = run_record((SMALL,))
+        links = [
+            {"path": f"s0 to w{i}", **{f"f{k}_bps": 1e6 * k for k in range(20)}} for i in range(9)
+        ]
+        folder.write_run(record.model_copy(update={"links": links}))
+    text = (write_report(tmp_path / "run")).read_text("utf-8")
+    rows = re.findall(r'<tr><th scope="row">path</th>(.*?)</tr>', text)
+    assert [row.count("<td>") for row in rows] == [4, 4, 1]
+    assert '<th scope="row">f7, Mbit/s</th><td>7</td><td>7</td>' in text
 
 
 def test_a_cell_without_any_row_says_so(tmp_path: Path) -> None:

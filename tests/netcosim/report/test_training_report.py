@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from netcosim.report import style, write_report
+from netcosim.report.heading import heading, lead
 from netcosim.report.training import gantt
 from netcosim.report.training.axes import apart, spaced, workers_axis
 from netcosim.report.training.data import TrainingData
@@ -21,7 +22,7 @@ from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.storage.column_table import Words
 from netcosim.results.training import operations
-from netcosim.results.training.findings import findings
+from netcosim.results.training.findings import findings, interval, recommended
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import Series
 from netcosim.scenario import TransportSpec, dump_scenario
@@ -30,6 +31,7 @@ from tests.netcosim.results.synthetic import run_record
 from tests.netcosim.results.synthetic_training import (
     Job,
     operation_columns,
+    recommendation,
     series,
     training_scenario,
     training_summary,
@@ -67,7 +69,7 @@ def test_the_page_says_what_was_found(tmp_path: Path) -> None:
             assert sentence.replace(" +- ", " ± ") in text
     assert "alexnet, 4 workers: h2-on is fastest with " in text
     assert page.of_class("banner") == 0
-    assert page.of_class("best") == 2  # where the link fills up, in both tables
+    assert page.of_class("best") == 3  # where the link fills up, in all tables
     assert "Marked: saturated from here on." in text
     assert "0123456789abcdef" in text and "90.2 s" in text
     images = [a for tag, a in page.tags if tag == "img"]
@@ -99,7 +101,7 @@ def test_the_tables_have_every_point(tmp_path: Path) -> None:
     write_training_folder(tmp_path / "run", (JOB,))
     text = write_report(tmp_path / "run").read_text("utf-8")
     rows = re.findall(r'<tr[^>]*><td class="n">(\d+)</td>', text)
-    assert rows == ["1", "4", "6", "8"] * 2
+    assert rows == ["1", "4", "6", "8"] * 3
     last = series(JOB).points[-1]
     off = 100 * (last.baselines["cynthia"] or 0) / last.steps_per_s.mean - 100
     assert f'<td class="n">{off:.0f} %</td>' in text
@@ -253,7 +255,7 @@ def test_ideal_scaling_is_of_a_worker_that_is_no_straggler(figures: list[Figure]
     assert np.asarray(ideal.get_ydata())[-1] == pytest.approx(8 * made.alone.mean * made.batch)
 
 
-@pytest.mark.parametrize("job", [JOB, OTHER, POINT])
+@pytest.mark.parametrize("job", [JOB, OTHER])
 def test_labels_beside_the_curves_do_not_overlap(job: Job, figures: list[Figure]) -> None:
     assert scaling_png(series(job)) is not None
     throughput = figures[0].axes[0]
@@ -264,8 +266,115 @@ def test_labels_beside_the_curves_do_not_overlap(job: Job, figures: list[Figure]
     assert len(boxes) >= 5
     for lower, upper in itertools.pairwise(boxes):
         assert lower.y1 <= upper.y0 + 0.5
-    edge = figures[0].axes[1].get_window_extent().x0
-    assert all(box.x1 < edge for box in boxes)
+    assert all(box.x1 < figures[0].bbox.x1 for box in boxes)
+
+
+def texts_of(figure: Figure) -> list[list[str]]:
+    """Labels of the bars of each panel, and what stands beside them."""
+    return [[t.get_text() for t in (*axes.get_yticklabels(), *axes.texts)] for axes in figure.axes]
+
+
+def test_one_number_of_workers_has_bars_with_their_values(figures: list[Figure]) -> None:
+    made = series(replace(JOB, counts=(16,), servers=2, lead=0))
+    assert scaling_png(made) is not None
+    (point,) = made.points
+    throughput, time, steps, use = texts_of(figures[0])
+    mean = point.examples_per_s.mean
+    assert throughput[:2] == ["simulated", "cynthia"] and "ideal scaling" in throughput
+    assert interval(point.examples_per_s).replace("+-", "\N{PLUS-MINUS SIGN}") in throughput
+    assert figures[0].axes[0].get_title(loc="left") == "throughput with 16 workers, examples/s"
+    widths = [patch.get_width() for patch in figures[0].axes[0].patches]
+    assert widths[0] == pytest.approx(mean)
+    assert widths[1] == pytest.approx((point.baselines["cynthia"] or 0) * made.batch)
+    shares = [patch.get_width() for patch in figures[0].axes[1].patches]
+    assert sum(shares) == pytest.approx(1, abs=0.03) and "only sends" in time
+    assert steps[:5] == [
+        *("median", "95 % are shorter", "99 % are shorter", "longest"),
+        "a round's first waits",
+    ]
+    assert {"server 0 downlink", "server 1 uplink", "workers compute"} <= set(use)
+
+
+def test_of_many_links_the_fullest_are_drawn(figures: list[Figure]) -> None:
+    made = series(replace(JOB, counts=(16,), servers=5))
+    assert scaling_png(made) is not None
+    use = figures[0].axes[3]
+    assert "the 8 fullest of 10 links" in use.get_title(loc="left")
+    widths = [patch.get_width() for patch in use.patches]
+    assert len(widths) == 9 and widths[:8] == sorted(widths[:8], reverse=True)
+
+
+@pytest.mark.parametrize("counts", [(1,), (16,), (1, 4, 6, 8)])
+def test_text_of_the_panels_does_not_overlap(
+    counts: tuple[int, ...], figures: list[Figure]
+) -> None:
+    assert scaling_png(series(replace(JOB, counts=counts, servers=2))) is not None
+    boxes = [
+        text.get_window_extent()
+        for axes in figures[0].axes
+        for text in (*axes.get_yticklabels(), *axes.get_xticklabels(), *axes.texts)
+        if text.get_text() and text.get_visible()
+    ]
+    for one, other in itertools.combinations(boxes, 2):
+        apart = one.x1 <= other.x0 + 1 or other.x1 <= one.x0 + 1
+        assert apart or one.y1 <= other.y0 + 1 or other.y1 <= one.y0 + 1
+    assert all(box.x0 >= 0 and box.x1 <= figures[0].bbox.x1 for box in boxes)
+
+
+def test_transports_with_one_number_of_workers_are_compared_in_bars(
+    figures: list[Figure],
+) -> None:
+    one, other = (series(replace(job, counts=(4,))) for job in (JOB, OTHER))
+    assert comparison_png("alexnet", [one, other]) is not None
+    (axes,) = figures[0].axes
+    assert axes.get_title(loc="left") == "alexnet, 4 workers: throughput, examples/s"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["h2-on", "grpc-on"]
+    means = [one.points[0].examples_per_s.mean, other.points[0].examples_per_s.mean]
+    assert [patch.get_width() for patch in axes.patches] == pytest.approx(means)
+
+
+def test_the_heading_is_of_what_was_run_whatever_the_description_says(tmp_path: Path) -> None:
+    description = "ResNet-50 on one server; changed by options: --workload vgg11 --servers 4"
+    one = training_scenario()
+    workload = one.workload[0].model_copy(update={"name": "vgg11"})
+    training = one.training.model_copy(update={"workers": (16, 1, 4)})
+    link = one.cluster.link.model_copy(update={"rate": 10**10})
+    cluster = one.cluster.model_copy(update={"servers": 4, "links": {"s0": link}})
+    scenario = one.model_copy(
+        update={
+            **{"description": description, "workload": (workload,)},
+            **{"training": training, "cluster": cluster},
+        }
+    )
+    assert heading(scenario) == "vgg11 on 4 servers at 100 Mbit/s to 10 Gbit/s, 1 to 16 workers"
+    assert lead(scenario) == (
+        "Scenario synthetic, changed by options: --workload vgg11 --servers 4"
+    )
+    write_training_folder(tmp_path / "run", (POINT,))
+    (tmp_path / "run/scenario.toml").write_text(dump_scenario(scenario))
+    text = report(tmp_path / "run").text
+    assert heading(scenario) in text and "ResNet-50" not in text
+    assert lead(one) == one.description and heading(one).endswith("100 Mbit/s, 1 worker")
+
+
+def test_the_recommendation_comes_first_on_the_page(tmp_path: Path) -> None:
+    write_training_folder(tmp_path / "run", (JOB, OTHER))
+    with ResultsFolder.open(tmp_path / "run") as folder:
+        made = training_summary((JOB, OTHER))
+        advised = made.series[0].model_copy(update={"recommendation": recommendation()})
+        folder.write_summary(made.model_copy(update={"series": (advised, made.series[1])}))
+    page = report(tmp_path / "run")
+    text = " ".join(page.text.split())
+    sentences = [s.replace(" +- ", " ± ").replace("->", "→") for s in recommended(advised)]
+    places = [text.index(sentence) for sentence in sentences]
+    assert places == sorted(places)
+    rows = ["rate 1 Gbit/s → 2 Gbit/s19.00", "servers 1 → 214.20", "batch 32 → 6410.00"]
+    found = ["".join(row.split(" ± ")[0].split()) for row in rows]
+    flat = "".join(page.text.split())
+    order = [flat.index("".join(sentences[-1].split())), *(flat.index(row) for row in found)]
+    assert order == sorted(order)
+    assert order[-1] < flat.index("8workers:") < flat.index("h2-onisfastest")
+    assert page.text.count("within the runs' intervals") == 2
 
 
 def test_many_workers_are_drawn_on_logarithmic_axes(figures: list[Figure]) -> None:

@@ -13,7 +13,15 @@ import numpy as np
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.training.operations import WORKER, OperationColumns, link_place, server_place
 from netcosim.results.training.steps import StepColumns
-from netcosim.results.training.summary import LinkUse, Point, Series, TrainingSummary
+from netcosim.results.training.summary import (
+    Change,
+    Estimate,
+    LinkUse,
+    Point,
+    Recommendation,
+    Series,
+    TrainingSummary,
+)
 from netcosim.scenario import Scenario
 from sim.experiment.statistics import (
     estimate,
@@ -283,6 +291,36 @@ def series(job: Job) -> Series:
         limits_steps_per_s=limits(job),
         points=points,
         saturation=saturation(points, alone.mean),
+    )
+
+
+def change(what: str, before: str, after: str, gain: float, *, beyond: bool = True) -> Change:
+    """A change from 10 examples/s."""
+    rate = Estimate(mean=10 * (1 + gain), half_width=0.1, values=(10 * (1 + gain),))
+    return Change.model_validate(
+        {
+            **{"what": what, "before": before, "after": after},
+            **{"examples_per_s": rate, "gain": gain, "beyond": beyond},
+        }
+    )
+
+
+CHANGES = (
+    change("workers", "6", "7", 0.001, beyond=False),
+    change("servers", "1", "2", 0.42),
+    change("rate", "1 Gbit/s", "2 Gbit/s", 0.9),
+    change("transport", "h2-on", "h2-off", -0.125),
+    change("batch", "32", "64", -0.0004, beyond=False),
+)
+
+
+def recommendation(changes: Sequence[Change] = CHANGES, *, reached: bool = True) -> Recommendation:
+    return Recommendation(
+        workers=6,
+        reached=reached,
+        examples_per_s=Estimate(mean=10.0, half_width=0.1, values=(10.0,)),
+        bottleneck="the downlink of server 0 is full (96 %)",
+        changes=tuple(changes),
     )
 
 

@@ -16,14 +16,30 @@ from netcosim.results.training.findings import (
     findings,
     formulas_note,
     interval,
+    observed,
     rate_text,
+    recommendation_sentences,
+    recommended,
     signed,
     speed_up,
 )
-from netcosim.results.training.summary import Estimate, Point, Series, TrainingSummary
+from netcosim.results.training.summary import (
+    Change,
+    Estimate,
+    Point,
+    Series,
+    TrainingSummary,
+)
 from netcosim.scenario.unstudied_releases import NotStudied
 from sim.experiment.statistics import estimate
-from tests.netcosim.results.synthetic_training import Job, point, series, training_summary
+from tests.netcosim.results.synthetic_training import (
+    CHANGES,
+    Job,
+    point,
+    recommendation,
+    series,
+    training_summary,
+)
 
 JOB = Job(counts=(1, 4, 6, 8), runs=3, steps=20, traced_steps=2)
 OTHER = Job(transport="grpc-on", counts=(1, 4), runs=3, steps=20, traced_steps=2, slow=2.0, lead=0)
@@ -127,6 +143,66 @@ def test_formulas_that_know_nothing_of_stragglers_are_called_so(stragglers: tupl
     made = replace(JOB, stragglers=stragglers)
     assert (formulas_note(series(made)) == said) == bool(stragglers)
     assert (said in printed(training_summary((made,)), 200)) == bool(stragglers)
+
+
+def test_the_sentences_of_a_recommendation_begin_with_what_to_take() -> None:
+    assert recommendation_sentences(recommendation()) == (
+        "Take 6 workers: 10.00 +- 0.10 examples/s; one more adds less than 5 % of what one alone"
+        " does, as the downlink of server 0 is full (96 %).",
+        "One step more: rate 1 Gbit/s -> 2 Gbit/s helps most (+90 %: 19.00 +- 0.10 examples/s);"
+        " servers 1 -> 2 (+42 %).",
+        "No difference shows with workers 6 -> 7 or batch 32 -> 64.",
+        "Slower with transport h2-on -> h2-off (-12 %).",
+    )
+
+
+def test_a_recommendation_below_the_knee_names_what_was_simulated() -> None:
+    (only,) = recommendation_sentences(recommendation((), reached=False))
+    assert only == (
+        "Take 6 workers or more: 10.00 +- 0.10 examples/s; more were not simulated, and up to there"
+        " each is of use. There the downlink of server 0 is full (96 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (CHANGES[1:2], "One step more: servers 1 -> 2 helps (+42 %: 14.20 +- 0.10 examples/s)."),
+        (CHANGES[:1], "No difference shows with workers 6 -> 7."),
+        (CHANGES[3:4], "Slower with transport h2-on -> h2-off (-12 %)."),
+    ],
+)
+def test_a_single_change_has_a_sentence_of_its_own(kept: tuple[Change], said: str) -> None:
+    assert recommendation_sentences(recommendation(kept))[1:] == (said,)
+
+
+def test_the_recommendation_comes_first_and_takes_the_place_of_the_limit() -> None:
+    plain = series(JOB)
+    made = plain.model_copy(update={"recommendation": recommendation()})
+    assert recommended(plain) == ()
+    assert findings(made)[:4] == recommended(made) == recommendation_sentences(recommendation())
+    assert [s for s in findings(plain) if s not in findings(made)] == [findings(plain)[1]]
+    assert findings(made)[4:] == observed(made)
+
+
+def test_the_recommendation_is_printed_before_the_table_the_best_change_first() -> None:
+    made = training_summary((JOB,))
+    advised = made.series[0].model_copy(update={"recommendation": recommendation()})
+    lines = printed(made.model_copy(update={"series": (advised,)})).splitlines()
+    assert lines[1].startswith("Take 6 workers: 10.00 +- 0.10 examples/s;")
+    assert max(map(len, lines)) <= 80
+    table = lines[next(i for i, line in enumerate(lines) if line.startswith(" one step more")) :]
+    rows = [line.split("  ")[0].strip() for line in table[2:8]]
+    assert rows == [
+        "as recommended",
+        "rate 1 Gbit/s -> 2 Gbit/s",
+        "servers 1 -> 2",
+        "transport h2-on -> h2-off",
+        "workers 6 -> 7",
+        "batch 32 -> 64",
+    ]
+    assert [line.split()[-3:] for line in table[6:8]] == [["within", "the", "intervals"]] * 2
+    assert "19.00 +- 0.10" in table[3] and "+90 %" in table[3] and "-12 %" in table[5]
 
 
 def test_waiting_is_named_where_there_is_some() -> None:

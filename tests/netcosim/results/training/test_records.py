@@ -27,9 +27,11 @@ from netcosim.results.storage.column_table import Words, whole_ns
 from netcosim.results.training import operations, steps
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import (
+    Change,
     Estimate,
     LinkUse,
     Point,
+    Recommendation,
     Saturation,
     Series,
     StepTimes,
@@ -39,6 +41,7 @@ from netcosim.results.training.summary import (
 from tests.netcosim.results import synthetic, synthetic_training
 from tests.netcosim.results.synthetic_training import (
     Job,
+    recommendation,
     training_scenario,
     training_summary,
     write_training_folder,
@@ -46,7 +49,10 @@ from tests.netcosim.results.synthetic_training import (
 
 SMALL = Job(counts=(1, 2), runs=2, steps=3, traced_steps=2, servers=2)
 DOCS = Path(__file__).parents[4] / "docs" / "reference" / "results.md"
-RECORDS = (TrainingSummary, Series, Point, Estimate, StepTimes, TimeShares, LinkUse, Saturation)
+RECORDS = (
+    *(TrainingSummary, Series, Point, Estimate, StepTimes, TimeShares, LinkUse, Saturation),
+    *(Recommendation, Change),
+)
 
 
 def validator() -> jsonschema.Draft202012Validator:
@@ -66,6 +72,8 @@ def same(one: Any, other: Any) -> bool:
 
 def test_a_summary_is_valid_by_its_schema_and_comes_back() -> None:
     made = training_summary((SMALL,))
+    advised = made.series[0].model_copy(update={"recommendation": recommendation()})
+    made = made.model_copy(update={"series": (*made.series, advised)})
     validator().validate(json.loads(to_json(made)))
     again = from_json(TrainingSummary, to_json(made).encode(), "summary.json")
     assert to_json(again) == to_json(made)
