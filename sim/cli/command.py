@@ -79,11 +79,11 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         raise ScenarioError(f"{_source(found)}: {problem}") from None
     counts = worker_counts(scenario)
     kept = traced(found, counts)
-    refuse_options_without_effect(found, scenario, kept)
+    refuse_options_without_effect(found, scenario)
     with Console(stderr=True).status("preparing"):
         cost = cost_of(scenario, cells, kept, recommending=not found.no_recommendation)
     if options.plan:
-        lines = describe(scenario, cells)
+        lines = describe(scenario, cells, recommending=not found.no_recommendation)
         lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
         text = "\n".join(map(escaped, [*lines, f"takes       {cost_text(cost)}"]))
         Console(highlight=False).print(text, markup=False, soft_wrap=True)

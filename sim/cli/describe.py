@@ -8,12 +8,15 @@ from netcosim.units import format_rate, format_size
 from sim.experiment.axes import at_each_rate, simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import conditions_before, notes
+from sim.experiment.one_step_more import steps_more
 from sim.prepare.build import tensors_of
 from sim.settings import release_notes, sender_text, windows_text
 from sim.stragglers import straggler_text, use_texts
 
 
-def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
+def describe(
+    scenario: Scenario, cells: Sequence[TrainingCell], *, recommending: bool = False
+) -> list[str]:
     """Describe a simulation without running it, line by line."""
     training, counts = scenario.training, worker_counts(scenario)
     lines = [
@@ -44,4 +47,17 @@ def describe(scenario: Scenario, cells: Sequence[TrainingCell]) -> list[str]:
     each = simulated_counts(scenario)
     runs = len(cells) * len(each) * scenario.repetitions
     steps = len(cells) * sum(each) * scenario.repetitions * training.steps
-    return [*lines, f"in all      {runs} runs, {steps:,} worker-steps"]
+    return [
+        *lines,
+        f"in all      {runs} runs, {steps:,} worker-steps{_besides(cells, recommending)}",
+    ]
+
+
+def _besides(cells: Sequence[TrainingCell], recommending: bool) -> str:
+    """Runs for the recommendation, as they will be if it is the most workers."""
+    scenario = cells[0].scenario
+    most = worker_counts(scenario)[-1]
+    changes = sum(len(steps_more(cell, most)) for cell in cells) if recommending else 0
+    if not changes:
+        return ""
+    return f"; {changes * scenario.repetitions} runs more for the recommendation"

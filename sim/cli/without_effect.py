@@ -1,7 +1,6 @@
 """Options and settings that would do nothing: an option is refused, a file's setting is noted."""
 
 import argparse
-from collections.abc import Sequence
 
 from netcosim.errors import ScenarioError
 from netcosim.policies import load_synchronisation, synchronisation_names
@@ -9,16 +8,13 @@ from netcosim.scenario import Scenario, TrainingSpec
 from topo.catalogue import build_spec
 
 
-def refuse_options_without_effect(
-    found: argparse.Namespace, scenario: Scenario, traced: Sequence[int]
-) -> None:
+def refuse_options_without_effect(found: argparse.Namespace, scenario: Scenario) -> None:
     """Refuse options of the command line that change nothing in this scenario.
 
     Parameters
     ----------
     found : the options
     scenario : with the options applied
-    traced : the numbers of workers that are traced
 
     Raises
     ------
@@ -32,9 +28,6 @@ def refuse_options_without_effect(
     if found.trace is not None and training.trace_steps == 0:
         why = "keeps nothing with 'trace_steps' 0; give --trace-steps 1 or more"
         raise ScenarioError.at("--trace", found.trace, why)
-    if found.trace_steps and not traced:
-        why = "nothing is traced, as there are many workers; name a number of them with --trace"
-        raise ScenarioError.at("--trace-steps", found.trace_steps, why)
     if found.trace_steps and found.trace_steps > training.steps:
         why = f"must be <= {training.steps}, the steps of each worker"
         raise ScenarioError.at("--trace-steps", found.trace_steps, why)

@@ -138,9 +138,9 @@ def test_saturation_is_by_the_reference(here: Path) -> None:
 def test_what_is_simulated_besides_is_in_the_plan(inside: Inside, here: Path) -> None:
     Path("job.toml").write_text(FAST + SLOW)
     planned = inside.run("--scenario", "job.toml", "--workers", "1,2", "--plan").out
-    assert planned.splitlines()[-1] == "in all      6 runs, 160 worker-steps"
+    assert "in all      6 runs, 160 worker-steps" in planned.splitlines()
     planned = inside.run("--scenario", "job.toml", "--workers", "2", "--plan").out
-    assert planned.splitlines()[-1] == "in all      4 runs, 120 worker-steps"
+    assert "in all      4 runs, 120 worker-steps" in planned.splitlines()
 
 
 @pytest.mark.parametrize(

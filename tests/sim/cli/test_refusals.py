@@ -61,7 +61,6 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--gap 3", "--gap: 3: has no effect with synchronisation asp; it is of ssp"),
         ("--gap 3 --synchronisation bsp", "--gap: 3: has no effect with synchronisation bsp"),
         ("--trace 1 --trace-steps 0", "--trace: \"1\": keeps nothing with 'trace_steps' 0"),
-        ("--workers 8 --trace-steps 2", "--trace-steps: 2: nothing is traced"),
         ("--trace-steps 21", "--trace-steps: 21: must be <= 20, the steps of each worker"),
         ("--rate 99999999gbit", 'cluster.link.rate: "99999999gbit": must be 1mbit to 100tbit'),
         ("--rate 1Gbps", "; did you mean 1gbit?"),
