@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
-from netcosim.errors import NetcosimError
+from netcosim.errors import NetcosimError, StorageError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -82,12 +82,15 @@ class Session:
         except (KeyboardInterrupt, NetcosimError) as problem:
             self.failure = problem
         with finishing(self.failure) as late:
-            with timed_phase(self.phases_s, "results"):
-                self._write()
-            self.folder.write_run(self._record())
-            ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
-            summary = self._summary(*ended)
-            self.folder.write_summary(summary)  # last: until then it says that something is missing
+            try:
+                with timed_phase(self.phases_s, "results"):
+                    self._write()
+                self.folder.write_run(self._record())
+                summary = self._ended()
+                self.folder.write_summary(summary)  # last: until then something is missing
+            except StorageError as problem:  # what was simulated is still to be told
+                self.failure = self.failure or problem
+                summary = self._ended()
         self.failure = self.failure or late.interruption
         return summary
 
@@ -156,6 +159,11 @@ class Session:
             self.operations.append(traced.operations)
             if workers == self.traced[0]:
                 self.transfers += traced.transfers
+
+    def _ended(self) -> TrainingSummary:
+        """Summary of a simulation that has ended, early or not."""
+        failed = self.failure
+        return self._summary(*(() if failed is None else (f"ended early: {failure_line(failed)}",)))
 
     def _summary(self, *reasons: str) -> TrainingSummary:
         """Summary of all points so far; `reasons` say why it is not complete, if it is not."""
