@@ -57,18 +57,22 @@ def _analyse(options: Options) -> int:
     from emu.identify.analysis_record import analysis_record
     from emu.identify.page import print_analysis
     from netcosim.results.json_files import to_json
+    from netcosim.user_files import write_text
 
     report = analyse_capture(options.file, ports=options.ports, gap_ns=None, search=True)
     if not any(connection.streams for connection in report.connections):
         raise CaptureError(f"{options.file}: {_why_nothing(report.problems, options)}")
     analysis = analysis_record(report, str(options.file))
+    unwritten = None
     if options.json is not None:
         try:
-            options.json.write_text(to_json(analysis), encoding="utf-8")
-        except OSError as problem:
-            raise StorageError(f"{options.json}: can't be written: {problem.strerror}") from None
+            write_text(options.json, to_json(analysis))
+        except OSError as problem:  # told after what is printed, which is not lost
+            unwritten = f"{options.json}: can't be written: {problem.strerror}"
     console = output(highlight=False)
     print_analysis(analysis, console, most_streams=options.streams, most_turns=options.turns)
+    if unwritten is not None:
+        raise StorageError(unwritten)
     if report.problems:
         more = f" (and {len(report.problems) - 1} more)" if len(report.problems) > 1 else ""
         raise UntrustedResultError(f"{options.file}: {report.problems[0]}{more}")

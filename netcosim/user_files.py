@@ -12,6 +12,7 @@ from typing import IO, Final
 
 # A pipe that took a file's place since it was looked at must not make the reader wait.
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS: Final = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -93,6 +94,20 @@ def read_text(path: Path, kind: FileKind) -> str:
     except UnicodeDecodeError:
         raise OSError(errno.EILSEQ, "is not UTF-8 text") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that a user names, also one such as /dev/stdout; a pipe must have a reader.
+
+    Raises
+    ------
+    OSError
+        It can't be written.
+    """
+    descriptor = os.open(path, _WRITE, 0o644)
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
 
 
 def _check(mode: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
-from netcosim.errors import NetcosimError
+from netcosim.errors import NetcosimError, StorageError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -94,17 +94,25 @@ class Session:
     def _finish(self, simulation: Simulation) -> TrainingSummary:
         """Write all that was simulated."""
         with finishing(self.failure) as late:
-            with timed_phase(self.phases_s, "results"):
-                self._write(simulation)
-            self.folder.write_run(self._record(simulation))
-            ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
-            summary = simulation.summary(*ended)
-            self.folder.write_points(summary)
-            self.folder.write_summary(summary)  # last: until then it says that something is missing
-            if self.failure is None:
-                forget_cells(self.folder)
+            try:
+                with timed_phase(self.phases_s, "results"):
+                    self._write(simulation)
+                self.folder.write_run(self._record(simulation))
+                summary = self._ended(simulation)
+                self.folder.write_points(summary)
+                self.folder.write_summary(summary)  # last: until then something is missing
+                if self.failure is None:
+                    forget_cells(self.folder)
+            except StorageError as problem:  # what was simulated is still to be told
+                self.failure = self.failure or problem
+                summary = self._ended(simulation)
         self.failure = self.failure or late.interruption
         return summary
+
+    def _ended(self, simulation: Simulation) -> TrainingSummary:
+        """Summary of all that was simulated, and why that is not all, if it is not."""
+        ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
+        return simulation.summary(*ended)
 
     def _simulate(self, simulation: Simulation, cell: TrainingCell) -> None:
         with timed_phase(self.phases_s, "plans"):

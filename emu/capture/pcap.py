@@ -78,7 +78,7 @@ def read_records(path: Path) -> Records:
 
 def _plain(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
     """Return the file as uncompressed classic pcap, through a temporary file where it is not."""
-    magic = file.read(4)
+    magic = file.read(4) or b""  # none of what has nothing to give yet
     file.seek(0)
     if magic[:2] == GZIP_MAGIC:
         file = gunzip(path, file, problems, (*CLASSIC_MAGICS, PCAPNG_MAGIC))

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import tomli_w
 from pydantic import ValidationError
@@ -26,6 +26,8 @@ from netcosim.scenario.model import (
 from netcosim.scenario.training import StragglerSpec, TrainingSpec
 from netcosim.user_files import SCENARIO, read_text
 
+_DEEP_KEY: Final = re.compile(r"""(?<!["'\w-])(?:["'\w-]++\s*+\.\s*+){100}""")
+
 
 def read_scenario(path: Path) -> Scenario:
     """Read and validate a scenario file.
@@ -44,6 +46,8 @@ def read_scenario(path: Path) -> Scenario:
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     """Validate the text of a scenario; `source` names it in errors."""
+    if _DEEP_KEY.search(text):  # the parser takes the square of its length
+        raise ScenarioError(f"{source}: not TOML: nested too deeply")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -10,8 +10,8 @@ from netcosim import user_files
 from netcosim.errors import ScenarioError, StorageError
 from netcosim.results.collection import RUNS, Collection
 from netcosim.results.folder import ResultsFolder
-from netcosim.scenario import read_scenario
-from netcosim.user_files import FileKind, open_regular, read_all, read_text
+from netcosim.scenario import parse_scenario, read_scenario
+from netcosim.user_files import FileKind, open_regular, read_all, read_text, write_text
 from netcosim.workload.profile_import import import_profile
 from sim.stragglers.trace_file import read_trace
 from tests.netcosim.results.synthetic import scenario
@@ -43,6 +43,23 @@ def test_a_file_that_does_not_tell_its_length_is_read_up_to_the_bound() -> None:
 def test_a_name_that_no_file_can_have() -> None:
     with pytest.raises(OSError, match="not a file name"):
         read_text(Path("a\0b"), SHORT)
+
+
+def test_a_pipe_without_a_reader_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device or address"):
+        write_text(tmp_path / "pipe", "text")
+    write_text(tmp_path / "note", "long text")
+    write_text(tmp_path / "note", "text \udcff")
+    assert (tmp_path / "note").read_text() == "text \\udcff"
+
+
+def test_a_key_of_many_parts_is_refused_at_once() -> None:
+    for text in ("a." * 200_000 + "a = 1", "[" + '"a" . ' * 200_000 + "a]"):
+        with pytest.raises(ScenarioError, match="job: not TOML: nested too deeply"):
+            parse_scenario(text, "job")
+    with pytest.raises(ScenarioError, match="job: not TOML: Expected '='"):
+        parse_scenario("a" * 1_000_000, "job")
 
 
 def other_kinds(folder: Path) -> dict[str, Path]:

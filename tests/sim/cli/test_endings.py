@@ -73,6 +73,22 @@ def test_a_report_that_can_not_be_written(here: Path, inside: Inside) -> None:
     assert_all_but_the_report(here, done)
 
 
+def test_results_that_can_not_be_written_are_told_all_the_same(
+    here: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: ResultsFolder, *_: object) -> Never:
+        raise StorageError("new/out/steps.parquet: can't be written: No space left on device")
+
+    monkeypatch.setattr(ResultsFolder, "write_steps", full)
+    done = inside.run(*SMALL, interpreted=True)
+    assert done.code == 6
+    assert "examples/s" in done.out
+    assert "This run is incomplete" in done.out
+    line = "sim.run: new/out/steps.parquet: can't be written: No space left on device"
+    assert done.err.splitlines()[-1] == line
+    assert json.loads((here / "new/out/summary.json").read_text())["complete"] is False
+
+
 def test_a_refusal_after_the_folder_was_made_takes_it_back(
     here: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
