@@ -46,12 +46,12 @@ class Prepared:
     @property
     def plan(self) -> StepPlan:
         """The plan as recorded."""
-        return self.plans.drawn(self.run).plan
+        return self.plans.plan(self.run)
 
     @property
     def fused(self) -> StepPlan:
         """The plan with fused operations."""
-        return self.plans.drawn(self.run).fused
+        return self.plans.fused(self.run)
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class TrainingCell:
     def _prepare(self, run: int, say: Say) -> Prepared:
         plans = self._workload_plans(say)
         say(f"drawing the steps of run {run}")
-        plan = plans.drawn(run).plan
+        facts = plans.facts(run)
         try:
             shape, why = plans.shape(run, self.network(1), self.sending), ""
         except NotOfThisShapeError as problem:
@@ -114,8 +114,8 @@ class TrainingCell:
         return Prepared(
             run=run,
             plans=plans,
-            steps=plan.steps,
-            longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            steps=facts.steps,
+            longest_step_ns=facts.longest_step_ns,
             shape=shape,
             why_generic=why,
         )

@@ -1,7 +1,7 @@
 """Plans of a workload's runs: what they have in common is made once, for all of its cells."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any, Final
 
@@ -12,15 +12,15 @@ from netcosim.workload.durations import recorded_steps
 from sim.fast.arrays import Shape
 from sim.fast.shape import Arrangement, arrange, check_settings, released_order, timed
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
-from sim.plan import Network, Sending, StepPlan
+from sim.plan import Ints, Network, Sending, StepPlan
 from sim.prepare import Assignment
 from sim.prepare.build import Outline, outline
 from sim.prepare.fuse import Fusion, fused_plan, fusion_of
 
 Say = Callable[[str], None]
 
-KEPT_BYTES: Final = 100_000_000
-"""Bytes of plans' durations up to which they are kept; the others are made again when asked for."""
+KEPT_BYTES: Final = 50_000_000
+"""Bytes of durations up to which runs' plans are kept; the others are made again when asked for."""
 
 
 def silent(_message: str) -> None:
@@ -28,17 +28,21 @@ def silent(_message: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Plan of a run, as recorded and with fused operations."""
+class RunFacts:
+    """Whatever is kept of each run's plan.
 
-    plan: StepPlan
-    fused: StepPlan
+    Attributes
+    ----------
+    steps : number of recorded steps
+    longest_step_ns : computations of the longest recorded step, one after the other
+    sources : of the fused plan, where their order is drawn
+    timed : fields of its shape that depend on durations; None for plans of other shapes
+    """
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of durations."""
-        plans = (self.plan,) if self.fused is self.plan else (self.plan, self.fused)
-        return sum(plan.duration_ns.nbytes for plan in plans)
+    steps: int
+    longest_step_ns: float
+    sources: Ints | None
+    timed: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +92,8 @@ class WorkloadPlans:
         self._assignment = assignment
         self._stream = stream
         self._lock = RLock()
-        self._drawn: dict[int, Drawn] = {}
-        self._timed: dict[int, dict[str, Any]] = {}
+        self._kept: dict[int, StepPlan] = {}
+        self._facts: dict[int, RunFacts] = {}
         self._arrangements: dict[Sending, tuple[Arrangement, dict[str, Any]]] = {}
         self._parts: Parts | NotOfThisShapeError
         count = f"{len(source.profile.step.operations):,} operations"
@@ -104,24 +108,22 @@ class WorkloadPlans:
         except NotOfThisShapeError as problem:
             self._parts = problem
 
-    def drawn(self, run: int) -> Drawn:
-        """Plan of a run; large ones are kept for the last runs asked for."""
+    def plan(self, run: int) -> StepPlan:
+        """Plan of a run as recorded; the first one is kept, others if they are small."""
         with self._lock:
-            found = self._drawn.pop(run, None)
+            found = self._kept.get(run)
             if found is None:
-                self._make_room()
                 found = self._draw(run)
-            self._drawn[run] = found
+                used = sum(plan.duration_ns.nbytes for plan in self._kept.values())
+                if not self._kept or used + found.duration_ns.nbytes <= KEPT_BYTES:
+                    self._kept[run] = found
             return found
 
-    def _make_room(self) -> None:
-        """Drop the plans that were not asked for longest, until one more may be kept."""
-        sizes = [drawn.size_bytes for drawn in self._drawn.values()]
-        while sizes and sum(sizes) + sizes[-1] > KEPT_BYTES:
-            del self._drawn[next(iter(self._drawn))]
-            del sizes[0]
+    def fused(self, run: int) -> StepPlan:
+        """Plan of a run with fused operations, made at each call."""
+        return self._fuse(self.plan(run))
 
-    def _draw(self, run: int) -> Drawn:
+    def _draw(self, run: int) -> StepPlan:
         source = self.source
         durations = recorded_steps(
             source.profile,
@@ -129,8 +131,24 @@ class WorkloadPlans:
             batch=source.batch,
             count=source.recorded,
         )
-        plan = self._outline.drawn(durations, self._stream(run, True))
-        return Drawn(plan=plan, fused=fused_plan(plan, self._fusion, like=self._fused))
+        return self._outline.drawn(durations, self._stream(run, True))
+
+    def _fuse(self, plan: StepPlan) -> StepPlan:
+        return fused_plan(plan, self._fusion, like=self._fused)
+
+    def facts(self, run: int) -> RunFacts:
+        """Facts of a run's plan, found at the first call and kept."""
+        with self._lock:
+            if run not in self._facts:
+                plan = self.plan(run)
+                fused, anew = self._fuse(plan), self._assignment.each_step_anew
+                self._facts[run] = RunFacts(
+                    steps=plan.steps,
+                    longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+                    sources=fused.sources if anew else None,
+                    timed=timed(fused, self._parts) if isinstance(self._parts, Parts) else None,
+                )
+            return self._facts[run]
 
     def shape(self, run: int, network: Network, sending: Sending) -> Shape:
         """Arrange a run's fused plan for the fast path; see `sim.fast.shape.fast_shape`.
@@ -142,21 +160,23 @@ class WorkloadPlans:
         """
         check_settings(network, sending)
         with self._lock:
-            if isinstance(self._parts, NotOfThisShapeError):
+            facts = self.facts(run)
+            if not isinstance(self._parts, Parts):
                 raise NotOfThisShapeError(str(self._parts))
-            arrangement, order = self._arranged(run, sending, self._parts)
-            if run not in self._timed:
-                self._timed[run] = timed(self.drawn(run).fused, self._parts)
-            return Shape(**arrangement.fixed, **order, **self._timed[run])
+            arrangement, order = self._arranged(facts, sending, self._parts)
+            return Shape(**arrangement.fixed, **order, **(facts.timed or {}))
 
     def _arranged(
-        self, run: int, sending: Sending, parts: Parts
+        self, facts: RunFacts, sending: Sending, parts: Parts
     ) -> tuple[Arrangement, dict[str, Any]]:
         """Arrangement for these senders, and the order of release in a run."""
         found = self._arrangements.get(sending)
-        if found is not None and not self._assignment.each_step_anew:
+        if found is not None and facts.sources is None:
             return found
         arrangement = arrange(self._fused, parts, sending) if found is None else found[0]
-        order = released_order(self.drawn(run).fused, arrangement)
+        plan = self._fused
+        if facts.sources is not None:
+            plan = replace(plan, sources=facts.sources)
+        order = released_order(plan, arrangement)
         self._arrangements[sending] = arrangement, order
         return arrangement, order
