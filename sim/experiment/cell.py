@@ -10,7 +10,7 @@ from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.workload import Profile
 from sim.experiment.burst import burst_profile
-from sim.experiment.plans import Say, Source, WorkloadPlans, silent
+from sim.experiment.plans import Say, Source, WorkloadPlans, collector_paused, silent
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
@@ -104,9 +104,10 @@ class TrainingCell:
         return self.prepared[run]
 
     def _prepare(self, run: int, say: Say) -> Prepared:
-        plans = self._workload_plans(say)
-        say(f"drawing the steps of run {run}")
-        facts = plans.facts(run)
+        with collector_paused():
+            plans = self._workload_plans(say)
+            say(f"drawing the steps of run {run}")
+            facts = plans.facts(run)
         try:
             shape, why = plans.shape(run, self.network(1), self.sending), ""
         except NotOfThisShapeError as problem:
@@ -165,7 +166,9 @@ def training_cells(scenario: Scenario) -> tuple[TrainingCell, ...]:
     """
     cells = []
     batch = scenario.training.batch
-    profiles = {w.name: load_workload(w, batch) for w in scenario.workload if w.profile is not None}
+    trained = [w for w in scenario.workload if w.profile is not None]
+    with collector_paused():
+        profiles = {w.name: load_workload(w, batch) for w in trained}
     bursts = _bursts(scenario)
     for workload in scenario.workload:
         shared = Shared()
