@@ -7,18 +7,10 @@ compile KERNEL                  one of `sim.precompile.usual`
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
+from bench.common.memory import peak_bytes
 from bench.sim.reference_job import FAST, Job
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has had so far (VmHWM of Linux)."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/self/status has no VmHWM")
 
 
 def memory(workers: int, steps: int, rate_bps: int) -> dict[str, Any]:

@@ -37,7 +37,8 @@ def recorded_steps(
             raise ScenarioError.at(field, value, "must be >= 1")
     steps = np.array(profile.duration_ns, dtype=np.float64)
     if profile.samples == "medians":
-        steps = steps[0] * spread_factors(profile.jitter, (count, steps.shape[1]), rng)
+        factors = spread_factors(profile.jitter, (count, steps.shape[1]), rng)
+        steps = np.multiply(steps[0], factors, out=factors)
     if batch is not None and batch != profile.batch:
         share = np.array([op.batch_share for op in profile.step.computes])
         steps *= 1 - share + share * (batch / profile.batch)

@@ -14,7 +14,7 @@ from sim.experiment.axes import at_each_rate
 from sim.experiment.burst import burst_profile
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
-from sim.experiment.plans import Say, Source, WorkloadPlans, silent
+from sim.experiment.plans import Say, Source, WorkloadPlans, collector_paused, silent
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
@@ -51,12 +51,12 @@ class Prepared:
     @property
     def plan(self) -> StepPlan:
         """The plan as recorded."""
-        return self.plans.drawn(self.run).plan
+        return self.plans.plan(self.run)
 
     @property
     def fused(self) -> StepPlan:
         """The plan with fused operations."""
-        return self.plans.drawn(self.run).fused
+        return self.plans.fused(self.run)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,9 +113,10 @@ class TrainingCell:
         return self.prepared[run]
 
     def _prepare(self, run: int, say: Say) -> Prepared:
-        plans = self._workload_plans(say)
-        say(f"drawing the steps of run {run}")
-        plan = plans.drawn(run).plan
+        with collector_paused():
+            plans = self._workload_plans(say)
+            say(f"drawing the steps of run {run}")
+            facts = plans.facts(run)
         try:
             shape, why = plans.shape(run, self.network(1), self.sending), ""
         except NotOfThisShapeError as problem:
@@ -123,8 +124,8 @@ class TrainingCell:
         return Prepared(
             run=run,
             plans=plans,
-            steps=plan.steps,
-            longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            steps=facts.steps,
+            longest_step_ns=facts.longest_step_ns,
             shape=shape,
             why_generic=why,
         )
@@ -177,7 +178,9 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
     """
     batch = scenario.training.batch
     plans = Plans() if kept is None else kept
-    profiles = {w.name: load_workload(w, batch) for w in scenario.workload if w.profile is not None}
+    trained = [w for w in scenario.workload if w.profile is not None]
+    with collector_paused():
+        profiles = {w.name: load_workload(w, batch) for w in trained}
     at_rates = at_each_rate(scenario)
     bursts = _bursts(scenario)
     share = with_share(scenario).training.share or RIGHT_FOR_ALL

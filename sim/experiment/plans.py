@@ -1,7 +1,9 @@
 """Plans of a workload's runs: what they have in common is made once, for all of its cells."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any, Final
 
@@ -12,15 +14,30 @@ from netcosim.workload.durations import recorded_steps
 from sim.fast.arrays import Shape
 from sim.fast.shape import Arrangement, arrange, check_settings, released_order, timed
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
-from sim.plan import Network, Sending, StepPlan
+from sim.plan import Ints, Network, Sending, StepPlan
 from sim.prepare import Assignment
 from sim.prepare.build import Outline, outline
 from sim.prepare.fuse import Fusion, fused_plan, fusion_of
 
 Say = Callable[[str], None]
 
-KEPT_BYTES: Final = 100_000_000
-"""Bytes of plans' durations up to which they are kept; the others are made again when asked for."""
+KEPT_BYTES: Final = 50_000_000
+"""Bytes of durations up to which runs' plans are kept; the others are made again when asked for."""
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the collector of cycles: it would search hundreds of thousands of new objects in vain.
+
+    Without it, reading and preparing a large profile takes a third less time.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def silent(_message: str) -> None:
@@ -28,17 +45,21 @@ def silent(_message: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Plan of a run, as recorded and with fused operations."""
+class RunFacts:
+    """Whatever is kept of each run's plan.
 
-    plan: StepPlan
-    fused: StepPlan
+    Attributes
+    ----------
+    steps : number of recorded steps
+    longest_step_ns : computations of the longest recorded step, one after the other
+    sources : of the fused plan, where their order is drawn
+    timed : fields of its shape that depend on durations; None for plans of other shapes
+    """
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of durations."""
-        plans = (self.plan,) if self.fused is self.plan else (self.plan, self.fused)
-        return sum(plan.duration_ns.nbytes for plan in plans)
+    steps: int
+    longest_step_ns: float
+    sources: Ints | None
+    timed: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +109,8 @@ class WorkloadPlans:
         self._assignment = assignment
         self._stream = stream
         self._lock = RLock()
-        self._drawn: dict[int, Drawn] = {}
-        self._timed: dict[int, dict[str, Any]] = {}
+        self._kept: dict[int, StepPlan] = {}
+        self._facts: dict[int, RunFacts] = {}
         self._arrangements: dict[Sending, tuple[Arrangement, dict[str, Any]]] = {}
         self._parts: Parts | NotOfThisShapeError
         count = f"{len(source.profile.step.operations):,} operations"
@@ -107,28 +128,26 @@ class WorkloadPlans:
     @property
     def size_bytes(self) -> int:
         """Bytes of the durations that are kept."""
-        drawn = sum(each.size_bytes for each in self._drawn.values())
-        timed = (array for run in self._timed.values() for array in run.values())
-        return drawn + sum(int(array.nbytes) for array in timed)
+        kept = sum(int(plan.duration_ns.nbytes) for plan in self._kept.values())
+        times = (each.timed for each in self._facts.values() if each.timed is not None)
+        return kept + sum(int(array.nbytes) for each in times for array in each.values())
 
-    def drawn(self, run: int) -> Drawn:
-        """Plan of a run; large ones are kept for the last runs asked for."""
+    def plan(self, run: int) -> StepPlan:
+        """Plan of a run as recorded; the first one is kept, others if they are small."""
         with self._lock:
-            found = self._drawn.pop(run, None)
+            found = self._kept.get(run)
             if found is None:
-                self._make_room()
                 found = self._draw(run)
-            self._drawn[run] = found
+                used = sum(plan.duration_ns.nbytes for plan in self._kept.values())
+                if not self._kept or used + found.duration_ns.nbytes <= KEPT_BYTES:
+                    self._kept[run] = found
             return found
 
-    def _make_room(self) -> None:
-        """Drop the plans that were not asked for longest, until one more may be kept."""
-        sizes = [drawn.size_bytes for drawn in self._drawn.values()]
-        while sizes and sum(sizes) + sizes[-1] > KEPT_BYTES:
-            del self._drawn[next(iter(self._drawn))]
-            del sizes[0]
+    def fused(self, run: int) -> StepPlan:
+        """Plan of a run with fused operations, made at each call."""
+        return fused_plan(self.plan(run), self._fusion, like=self._fused)
 
-    def _draw(self, run: int) -> Drawn:
+    def _draw(self, run: int) -> StepPlan:
         source = self.source
         durations = recorded_steps(
             source.profile,
@@ -136,8 +155,26 @@ class WorkloadPlans:
             batch=source.batch,
             count=source.recorded,
         )
-        plan = self._outline.drawn(durations, self._stream(run, True))
-        return Drawn(plan=plan, fused=fused_plan(plan, self._fusion, like=self._fused))
+        return self._outline.drawn(durations, self._stream(run, True))
+
+    def facts(self, run: int) -> RunFacts:
+        """Facts of a run's plan, found at the first call and kept."""
+        with self._lock:
+            if run not in self._facts:
+                self._facts[run] = self._facts_of(self.plan(run))
+            return self._facts[run]
+
+    def _facts_of(self, plan: StepPlan) -> RunFacts:
+        fusion, times = self._fusion, None
+        if isinstance(self._parts, Parts):
+            times = timed(lambda chosen: fusion.durations_of(plan, chosen), self._parts)
+        anew = self._assignment.each_step_anew
+        return RunFacts(
+            steps=plan.steps,
+            longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            sources=fusion.number[plan.sources] if anew else None,
+            timed=times,
+        )
 
     def shape(self, run: int, network: Network, sending: Sending) -> Shape:
         """Arrange a run's fused plan for the fast path; see `sim.fast.shape.fast_shape`.
@@ -149,21 +186,23 @@ class WorkloadPlans:
         """
         check_settings(network, sending)
         with self._lock:
-            if isinstance(self._parts, NotOfThisShapeError):
+            facts = self.facts(run)
+            if not isinstance(self._parts, Parts):
                 raise NotOfThisShapeError(str(self._parts))
-            arrangement, order = self._arranged(run, sending, self._parts)
-            if run not in self._timed:
-                self._timed[run] = timed(self.drawn(run).fused, self._parts)
-            return Shape(**arrangement.fixed, **order, **self._timed[run])
+            arrangement, order = self._arranged(facts, sending, self._parts)
+            return Shape(**arrangement.fixed, **order, **(facts.timed or {}))
 
     def _arranged(
-        self, run: int, sending: Sending, parts: Parts
+        self, facts: RunFacts, sending: Sending, parts: Parts
     ) -> tuple[Arrangement, dict[str, Any]]:
         """Arrangement for these senders, and the order of release in a run."""
         found = self._arrangements.get(sending)
-        if found is not None and not self._assignment.each_step_anew:
+        if found is not None and facts.sources is None:
             return found
         arrangement = arrange(self._fused, parts, sending) if found is None else found[0]
-        order = released_order(self.drawn(run).fused, arrangement)
+        plan = self._fused
+        if facts.sources is not None:
+            plan = replace(plan, sources=facts.sources)
+        order = released_order(plan, arrangement)
         self._arrangements[sending] = arrangement, order
         return arrangement, order

@@ -1,6 +1,6 @@
 """Check that the fast path can do a job, and arrange the job's plan for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from sim.fast import arrays
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
 from sim.kernels.arrays import NONE
-from sim.plan import Ints, Network, Sending, StepPlan
+from sim.plan import Floats, Ints, Network, Sending, StepPlan
 from sim.shares import load_share
 
 
@@ -44,7 +44,8 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
     """
     check_settings(network, sending)
     arrangement = arrange(plan, parts_of(plan), sending)
-    fields = released_order(plan, arrangement) | timed(plan, arrangement.parts)
+    times = timed(lambda ops: plan.duration_ns[:, ops], arrangement.parts)
+    fields = released_order(plan, arrangement) | times
     return Shape(**arrangement.fixed, **fields)
 
 
@@ -97,16 +98,18 @@ def released_order(plan: StepPlan, arrangement: Arrangement) -> dict[str, Any]:
     }
 
 
-def timed(plan: StepPlan, parts: Parts) -> dict[str, Any]:
-    """Fields of the shape that depend on a plan's durations."""
-    forward_ns = plan.duration_ns[:, _ints(parts.forward)]
-    backward = np.cumsum(plan.duration_ns[:, _ints(parts.backward)], axis=1)
-    backward = np.concatenate([np.zeros((plan.steps, 1)), backward], axis=1)
+def timed(durations: Callable[[Ints], Floats], parts: Parts) -> dict[str, Any]:
+    """Fields of the shape that depend on a plan's durations.
+
+    `durations` gives those of some operations: (recorded steps, these operations).
+    """
+    forward_ns = durations(_ints(parts.forward))
+    backward = np.cumsum(durations(_ints(parts.backward)), axis=1)
+    backward = np.concatenate([np.zeros((len(backward), 1)), backward], axis=1)
     pushes = _joined_lists(parts.pushes)
     updated = [i for i, op in enumerate(pushes) if op in parts.updates]
-    updates = [parts.updates[pushes[i]] for i in updated]
-    update_ns = np.zeros((plan.steps, len(pushes)))
-    update_ns[:, _ints(updated)] = plan.duration_ns[:, _ints(updates)]
+    update_ns = np.zeros((len(backward), len(pushes)))
+    update_ns[:, _ints(updated)] = durations(_ints([parts.updates[pushes[i]] for i in updated]))
     return {
         "forward_ns": np.ascontiguousarray(forward_ns),
         "forward_sum": forward_ns.sum(axis=1),

@@ -1,5 +1,6 @@
 """Build the plan of a profile's step for so many servers."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -156,13 +157,18 @@ def outline(profile: Profile, assignment: Assignment, rng: np.random.Generator) 
 def _operations(profile: Profile, assignment: Assignment) -> list[_Op]:
     """The recorded operations, each with its place."""
     resources = {r.name: r for r in profile.step.resources}
+    place_of = functools.cache(functools.partial(_place, resources))
     operations = profile.step.operations
     servers = _servers(operations, assignment)
     index = {op.name: i for i, op in enumerate(operations)}
     return [
         _Op(
             name=op.name,
-            place=_place(op, resources, servers[op.name]),
+            place=(
+                place_of(op.source, op.connection, servers[op.name])
+                if isinstance(op, Transfer)
+                else place_of(None, op.resource, servers[op.name])
+            ),
             size_bytes=op.size_bytes if isinstance(op, Transfer) else 0,
             tensor=op.tensor,
             waits_for=[index[name] for name in dict.fromkeys(op.after)],
@@ -185,11 +191,14 @@ def _servers(operations: Sequence[Operation], assignment: Assignment) -> dict[st
     return found
 
 
-def _place(op: Operation, resources: Mapping[str, Resource], server: int) -> Channel | Processor:
-    if isinstance(op, Transfer):
-        direction = DOWN if op.source == "server" else UP
-        return Channel(server=server, direction=direction, connection=op.connection)
-    return _processor(resources[op.resource], server)
+def _place(
+    resources: Mapping[str, Resource], source: str | None, name: str, server: int
+) -> Channel | Processor:
+    """A connection of this name from a source, or without one a resource."""
+    if source is None:
+        return _processor(resources[name], server)
+    direction = DOWN if source == "server" else UP
+    return Channel(server=server, direction=direction, connection=name)
 
 
 def _processor(resource: Resource, server: int) -> Processor:

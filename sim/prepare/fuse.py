@@ -36,10 +36,23 @@ class Fusion:
 
     def durations(self, plan: StepPlan) -> Floats:
         """(recorded steps, fused operations) sums of a plan's durations."""
-        total: Floats = np.take(plan.duration_ns, self.kept, axis=1)
+        total = np.take(plan.duration_ns, self.kept, axis=1)
         for k, run in self.runs.items():
-            total[:, k] = plan.duration_ns[:, run].sum(axis=1)
+            total[:, k] = _sum(plan, run)
         return total
+
+    def durations_of(self, plan: StepPlan, chosen: Ints) -> Floats:
+        """The same of some fused operations only."""
+        total: Floats = plan.duration_ns[:, self.kept[chosen]]
+        for column, k in enumerate(chosen.tolist()):
+            if k in self.runs:
+                total[:, column] = _sum(plan, self.runs[k])
+        return total
+
+
+def _sum(plan: StepPlan, run: list[int]) -> Floats:
+    total: Floats = plan.duration_ns[:, run].sum(axis=1)
+    return total
 
 
 def fuse(plan: StepPlan) -> StepPlan:

@@ -118,6 +118,8 @@ def _not_waited_for(profile: Profile, updaters: dict[str, list[str]]) -> set[str
         and op.source != "server"
         and not any(op.name in earlier[update] for update in updaters[op.tensor])
     }
+    if not left:
+        return set()
     names = list(left)
     order = sorted_nodes(earlier)
     if len(order) < len(earlier):  # a cycle, which has a finding of its own
