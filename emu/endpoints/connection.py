@@ -155,7 +155,8 @@ def run_burst(
     for connection, tensors, start_ns in zip(connections, streams, starts_ns, strict=True):
         listed = [_as_command(tensor) for tensor in tensors]
         connection.unsettle()
-        for end in (connection.requester, connection.responder):
+        # The responder first: what keeps this process in between must not let a request overtake.
+        for end in (connection.responder, connection.requester):
             end.command("burst", burst=burst, start_ns=start_ns, streams=listed)
     await_event(ends, "armed", ARM_S)
     done = await_event(ends, "done", timeout_s)

@@ -25,6 +25,9 @@ _STEADY_UNEXPLAINED: Final = 0.01
 _BUSY: Final = 0.02
 """Share of their rate that the links may leave unused in a slice of time that counts."""
 
+_LEAST_TOGETHER: Final = 0.2
+"""Least share of a reading's time in which all workers receive."""
+
 _ROUNDS_OF_A_SLICE: Final = 20
 
 
@@ -73,13 +76,13 @@ class _Pull:
 def measure_share(live: LiveNetwork, server: str, busy: Busy) -> ShareMeasured:
     """Measure a server's links while all workers pull; again if time was lost without a reason.
 
-    A reading in which a worker received nothing is taken again too: where the machine pauses for
-    its whole length, it tells nothing of the links.
+    A reading in which a worker received nothing, or nothing while the others did, is taken again
+    too: where the machine pauses that long, it tells nothing of the links.
 
     Raises
     ------
     NetworkError
-        A probe failed, or a worker received nothing in any reading.
+        A probe failed, or there was no reading in which all workers received.
     """
     clock = ProcessorClock.read()
     pull = _Pull.of(live, server)
@@ -88,7 +91,7 @@ def measure_share(live: LiveNetwork, server: str, busy: Busy) -> ShareMeasured:
     silent = ""
     for number in range(1, MOST_READINGS + 1):
         answers = ask_at_once(live, server, list(pull.paths), request)
-        silent = next((w for w, answer in answers.items() if len(answer["samples"]) < 2), "")
+        silent = _silent(pull, answers)
         if silent:
             continue
         found.append(_measured(pull, answers, busy, number, clock))
@@ -96,10 +99,23 @@ def measure_share(live: LiveNetwork, server: str, busy: Busy) -> ShareMeasured:
             break
     if not found:
         raise NetworkError(
-            f"{server} to {silent}: nothing arrived in {MOST_READINGS} readings "
-            f"of {pull.seconds:.1f} s"
+            f"{server} to {silent} in any of {MOST_READINGS} readings of {pull.seconds:.1f} s"
         )
     return min(found, key=lambda each: each.unexplained)
+
+
+def _silent(pull: _Pull, answers: Mapping[str, Json]) -> str:
+    """Who received nothing, or nothing while the others did; empty if all received together.
+
+    Where links lose or jitter, TCP itself may wait for long.
+    """
+    samples: dict[str, Samples] = {worker: answer["samples"] for worker, answer in answers.items()}
+    for worker, each in samples.items():
+        if len(each) < 2:
+            return f"{worker}: nothing arrived"
+    begin, end = _common_window(samples, pull.seconds)
+    long_enough = end - begin >= _LEAST_TOGETHER * pull.seconds * 1e9
+    return "" if long_enough or not pull.is_steady else "all workers: never together"
 
 
 def _measured(

@@ -35,6 +35,10 @@ class Answers:
         self._log = log
         return log
 
+    def knows(self, burst: int) -> bool:
+        """True once this burst is announced; after a pause its requests may come first."""
+        return self._log is not None and self._log.number >= burst
+
     def asked(self, burst: int, index: int) -> BurstLog:
         """Return the log of the burst that a call belongs to."""
         if self._log is None:

@@ -90,6 +90,8 @@ class _Responder:
 
     async def _answer(self, burst: int, index: int, request: bytes) -> bytes:
         arrived_ns = time.time_ns()
+        while not self._answers.knows(burst):
+            await asyncio.sleep(LOOK_S)
         log = self._answers.asked(burst, index)
         # The call's own task: its end is the call's, and not every release tells of that otherwise.
         call: Any = asyncio.current_task()

@@ -46,6 +46,8 @@ def serve_one_thread(config: dict[str, Any], commands: queue.Queue[dict[str, Any
 def _answer(answers: Answers, burst: int, index: int, request: bytes, context: Any) -> bytes:
     arrived_ns = time.time_ns()
     answers.taken_before(arrived_ns)
+    while not answers.knows(burst):
+        time.sleep(LOOK_S)
     log = answers.asked(burst, index)
     if not context.add_callback(functools.partial(answers.over, index)):
         give_up(f"connection lost: the call for tensor {index} is over before it was answered")

@@ -95,10 +95,11 @@ class Endpoint:
         reads: list[int | socket.socket] = [STDIN] if self._peer_gone else [STDIN, sock]
         writes = [sock] if self._wire.stuck else []
         readable, _, _ = select.select(reads, writes, [], min(waits) if waits else None)
+        # Commands first: after a pause a burst's announcement and its requests wait together.
+        if STDIN in readable and not all(map(self._obey, self._commands.read())):
+            return False
         if sock in readable:
             self._receive()
-        if STDIN in readable:
-            return all(self._obey(command) for command in self._commands.read())
         return True
 
     def _obey(self, command: dict[str, Any]) -> bool:

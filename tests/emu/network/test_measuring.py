@@ -54,7 +54,7 @@ def test_a_reading_in_which_a_worker_received_nothing_is_taken_again() -> None:
 
 def test_a_worker_that_receives_nothing_in_any_reading_ends_the_run() -> None:
     found = inside(f"{CASES}:share_with_silence", silent_readings=100)
-    assert found == {"said": "s0 to w1: nothing arrived in 3 readings of 0.3 s"}
+    assert found == {"said": "s0 to w1: nothing arrived in any of 3 readings of 0.3 s"}
 
 
 def test_thirty_workers_are_measured_in_a_few_rounds() -> None:
