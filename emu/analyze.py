@@ -15,6 +15,7 @@ from rich.console import Console
 
 from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.errors import CaptureError, ScenarioError, StorageError, UntrustedResultError
+from netcosim.extras import require
 
 PROG: Final = "emu.analyze"
 LEAST_WIDTH: Final = 132
@@ -56,6 +57,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 
 
 def _analyse(options: Options) -> int:
+    require("emu")
     from emu.capture import analyse_capture
     from emu.identify.analysis_record import analysis_record
     from emu.identify.page import print_analysis

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from netcosim.command_name import command_name
 from netcosim.errors import NetcosimError, StorageError
 from netcosim.formatting import one_line
 from netcosim.results.folder import ResultsFolder
@@ -54,7 +55,7 @@ def guarded(main: Callable[[CrashSite], int], prog: str) -> int:
 
 
 def _end(prog: str, message: str, code: int) -> int:
-    sys.stderr.write(f"{prog}: {one_line(message)}\n")
+    sys.stderr.write(f"{command_name(prog)}: {one_line(message)}\n")
     return code
 
 

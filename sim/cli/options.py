@@ -4,14 +4,18 @@ import argparse
 import functools
 import re
 from collections.abc import Sequence
+from importlib import resources
 from typing import Any, Final
 
-from netcosim.cli import Options, Parser, make_parser
+from netcosim.cli import Options, Parser, builtin_scenarios, make_parser
+from netcosim.cli.completion import offer
 from netcosim.errors import ScenarioError
-from netcosim.policies import synchronisation_names
+from netcosim.policies import order_names, placement_names, synchronisation_names
 from netcosim.scenario import Scenario, build_scenario
 from netcosim.scenario.training import MOST_WORKERS
-from sim.stragglers import named
+from netcosim.workload.catalogue import profile_names
+from sim.shares import share_names
+from sim.stragglers import named, named_stragglers
 
 DESCRIPTION: Final = (
     "Simulate training: throughput by number of workers, from one worker's profile."
@@ -43,7 +47,20 @@ def sim_parser(prog: str) -> Parser:
     )
     add("--trace", metavar="LIST", help="keep every operation for these numbers of workers")
     add("--trace-steps", metavar="N", type=int, help="of each worker, that a trace keeps")
+    offer(parser, _NAMES, or_files=("--scenario", "--workload"))
     return parser
+
+
+_NAMES: Final = {
+    "--scenario": lambda: builtin_scenarios(resources.files("sim") / "scenarios"),
+    "--workload": profile_names,
+    "--synchronisation": synchronisation_names,
+    "--order": order_names,
+    "--placement": placement_names,
+    "--share": share_names,
+    "--straggler": named_stragglers,
+}
+"""Names that a shell completes, by option."""
 
 
 def _any_of(names: Sequence[str]) -> str:
