@@ -57,18 +57,18 @@ def test_a_worker_that_receives_nothing_in_any_reading_ends_the_run() -> None:
     assert found == {"said": "s0 to w1: nothing arrived in 3 readings of 0.3 s"}
 
 
-def test_sixty_workers_are_measured_in_a_few_rounds() -> None:
+def test_thirty_workers_are_measured_in_a_few_rounds() -> None:
     found = inside(
         f"{CASES}:accepted",
         topology="star",
-        workers=60,
+        workers=30,
         link={"rate": "20mbit"},
         timeout_s=300,
     )
     assert found["rounds"] <= 2 + 2 * (found["attempts"] - 1)
-    assert [path["worker"] for path in found["paths"]] == [f"w{i}" for i in range(60)]
+    assert [path["worker"] for path in found["paths"]] == [f"w{i}" for i in range(30)]
     told = {link for path in found["paths"] for link in path["links"]}
-    assert told == {"s0", *(f"w{i}" for i in range(60))}
+    assert told == {"s0", *(f"w{i}" for i in range(30))}
     (share,) = found["shares"]
-    assert len(share["bytes_by_worker"]) == 60
+    assert len(share["bytes_by_worker"]) == 30
     assert share["jain"] > 0.98

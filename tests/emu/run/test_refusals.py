@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from emu.cli import command
 from emu.cli.machine_checks import has_module
 from emu.network.kernel import probe_kernel
 from tests.emu.run.running import DIRECT, WORK, run_to_end, scenario
@@ -23,7 +24,6 @@ TINY = Path(scenario("tiny")).read_text()
 @pytest.mark.parametrize(
     ("was", "becomes", "message"),
     [
-        ("repetitions", "repetition", "repetition: 1: unknown key"),
         ('"64KiB"', '"-64KiB"', 'transport[0].window: "-64KiB": must be >= 0'),
         ('"100mbit"', '"100"', 'cluster.link.rate: "100": has no unit; must be a rate such as'),
         ('"100mbit"', "100", 'cluster.link.rate: 100: must be text with a unit, such as "100mbit"'),
@@ -33,20 +33,22 @@ TINY = Path(scenario("tiny")).read_text()
         ("[cluster]", "[cluster", "not TOML: "),
     ],
 )
-def test_a_wrong_scenario(world: World, was: str, becomes: str, message: str) -> None:
+def test_a_wrong_scenario(
+    here: Path, capsys: pytest.CaptureFixture[str], was: str, becomes: str, message: str
+) -> None:
     assert was in TINY
-    world.at(f"{WORK}/wrong.toml").write_text(TINY.replace(was, becomes, 1))
-    done = run_to_end(world, "--scenario", "wrong.toml", "--out", "out")
-    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
-    assert done.err.startswith(f"emu.run: wrong.toml: {message}")
-    assert world.changes() == {f"{WORK}/wrong.toml"}
+    (here / "wrong.toml").write_text(TINY.replace(was, becomes, 1))
+    assert command.run(["--scenario", "wrong.toml", "--out", "out"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, len(said.err.splitlines())) == ("", 1)
+    assert said.err.startswith(f"emu.run: wrong.toml: {message}")
+    assert [path.name for path in here.iterdir()] == ["wrong.toml"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--scenari", "x"), "unrecognized arguments: --scenari x (see --help)"),
-        (("--scenario", "gone.toml"), "gone.toml: can't be read: No such file or directory"),
         (
             ("--scenario", "nobody"),
             '--scenario: "nobody": must be a file or one of: default, identify',
@@ -54,9 +56,34 @@ def test_a_wrong_scenario(world: World, was: str, becomes: str, message: str) ->
         (("--repetitions", "0"), "command line: repetitions: 0: must be >= 1"),
     ],
 )
-def test_a_wrong_option(world: World, arguments: tuple[str, ...], message: str) -> None:
-    done = run_to_end(world, *arguments)
-    assert (done.code, done.out, done.err) == (2, "", f"emu.run: {message}\n")
+def test_a_wrong_option(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert command.run(arguments) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"emu.run: {message}\n")
+    assert list(here.iterdir()) == []
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that the command is started in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_refused_scenario_touches_nothing(world: World) -> None:
+    world.at(f"{WORK}/wrong.toml").write_text(TINY.replace("repetitions", "repetition", 1))
+    done = run_to_end(world, "--scenario", "wrong.toml", "--out", "out")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert done.err.startswith("emu.run: wrong.toml: repetition: 1: unknown key")
+    assert world.changes() == {f"{WORK}/wrong.toml"}
+
+
+def test_a_scenario_that_is_not_there_touches_nothing(world: World) -> None:
+    done = run_to_end(world, "--scenario", "gone.toml")
+    line = "emu.run: gone.toml: can't be read: No such file or directory\n"
+    assert (done.code, done.out, done.err) == (2, "", line)
     assert world.changes() == set()
 
 

@@ -14,39 +14,25 @@ from tests.sim.cli.started import FAST, NO_POWERS, ROOT, run
 
 PACKAGES = ("netcosim", "h2model", "sim", "topo")
 
-# Three pulls over a connection; prints the order in which they end.
+# Three streams of a connection; prints the order in which the compiled discipline serves them.
 TINY = """
-import sys
 import numpy as np
 import sim
-from sim.engine.control import Control
-from sim.engine.engine import Engine
-from netcosim.scenario import TransportSpec
-from sim.plan import DOWN, Channel, Draws, Network, StepPlan
-from sim.settings.sending import sending_of
-none = np.zeros(0, dtype=np.int64)
-plan = StepPlan(
-    servers=1, names=("a", "b", "c"), processors=(),
-    channels=(Channel(server=0, direction=DOWN, connection="data"),),
-    place=np.zeros(3, dtype=np.int64), size_bytes=np.array([2000, 1000, 3000]),
-    priority=np.zeros(3, dtype=np.int64), duration_ns=np.zeros((1, 3)),
-    waits=np.zeros(3, dtype=np.int64), after=none, after_start=np.zeros(4, dtype=np.int64),
-    sources=np.array([[0, 1, 2]]), members=((0,), (1,), (2,)),
-)
-network = Network(
-    share="equal", server_bps=np.array([10**9]), worker_bps=np.array([10**9]),
-    delay_ns=np.zeros(1, dtype=np.int64),
-)
-draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
-sending = sending_of(
-    TransportSpec(
-        name="t", sender="plain", receiver="h2", discipline="largest_first", flow_control=False
-    )
-)
-engine = Engine(plan, network, sending, draws, Control(keep_operations=True))
-engine.run()
+from h2model import disciplines
+from h2model.state import CONNECTION_CREDIT, State, empty_state, enter, number_arrival
+from sim.kernels.compiled import binding, compile_kernel
+rule = disciplines.load("largest_first")
+select = compile_kernel(rule.select, "largest_first", *binding("largest_first", "equal"))
+s = State(*(np.array(each, dtype=np.int64) for each in empty_state(3, [16384])))
+rule.start(s)
+s.shared[CONNECTION_CREDIT] = 10**6
+for i, size in enumerate((2000, 1000, 3000)):
+    enter(s, i, 10**6, 0)
+    s.left[i] = size
+    number_arrival(s, i)
+    rule.enqueued(s, i, 0)
 print(sim.__file__)
-print("".join("abc"[i] for i in engine.operations().operation))
+print("".join("abc"[select(s, 10**6, 0)[0]] for _ in range(3)))
 """
 
 SMALLEST = LARGEST.replace(">", "<")
@@ -58,7 +44,7 @@ def copy(tmp_path: Path) -> Path:
     return copy_with_added_files(tmp_path)
 
 
-def order_of_ends(copy: Path) -> str:
+def order_of_service(copy: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-P", "-c", TINY],
         cwd=copy,
@@ -86,10 +72,10 @@ def kept(copy: Path) -> dict[Path, tuple[int, bytes]]:
 
 @pytest.mark.slow
 def test_a_change_of_a_discipline_is_seen_and_nothing_is_compiled_twice(copy: Path) -> None:
-    assert order_of_ends(copy) == "cab"
+    assert order_of_service(copy) == "cab"
     first = kept(copy)
     assert first
-    assert order_of_ends(copy) == "cab"
+    assert order_of_service(copy) == "cab"
     assert kept(copy) == first
     rule = copy / "h2model/disciplines/largest_first.py"
     text = rule.read_text()
@@ -97,12 +83,12 @@ def test_a_change_of_a_discipline_is_seen_and_nothing_is_compiled_twice(copy: Pa
     before = rule.stat()
     rule.write_text(text.replace(LARGEST, SMALLEST))
     os.utime(rule, ns=(before.st_atime_ns, before.st_mtime_ns))  # its text counts, not its age
-    assert order_of_ends(copy) == "bac"
+    assert order_of_service(copy) == "bac"
     both = kept(copy)
     assert len(both) > len(first)
     assert both | first == both
     rule.write_text(text)
-    assert order_of_ends(copy) == "cab"
+    assert order_of_service(copy) == "cab"
     assert kept(copy) == both
     strays = [path for path in copy.rglob("*.nb[ic]") if copy / "kernels" not in path.parents]
     assert strays == []
@@ -119,6 +105,7 @@ def test_who_has_no_cache_folder_compiles_for_once(tmp_path: Path) -> None:
     before = strays_beside_the_sources()
     done = run(
         *("--scenario", str(tmp_path / "job.toml"), "--trace-steps", "0", "--out", "out"),
+        *("--servers", "2", "--share", "max_min"),  # one kernel, where others take two
         cwd=work,
         environ={
             "HOME": str(home),
