@@ -4,7 +4,7 @@ import os
 from typing import Final
 
 VARIABLE: Final = "NETCOSIM_COMMAND"
-"""Environment variable with the name; what the command starts again (an isolated run) has it too."""
+"""Environment variable with the name: an isolated run, which starts anew, has it too."""
 
 
 def command_name(prog: str) -> str:

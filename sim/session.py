@@ -18,6 +18,7 @@ from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import Point, TrainingSummary
 from netcosim.scenario import Scenario
 from netcosim.trace import StreamRow
+from sim.compiling import Kernel, compile_missing, kernels_of
 from sim.experiment.cell import TrainingCell
 from sim.experiment.point import (
     Reference,
@@ -76,6 +77,7 @@ class Session:
         self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             with self.progress.runs(len(self.cells) * self._runs_a_cell()):
+                self._compile()
                 for cell in self.cells:
                     self._simulate(cell)
                     self.folder.write_summary(self._summary(NOT_ENDED))
@@ -91,13 +93,21 @@ class Session:
         self.failure = self.failure or late.interruption
         return summary
 
+    def _compile(self) -> None:
+        """Compile the kernels that the cells need, all before the first run."""
+        counts, needed = worker_counts(self.scenario), list[Kernel]()
+        for cell in self.cells:
+            with timed_phase(self.phases_s, "plans"):
+                self.progress.say(f"{cell.name}: preparing")
+                traced = bool(self.traced) and self.scenario.training.trace_steps > 0
+                needed += kernels_of(cell, counts, traced=traced)
+        with timed_phase(self.phases_s, "kernels"):
+            compile_missing(needed, self.progress)
+
     def _runs_a_cell(self) -> int:
         return len(simulated_counts(self.scenario)) * self.scenario.repetitions
 
     def _simulate(self, cell: TrainingCell) -> None:
-        with timed_phase(self.phases_s, "plans"):
-            self.progress.say(f"{cell.name}: preparing")
-            cell.plans(0)
         with timed_phase(self.phases_s, "simulation"):
             healthy = without_stragglers(cell)
             alone = list(self._runs(healthy, 1))

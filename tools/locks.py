@@ -36,12 +36,12 @@ def entries(text: str) -> dict[str, str]:
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith(("#", "-r "))]
     starts = [i for i, line in enumerate(lines) if not line.startswith(" ")]
     found = ["".join(lines[a:b]) for a, b in pairwise([*starts, len(lines)])]
-    return {entry.splitlines()[0].rstrip("\\").strip(): entry for entry in found}
+    return {entry.partition("\n")[0].rstrip("\\").strip(): entry for entry in found}
 
 
 def name_of(pin: str) -> str:
     """Name of a pin's package."""
-    return pin.split("==")[0]
+    return pin.partition("==")[0]
 
 
 def read_locks() -> dict[str, dict[str, str]]:

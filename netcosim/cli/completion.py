@@ -68,9 +68,8 @@ def _main(given: Sequence[str], _: CrashSite) -> int:
     parser = Parser(prog=PROG, description=__doc__, epilog=_HOW, allow_abbrev=False)
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
     shell = parser.parse_args(given).shell
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    shellcode: Any = argcomplete.shellcode
     sys.stdout.write(shellcode(["netcosim"], shell=shell))
     return 0
 

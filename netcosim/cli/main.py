@@ -19,7 +19,6 @@ from netcosim.command_name import VARIABLE
 from netcosim.errors import ScenarioError
 from netcosim.extras import DISTRIBUTION, require
 from netcosim.failure import CrashSite, guarded
-from netcosim.formatting import quoted
 
 PROG: Final = "netcosim"
 GROUP: Final = "netcosim.commands"

@@ -3,7 +3,7 @@
 import argparse
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 
@@ -51,7 +51,7 @@ def sim_parser(prog: str) -> Parser:
     return parser
 
 
-_NAMES: Final = {
+_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "--scenario": lambda: builtin_scenarios(resources.files("sim") / "scenarios"),
     "--workload": profile_names,
     "--synchronisation": synchronisation_names,

@@ -1,0 +1,142 @@
+"""Kernels compiled before a run, side by side, each in a process of its own."""
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from sim.compiling.kernel import Kernel
+from sim.kernels.compiled import kernels_are_kept
+
+_POLL_S: Final = 0.05
+_ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+class Listener(Protocol):
+    """Who is told what is being done, in a line each time."""
+
+    def say(self, message: str) -> None:
+        """Tell what is being done now."""
+
+
+@dataclass(slots=True)
+class _Build:
+    """One kernel being compiled."""
+
+    kernel: Kernel
+    process: subprocess.Popen[str]
+    begun_s: float
+
+
+def compile_missing(kernels: Iterable[Kernel], listener: Listener, at_once: int = 0) -> None:
+    """Compile the kernels that the cache lacks, and tell how long that takes.
+
+    Where the cache can't be written nothing is compiled ahead: the run does it itself.
+
+    Parameters
+    ----------
+    kernels : in whatever order
+    listener : is told before the first one, and after each
+    at_once : kernels to compile at a time; 0: as many as there are processors
+    """
+    missing = [kernel for kernel in dict.fromkeys(kernels) if not kernel.is_kept()]
+    missing.sort(key=lambda kernel: -kernel.seconds)
+    if not missing:
+        return
+    if not kernels_are_kept():
+        seconds = _rounded(sum(kernel.seconds for kernel in missing))
+        listener.say(f"compiling {_counted(missing)} on the way: about {seconds} s in all")
+        return
+    _compile(missing, listener, at_once or len(os.sched_getaffinity(0)))
+
+
+def expected_seconds(kernels: Sequence[Kernel], at_once: int) -> float:
+    """Time to compile kernels, so many at a time, each on a processor of its own."""
+    each = [kernel.seconds for kernel in kernels]
+    return max([sum(each) / at_once, *each], default=0.0)
+
+
+def _compile(kernels: Sequence[Kernel], listener: Listener, at_once: int) -> None:
+    at_once = min(at_once, len(kernels))
+    side_by_side = f", {at_once} at a time" if at_once > 1 else ""
+    seconds = _rounded(expected_seconds(kernels, at_once))
+    listener.say(f"compiling {_counted(kernels)}, once{side_by_side}: about {seconds} s")
+    done: list[_Build] = []
+    taken_s = 0.0
+    for build in _ended(kernels, at_once):
+        done.append(build)
+        taken_s += time.monotonic() - build.begun_s
+        if build.process.returncode:
+            listener.say(f"{build.kernel} could not be compiled ahead: {_last_line(build)}")
+        left = [kernel for kernel in kernels if kernel not in {b.kernel for b in done}]
+        pace = taken_s / sum(b.kernel.seconds for b in done)
+        more = _rounded(pace * expected_seconds(left, at_once))
+        rest = f"; about {more} s more" if left else ""
+        listener.say(f"compiled {len(done)} of {_counted(kernels)}{rest}")
+
+
+def _ended(kernels: Sequence[Kernel], at_once: int) -> Iterator[_Build]:
+    """Start so many builds at a time; yield each that has ended."""
+    with _killed_at_the_end() as running:
+        waiting = list(kernels)
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                running.append(_start(waiting.pop(0)))
+            ended = [build for build in running if build.process.poll() is not None]
+            for build in ended:
+                running.remove(build)
+                yield build
+            if not ended:
+                time.sleep(_POLL_S)
+
+
+@contextmanager
+def _killed_at_the_end() -> Iterator[list[_Build]]:
+    """A list of builds; those still in it when the context ends are killed."""
+    running: list[_Build] = []
+    try:
+        yield running
+    finally:
+        for build in running:
+            with contextlib.suppress(ProcessLookupError):
+                build.process.kill()
+            build.process.wait()
+
+
+def _start(kernel: Kernel) -> _Build:
+    """Compile a kernel in a process that imports this checkout, wherever it was started.
+
+    In a session of its own: Ctrl-C is for the program that waits for it.
+    """
+    paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "sim.compiling.one", str(kernel)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    return _Build(kernel=kernel, process=process, begun_s=time.monotonic())
+
+
+def _last_line(build: _Build) -> str:
+    said = "" if build.process.stderr is None else build.process.stderr.read()
+    return (said.strip().splitlines() or [f"exit code {build.process.returncode}"])[-1]
+
+
+def _counted(kernels: Sequence[Kernel]) -> str:
+    return "1 kernel" if len(kernels) == 1 else f"{len(kernels)} kernels"
+
+
+def _rounded(seconds: float) -> int:
+    """Whole seconds, in steps of five where there are many."""
+    return max(1, 5 * math.ceil(seconds / 5) if seconds > 10 else math.ceil(seconds))
