@@ -5,12 +5,13 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import IO, Final, Protocol
 
 from sim.compiling.kernel import Kernel
 from sim.kernels.compiled import kernels_are_kept
@@ -28,10 +29,11 @@ class Listener(Protocol):
 
 @dataclass(slots=True)
 class _Build:
-    """One kernel being compiled."""
+    """One kernel being compiled; `errors` takes what the process says."""
 
     kernel: Kernel
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
+    errors: IO[bytes]
     begun_s: float
 
 
@@ -54,7 +56,7 @@ def compile_missing(kernels: Iterable[Kernel], listener: Listener, at_once: int 
         seconds = _rounded(sum(kernel.seconds for kernel in missing))
         listener.say(f"compiling {_counted(missing)} on the way: about {seconds} s in all")
         return
-    _compile(missing, listener, at_once or len(os.sched_getaffinity(0)))
+    compile_together(missing, listener, at_once or len(os.sched_getaffinity(0)))
 
 
 def expected_seconds(kernels: Sequence[Kernel], at_once: int) -> float:
@@ -63,7 +65,8 @@ def expected_seconds(kernels: Sequence[Kernel], at_once: int) -> float:
     return max([sum(each) / at_once, *each], default=0.0)
 
 
-def _compile(kernels: Sequence[Kernel], listener: Listener, at_once: int) -> None:
+def compile_together(kernels: Sequence[Kernel], listener: Listener, at_once: int) -> None:
+    """Compile kernels, so many at a time; one that fails is left to the run, which says why."""
     at_once = min(at_once, len(kernels))
     side_by_side = f", {at_once} at a time" if at_once > 1 else ""
     seconds = _rounded(expected_seconds(kernels, at_once))
@@ -92,7 +95,8 @@ def _ended(kernels: Sequence[Kernel], at_once: int) -> Iterator[_Build]:
             ended = [build for build in running if build.process.poll() is not None]
             for build in ended:
                 running.remove(build)
-                yield build
+                with build.errors:
+                    yield build
             if not ended:
                 time.sleep(_POLL_S)
 
@@ -108,6 +112,7 @@ def _killed_at_the_end() -> Iterator[list[_Build]]:
             with contextlib.suppress(ProcessLookupError):
                 build.process.kill()
             build.process.wait()
+            build.errors.close()
 
 
 def _start(kernel: Kernel) -> _Build:
@@ -116,21 +121,22 @@ def _start(kernel: Kernel) -> _Build:
     In a session of its own: Ctrl-C is for the program that waits for it.
     """
     paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the build
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "sim.compiling.one", str(kernel)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        stderr=errors,
         start_new_session=True,
     )
-    return _Build(kernel=kernel, process=process, begun_s=time.monotonic())
+    return _Build(kernel=kernel, process=process, errors=errors, begun_s=time.monotonic())
 
 
 def _last_line(build: _Build) -> str:
-    said = "" if build.process.stderr is None else build.process.stderr.read()
-    return (said.strip().splitlines() or [f"exit code {build.process.returncode}"])[-1]
+    build.errors.seek(0)
+    said = build.errors.read().decode(errors="replace").strip().splitlines()
+    return said[-1] if said else f"exit code {build.process.returncode}"
 
 
 def _counted(kernels: Sequence[Kernel]) -> str:

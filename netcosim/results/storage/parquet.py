@@ -4,15 +4,15 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 
 def parquet_bytes(table: Any) -> bytes:
     """A table as a file's content.
 
     Times and sizes go in as differences, which takes about a third off a trace; all else by value.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     sink = io.BytesIO()
     leaves = [path for field in table.schema for path in _leaves(field.name, field.type)]
     numbers = {
@@ -32,6 +32,8 @@ def parquet_bytes(table: Any) -> bytes:
 
 def _leaves(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
     """The columns below a field as Parquet names them, with their types."""
+    import pyarrow as pa
+
     if pa.types.is_list(kind):
         yield from _leaves(f"{path}.list.element", kind.value_type)
     elif pa.types.is_struct(kind):
@@ -51,6 +53,9 @@ def read_parquet(content: bytes) -> Any:
     ValueError
         It can't be read as Parquet.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         return pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
     except (OSError, pa.ArrowException) as problem:
