@@ -34,7 +34,6 @@ class _Build:
     kernel: Kernel
     process: subprocess.Popen[bytes]
     errors: IO[bytes]
-    begun_s: float
 
 
 def compile_missing(kernels: Iterable[Kernel], listener: Listener, at_once: int = 0) -> None:
@@ -59,39 +58,42 @@ def compile_missing(kernels: Iterable[Kernel], listener: Listener, at_once: int 
     compile_together(missing, listener, at_once or len(os.sched_getaffinity(0)))
 
 
-def expected_seconds(kernels: Sequence[Kernel], at_once: int) -> float:
-    """Time to compile kernels, so many at a time, each on a processor of its own."""
-    each = [kernel.seconds for kernel in kernels]
-    return max([sum(each) / at_once, *each], default=0.0)
+def expected_seconds(each_s: Sequence[float], at_once: int) -> float:
+    """Time for builds of these lengths, so many at a time, each on a processor of its own."""
+    return max([sum(each_s) / at_once, *each_s], default=0.0)
 
 
 def compile_together(kernels: Sequence[Kernel], listener: Listener, at_once: int) -> None:
     """Compile kernels, so many at a time; one that fails is left to the run, which says why."""
     at_once = min(at_once, len(kernels))
     side_by_side = f", {at_once} at a time" if at_once > 1 else ""
-    seconds = _rounded(expected_seconds(kernels, at_once))
+    seconds = _rounded(expected_seconds([k.seconds for k in kernels], at_once))
     listener.say(f"compiling {_counted(kernels)}, once{side_by_side}: about {seconds} s")
-    done: list[_Build] = []
-    taken_s = 0.0
-    for build in _ended(kernels, at_once):
-        done.append(build)
-        taken_s += time.monotonic() - build.begun_s
+    begun_s: dict[Kernel, float] = {}
+    left, taken_s, promised_s = list(kernels), 0.0, 0.0
+    for build in _ended(kernels, at_once, begun_s):
+        now = time.monotonic()
+        left.remove(build.kernel)
+        taken_s += now - begun_s[build.kernel]
+        promised_s += build.kernel.seconds
         if build.process.returncode:
             listener.say(f"{build.kernel} could not be compiled ahead: {_last_line(build)}")
-        left = [kernel for kernel in kernels if kernel not in {b.kernel for b in done}]
-        pace = taken_s / sum(b.kernel.seconds for b in done)
-        more = _rounded(pace * expected_seconds(left, at_once))
-        rest = f"; about {more} s more" if left else ""
-        listener.say(f"compiled {len(done)} of {_counted(kernels)}{rest}")
+        pace = taken_s / promised_s
+        more_s = [max(0.0, pace * k.seconds - (now - begun_s.get(k, now))) for k in left]
+        rest = f"; about {_rounded(expected_seconds(more_s, at_once))} s more" if left else ""
+        listener.say(f"compiled {len(kernels) - len(left)} of {_counted(kernels)}{rest}")
 
 
-def _ended(kernels: Sequence[Kernel], at_once: int) -> Iterator[_Build]:
-    """Start so many builds at a time; yield each that has ended."""
+def _ended(
+    kernels: Sequence[Kernel], at_once: int, begun_s: dict[Kernel, float]
+) -> Iterator[_Build]:
+    """Start so many builds at a time, note when, and yield each that has ended."""
     with _killed_at_the_end() as running:
         waiting = list(kernels)
         while waiting or running:
             while waiting and len(running) < at_once:
-                running.append(_start(waiting.pop(0)))
+                running.append(_start(waiting[0]))
+                begun_s[waiting.pop(0)] = time.monotonic()
             ended = [build for build in running if build.process.poll() is not None]
             for build in ended:
                 running.remove(build)
@@ -130,7 +132,7 @@ def _start(kernel: Kernel) -> _Build:
         stderr=errors,
         start_new_session=True,
     )
-    return _Build(kernel=kernel, process=process, errors=errors, begun_s=time.monotonic())
+    return _Build(kernel=kernel, process=process, errors=errors)
 
 
 def _last_line(build: _Build) -> str:

@@ -99,6 +99,12 @@ def test_every_command_has_a_version(arguments, capsys):
     assert (end.value.code, capsys.readouterr().out) == (0, f"netcosim {netcosim.__version__}\n")
 
 
+def test_the_citation_has_the_version_and_the_licence():
+    text = (Path(__file__).parents[3] / "CITATION.cff").read_text()
+    assert f"\nversion: {netcosim.__version__}\n" in text
+    assert "\nlicense: Apache-2.0\n" in text
+
+
 def test_a_shell_gets_commands_options_and_names():
     def completions(line: str) -> set[str]:
         done = subprocess.run(
