@@ -13,6 +13,7 @@ from typing import Final
 
 from netcosim.cli import CrashSite, Parser, output, run_main
 from netcosim.errors import CaptureError, ScenarioError, StorageError, UntrustedResultError
+from netcosim.extras import require
 
 PROG: Final = "emu.analyze"
 
@@ -53,6 +54,7 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 
 
 def _analyse(options: Options) -> int:
+    require("emu")
     from emu.capture import analyse_capture
     from emu.identify.analysis_record import analysis_record
     from emu.identify.page import print_analysis

@@ -23,7 +23,7 @@ PROG: Final = "emu.predict"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Predict a run again; return the exit code."""
+    """Predict and score a finished run again; return the exit code."""
     return run_main(lambda site: _main(arguments, site), PROG)
 
 

@@ -23,5 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return command.run(sys.argv[1:] if arguments is None else arguments)
 
 
+def identify(arguments: Sequence[str]) -> int:
+    """Say which rules an endpoint follows, from bursts made for it; return the exit code."""
+    return main(["--scenario", "identify", *arguments])
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from netcosim.command_name import command_name
 from netcosim.errors import EnvironmentRefusedError, NetcosimError, StorageError
 from netcosim.formatting import one_line
 from netcosim.output import flush_or_drop, standard_streams
@@ -101,7 +102,7 @@ def _written(main: Callable[[CrashSite], int], site: CrashSite) -> int:
 
 
 def _end(prog: str, message: str, code: int) -> int:
-    sys.stderr.write(f"{prog}: {one_line(message)}\n")
+    sys.stderr.write(f"{command_name(prog)}: {one_line(message)}\n")
     return code
 
 

@@ -4,12 +4,11 @@ All times are integer nanoseconds on the burst's own clock, whose zero is the fi
 HEADERS at the requester (for a push: the first hand-over).
 """
 
+import functools
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
-
-import pyarrow as pa
 
 World = Literal["emu", "predict", "sim"]
 
@@ -98,55 +97,56 @@ class StreamRow:
     link_position: float | None = None
 
 
-_SERVICE = pa.struct(
-    [
-        ("start_ns", pa.int64()),
-        ("end_ns", pa.int64()),
-        ("size_bytes", pa.int64()),
-        ("position", pa.int32()),
-    ]
-)
-_STALL = pa.struct([("start_ns", pa.int64()), ("end_ns", pa.int64())])
-
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("world", pa.string(), nullable=False),
-        pa.field("model", pa.string(), nullable=False),
-        pa.field("level", pa.string(), nullable=False),
-        pa.field("cell", pa.string(), nullable=False),
-        pa.field("burst", pa.int32(), nullable=False),
-        pa.field("valid", pa.bool_(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("destination", pa.string(), nullable=False),
-        pa.field("connection", pa.int32(), nullable=False),
-        pa.field("stream", pa.int64(), nullable=False),
-        pa.field("tensor", pa.string(), nullable=False),
-        pa.field("size_bytes", pa.int64(), nullable=False),
-        pa.field("wire_bytes", pa.int64(), nullable=False),
-        pa.field("asked_ns", pa.int64()),
-        pa.field("requested_ns", pa.int64()),
-        pa.field("ready_ns", pa.int64(), nullable=False),
-        pa.field("start_ns", pa.int64(), nullable=False),
-        pa.field("wire_end_ns", pa.int64(), nullable=False),
-        pa.field("delivered_ns", pa.int64()),
-        pa.field("services", pa.list_(_SERVICE), nullable=False),
-        pa.field("stalls", pa.list_(_STALL), nullable=False),
-        pa.field("credit_stops", pa.int32(), nullable=False),
-        pa.field("link_position", pa.float64()),
-    ],
-    metadata={"format": "netcosim-trace", "version": "1"},
-)
-
 Trace = tuple[StreamRow, ...]
 
 
+@functools.cache
+def trace_schema() -> Any:
+    """The Arrow schema of a trace, a column for each field of `StreamRow`."""
+    import pyarrow as pa  # only here and below: a plan is made without it
+
+    span = [("start_ns", pa.int64()), ("end_ns", pa.int64())]
+    service = pa.struct([*span, ("size_bytes", pa.int64()), ("position", pa.int32())])
+    stall = pa.struct(span)
+    return pa.schema(
+        [
+            pa.field("world", pa.string(), nullable=False),
+            pa.field("model", pa.string(), nullable=False),
+            pa.field("level", pa.string(), nullable=False),
+            pa.field("cell", pa.string(), nullable=False),
+            pa.field("burst", pa.int32(), nullable=False),
+            pa.field("valid", pa.bool_(), nullable=False),
+            pa.field("source", pa.string(), nullable=False),
+            pa.field("destination", pa.string(), nullable=False),
+            pa.field("connection", pa.int32(), nullable=False),
+            pa.field("stream", pa.int64(), nullable=False),
+            pa.field("tensor", pa.string(), nullable=False),
+            pa.field("size_bytes", pa.int64(), nullable=False),
+            pa.field("wire_bytes", pa.int64(), nullable=False),
+            pa.field("asked_ns", pa.int64()),
+            pa.field("requested_ns", pa.int64()),
+            pa.field("ready_ns", pa.int64(), nullable=False),
+            pa.field("start_ns", pa.int64(), nullable=False),
+            pa.field("wire_end_ns", pa.int64(), nullable=False),
+            pa.field("delivered_ns", pa.int64()),
+            pa.field("services", pa.list_(service), nullable=False),
+            pa.field("stalls", pa.list_(stall), nullable=False),
+            pa.field("credit_stops", pa.int32(), nullable=False),
+            pa.field("link_position", pa.float64()),
+        ],
+        metadata={"format": "netcosim-trace", "version": "1"},
+    )
+
+
 def trace_table(rows: Iterable[StreamRow]) -> Any:
-    """The rows as an Arrow table of `SCHEMA`."""
-    kept = list(rows)
-    columns = [[getattr(row, field.name) for row in kept] for field in SCHEMA]
+    """The rows as an Arrow table of `trace_schema`."""
+    import pyarrow as pa
+
+    kept, schema = list(rows), trace_schema()
+    columns = [[getattr(row, field.name) for row in kept] for field in schema]
     return pa.Table.from_arrays(
-        [_array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)],
-        schema=SCHEMA,
+        [_array(values, field.type) for values, field in zip(columns, schema, strict=True)],
+        schema=schema,
     )
 
 
@@ -161,7 +161,7 @@ def trace_rows(table: Any) -> Trace:
     metadata = table.schema.metadata or {}
     if metadata.get(b"format") != b"netcosim-trace" or metadata.get(b"version") != b"1":
         raise ValueError("is not a netcosim trace of version 1")
-    for field in SCHEMA:
+    for field in trace_schema():
         # What may be null was not known to a run that did not write it.
         if field.name not in table.schema.names and not field.nullable:
             raise ValueError(f'lacks the column "{field.name}"')
@@ -191,6 +191,8 @@ def service_order(rows: Iterable[StreamRow]) -> tuple[tuple[int, int], ...]:
 
 def _array(values: list[Any], kind: Any) -> Any:
     """A column; lists of intervals are built flat, which is many times faster than row by row."""
+    import pyarrow as pa
+
     if not pa.types.is_list(kind):
         return pa.array(values, type=kind)
     offsets = [0, *itertools.accumulate(len(intervals) for intervals in values)]

@@ -15,6 +15,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return command.run(sys.argv[1:] if arguments is None else arguments)
 
 
+def start(arguments: Sequence[str]) -> Never:
+    """Simulate how training scales, from one worker's profile; end the program."""
+    leave(main(arguments))
+
+
 def leave(code: int) -> Never:
     """End the program; on a failure, without waiting for runs in other threads."""
     if code == 0:

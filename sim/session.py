@@ -15,6 +15,8 @@ from netcosim.results.run_record import RunRecord
 from netcosim.results.training.finished_cells import forget_cells, keep_cell
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario
+from sim.compiling import Kernel, compile_missing, kernels_of
+from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.progress import Progress
 from sim.resume import take_finished
@@ -75,6 +77,7 @@ class Session:
             self.folder.write_summary(simulation.summary(NOT_ENDED))
             try:
                 with self.progress.runs(simulation.runs):
+                    self._compile(simulation)
                     self._simulate_cells(simulation)
             except (KeyboardInterrupt, NetcosimError) as problem:
                 self.failure = problem
@@ -113,6 +116,23 @@ class Session:
         """Summary of all that was simulated, and why that is not all, if it is not."""
         ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
         return simulation.summary(*ended)
+
+    def _compile(self, simulation: Simulation) -> None:
+        """Compile the kernels that the cells need, all before the first run."""
+        needed = list[Kernel]()
+        for cell in self.cells:
+            if cell.name in simulation.finished:
+                continue
+            with timed_phase(self.phases_s, "plans"):
+                simulation.prepare(cell)
+                needed += kernels_of(
+                    cell,
+                    worker_counts(self.scenario),
+                    traced=bool(self.traced) and self.scenario.training.trace_steps > 0,
+                    recommending=self.recommend,
+                )
+        with timed_phase(self.phases_s, "kernels"):
+            compile_missing(needed, self.progress)
 
     def _simulate(self, simulation: Simulation, cell: TrainingCell) -> None:
         with timed_phase(self.phases_s, "plans"):

@@ -8,16 +8,18 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: ./dev bare SUITE [--keep] [--user] [--] COMMAND...
+usage: ./dev bare SUITE [--keep] [--user] [--fetched] [--] COMMAND...
 
 Runs COMMAND in a bare Debian (SUITE: bookworm, trixie) from the top of a fresh git clone.
 Needs root and debootstrap. What is not committed is not in the clone.
 
-  --keep   enter the root as the last command left it, clone included
-  --user   as an ordinary user who may use sudo; else as root
+  --keep     enter the root as the last command left it, clone included
+  --user     as an ordinary user who may use sudo; else as root
+  --fetched  with all packages of ./dev sim and ./dev run in the root's caches: apt's archives, and
+             a folder of wheels that pip takes instead of an index
 
 Roots are kept under $NETCOSIM_BARE (/tmp/bare): SUITE.pristine, which is made when it is not
-there, and SUITE, its copy that the last command ran in.
+there, SUITE, its copy that the last command ran in, and SUITE.fetched, the packages.
 TEXT
 }
 
@@ -26,7 +28,7 @@ fail() { echo "dev: bare: $1" >&2; exit "${2:-2}"; }
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 checkout=$(dirname "$here")
 base=$(realpath -ms "${NETCOSIM_BARE:-/tmp/bare}")
-keep=no user=root
+keep=no user=root fetched=no
 
 parse() {
   case ${1:---help} in -h | --help) usage; exit ;; esac
@@ -37,6 +39,7 @@ parse() {
     case $1 in
       --keep) keep=yes ;;
       --user) user=person ;;
+      --fetched) fetched=yes ;;
       --) shift; break ;;
       -*) fail "$1: no such option" ;;
       *) break ;;
@@ -94,6 +97,30 @@ make_root() {
   git clone -q --no-hardlinks "$checkout" "$base/$suite/srv/netcosim"
 }
 
+# --- packages fetched beforehand -----------------------------------------------------------
+
+packages_key() {  # what is fetched hangs on the locks and the list of Debian packages
+  cat "$checkout"/requirements/*.lock "$here/setup.sh" | sha256sum
+}
+
+fetch() {
+  local store=$base/$suite.fetched
+  [[ ! -f $store/key || $(<"$store/key") != "$(packages_key)" ]] || return 0
+  echo "dev: bare: fetching packages for $suite" >&2
+  make_root
+  enter_root root bash tools/fetch_packages.sh /srv/fetched >&2 || fail "packages can't be fetched" 3
+  rm -rf "$store"
+  mv "$base/$suite/srv/fetched" "$store"
+  packages_key >"$store/key"
+}
+
+take_fetched() {
+  local root=$base/$suite
+  cp "$base/$suite.fetched"/archives/*.deb "$root/var/cache/apt/archives/"
+  cp -r "$base/$suite.fetched/wheels" "$root/srv/wheels"
+  printf '[global]\nno-index = true\nfind-links = /srv/wheels\n' >"$root/etc/pip.conf"
+}
+
 # --- inside --------------------------------------------------------------------------------
 
 enter() {  # runs in the new namespaces
@@ -130,15 +157,23 @@ make_user() {
   chown -R "$1:" /srv/netcosim
 }
 
+enter_root() {  # enter_root USER COMMAND...
+  env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" ${CI:+"CI=$CI"} \
+    unshare --mount --pid --ipc --uts --fork --kill-child \
+    "$BASH" "$here/bare.sh" --inside "$base/$suite" "$@"
+}
+
 main() {
   if [[ ${1:-} == --inside ]]; then enter "${@:2}"; fi
   parse "$@"
   ((EUID == 0)) || fail "needs root" 3
-  if [[ $keep == no || ! -d $base/$suite/srv/netcosim ]]; then make_root; fi
-  exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" ${CI:+"CI=$CI"} \
-    unshare --mount --pid --ipc --uts --fork --kill-child \
-    "$BASH" "$here/bare.sh" --inside "$base/$suite" "$user" "${command[@]}"
+  if [[ $keep == no || ! -d $base/$suite/srv/netcosim ]]; then
+    if [[ $fetched == yes ]]; then fetch; fi
+    make_root
+    if [[ $fetched == yes ]]; then take_fetched; fi
+  fi
+  enter_root "$user" "${command[@]}"
 }
 
 main "$@"

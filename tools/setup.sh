@@ -1,19 +1,19 @@
 # Sourced by dev: installs what is missing. Uses $root, $venv and $python.
 #
-#   setup_python   the project's Python environment        (no root where a Python is there)
-#   setup_all      that, and the Debian packages of a run
-#   setup_kernels  the simulator's kernels, compiled for the caller
-#   setup_tests    that, and what only tests need
+#   setup_python SET  the project's Python environment     (no root where a Python is there)
+#   setup_all         that of the emulation, and the Debian packages of a run
+#   setup_kernels     the simulator's usual kernels, compiled for the caller
+#   setup_tests       all of it, and what only tests need
 #
-# They are silent when nothing is missing. A venv is believed only with its stamp,
-# and the stamp is written last: an interrupted set-up is done again.
+# They are silent when nothing is missing. A venv is believed only with its stamp, which names the
+# set that it holds, and the stamp is written last: an interrupted set-up is done again.
 
 packages=(
   mininet                        # mnexec; the Python module comes from the lock
   bridge-utils ethtool iproute2  # Mininet's LinuxBridge, offloads, tc
   iputils-ping iperf3 tcpdump    # measuring and capturing
   util-linux procps kmod         # namespaces, processes, kernel features
-  ca-certificates                # for the package registries
+  ca-certificates                # for the package registries; see ensure_python
 )
 
 note() { echo "dev: $*" >&2; }
@@ -67,41 +67,75 @@ ensure_packages() {
 
 # --- Python --------------------------------------------------------------------------------
 
-# Candidates are run, not believed: a shim may lead nowhere, Debian's python3 lacks ensurepip
-# without python3-venv. Prints the interpreter itself, past shims and activated venvs.
+# Candidates are run, not believed: a shim may lead nowhere. Prints the interpreter itself, past
+# shims and activated venvs, and the wheel of pip that comes with it: with ensurepip, or with
+# Debian's python3-pip-whl.
 probe() {
   "$1" -I -c '
-import ensurepip, platform, sys, sysconfig, venv
-assert (3, 11) <= sys.version_info < (3, 15), "the lock has wheels for these"
+import glob, platform, sys, sysconfig, venv
+assert (3, 11) <= sys.version_info < (3, 15), "the locks have wheels for these"
 assert platform.python_implementation() == "CPython" and sys.maxsize > 2**32
 assert not sysconfig.get_config_var("Py_GIL_DISABLED")
-print(sys._base_executable)' 2>/dev/null
+folders = (sysconfig.get_path("stdlib") + "/ensurepip/_bundled", "/usr/share/python-wheels")
+wheels = [wheel for folder in folders for wheel in sorted(glob.glob(folder + "/pip-*.whl"))]
+print(sys._base_executable, wheels[0], sep="\n")' 2>/dev/null
 }
 
-find_python() {
-  local name
+find_python() {  # sets base_python and pip_wheel
+  local name found
   for name in python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11; do
-    probe "$name" && return
+    found=$(probe "$name") || continue
+    { read -r base_python; read -r pip_wheel; } <<<"$found"
+    return
   done
   return 1
 }
 
+python_packages=(python3 python3-pip-whl)
+
 ensure_python() {
-  base_python=$(find_python) && return
-  ensure_packages python3 python3-venv
-  base_python=$(find_python) || refuse 3 "no Python 3.11 to 3.14 that can make a venv, and apt has none"
+  find_python && { ensure_packages ca-certificates; return; }
+  ensure_packages ca-certificates "${python_packages[@]}"
+  find_python || refuse 3 "no Python 3.11 to 3.14 that can make a venv, and apt has none"
 }
 
 # --- the environment -----------------------------------------------------------------------
 
 digest() { sha256sum | cut -d' ' -f1; }
 
-# What the installed dependencies rest on. A venv whose Python is gone has no key.
+# Sets of dependencies, each with all of the one before; requirements/SET.lock has what it adds.
+#   plan  what --help, --plan and the like need
+#   base  the simulator
+#   emu   the emulation
+#   all   sweeps, and pytest
+#   dev   what tests and checks need
+sets=(plan base emu all dev)
+
+sets_to() {  # sets_to SET: the set and those that it holds
+  local name
+  for name in "${sets[@]}"; do
+    echo "$name"
+    [[ $name != "$1" ]] || return 0
+  done
+}
+
+is_set() {
+  [[ " ${sets[*]} " == *" $1 "* ]]
+}
+
+holds() {  # holds SET OTHER
+  [[ $'\n'$(sets_to "$1")$'\n' == *$'\n'"$2"$'\n'* ]]
+}
+
+# What the installed dependencies of a set rest on. A venv whose Python is gone has no key.
 dependencies_key() {
-  local identity
+  local identity name
   identity=$("$python" -I -S -c 'import sys; print(sys.version_info[:2], sys.base_prefix)' \
     2>/dev/null) || return 1
-  { echo "$venv" "$identity"; cat "$root/requirements.lock"; } | digest
+  {
+    echo "$venv" "$identity"
+    for name in $(sets_to "$1"); do cat "$root/requirements/$name.lock"; done
+  } | digest
 }
 
 # What the editable install rests on: its metadata and the packages it found.
@@ -118,15 +152,27 @@ stamp() {
   mv "$venv/.stamp-$1.new" "$venv/.stamp-$1"
 }
 
-python_is_ready() {
-  stamped dependencies "$(dependencies_key)" && stamped project "$(project_key)"
+installed_set() {  # the set that the environment holds, if its locks are those of today
+  local name
+  [[ -f $venv/.stamp-dependencies ]] || return 1
+  read -r name _ <"$venv/.stamp-dependencies"
+  is_set "$name" && stamped dependencies "$name $(dependencies_key "$name")" && echo "$name"
 }
 
-# Nothing is left in pip's cache, nobody is asked; what it unpacks may be more than /tmp holds.
+python_is_ready() {  # python_is_ready SET
+  local held
+  held=$(installed_set) && holds "$held" "$1" && { [[ $held == plan ]] || stamped project "$(project_key)"; }
+}
+
+# Nothing is left in pip's cache, nobody is asked; what it unpacks may be more than /tmp holds. The
+# environment has its own pip from the set base on.
 pip() {
+  local program=("$pip_wheel/pip")
+  if "$python" -I -c 'import pip' 2>/dev/null; then program=(-m pip); fi
   rm -rf "$venv/.tmp"
   mkdir "$venv/.tmp"
-  TMPDIR="$venv/.tmp" "$python" -m pip -q --disable-pip-version-check --no-input --no-cache-dir "$@"
+  TMPDIR="$venv/.tmp" "$python" "${program[@]}" \
+    -q --disable-pip-version-check --no-input --no-cache-dir "$@"
 }
 
 # The stamps go first and the mark stays, so that it can be stopped at any point.
@@ -140,17 +186,45 @@ empty_environment() {
   find "$venv" -mindepth 1 -maxdepth 1 ! -name .netcosim -exec rm -rf {} +
 }
 
-install_dependencies() {
-  note "making the Python environment in $venv (about a minute)"
-  empty_environment
-  quietly "$base_python" -m venv "$venv" || refuse 3 "$base_python -m venv failed"
-  quietly pip install --only-binary :all: --require-hashes -r "$root/requirements.lock" ||
-    refuse 3 "the locked dependencies could not be installed"
-  stamp dependencies "$(dependencies_key)"
+# Megabytes of a set, fetched and on disk.
+size_of() {
+  case $1 in
+    plan) echo "30 MB to fetch, 90 on disk" ;;
+    base) echo "170 MB to fetch, 550 on disk" ;;
+    emu) echo "170 MB to fetch, 650 on disk" ;;
+    *) echo "280 MB to fetch, 1000 on disk" ;;
+  esac
 }
 
-install_project() {
-  rm -f "$venv/.stamp-project"
+# Bytecode is not made of everything: what a program imports is compiled then. The emulation runs as
+# root, which leaves none; for it all is compiled, on all processors.
+install_dependencies() {  # install_dependencies SET
+  if [[ -z $(installed_set) ]]; then
+    note "making the Python environment in $venv ($1: $(size_of "$1"))"
+    empty_environment
+    quietly "$base_python" -m venv --without-pip "$venv" || refuse 3 "$base_python -m venv failed"
+  else
+    note "adding to the Python environment in $venv ($1: $(size_of "$1") with what is there)"
+    rm -f "$venv/.stamp-dependencies"
+  fi
+  quietly pip install --no-deps --no-compile --only-binary :all: --require-hashes \
+    -r "$root/requirements/$1.lock" || refuse 3 "the locked dependencies could not be installed"
+  if holds "$1" emu; then
+    quietly "$python" -m compileall -q -j 0 "$venv/lib" || true  # some hold templates
+  fi
+  rm -rf "$venv/.tmp"
+  stamp dependencies "$1 $(dependencies_key "$1")"
+}
+
+# For a plan the checkout is only put on the path; what else is installed by name needs the metadata.
+install_project() {  # install_project SET
+  local path
+  path=$("$python" -I -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/netcosim-checkout.pth
+  if [[ $1 == plan ]]; then
+    echo "$root" >"$path"
+    return
+  fi
+  rm -f "$venv/.stamp-project" "$path"
   quietly pip install --no-deps --no-build-isolation -e "$root" ||
     refuse 3 "the project could not be installed into $venv"
   rm -rf "$venv/.tmp"
@@ -158,31 +232,35 @@ install_project() {
 }
 
 # Holds the lock of the venv's folder; who waited finds the work done.
-make_environment() {
-  python_is_ready && return
-  stamped dependencies "$(dependencies_key)" || install_dependencies
-  install_project
+make_environment() {  # make_environment SET
+  local held
+  python_is_ready "$1" && return
+  held=$(installed_set) || held=
+  if [[ -z $held ]] || ! holds "$held" "$1"; then
+    install_dependencies "$1"
+    held=$1
+  fi
+  install_project "$held"
   if ((EUID == 0)); then
     chown -R -h --reference="$(dirname "$venv")" "$venv"
     give_back_checkout
   fi
 }
 
-setup_python() {
+setup_python() {  # setup_python SET
   local folder
-  python_is_ready && return
+  python_is_ready "$1" && return
   folder=$(dirname "$venv")
   mkdir -p "$folder" 2>/dev/null || true
   if [[ ! -w $folder ]]; then
     ((EUID != 0)) || refuse 3 "$folder: cannot be written"
-    as_root env NETCOSIM_VENV="$venv" "$BASH" "$root/dev" setup
+    as_root env NETCOSIM_VENV="$venv" "$BASH" "$root/dev" setup "$1"
     return
   fi
-  ensure_packages ca-certificates
   ensure_python
   (
     flock 9
-    make_environment
+    make_environment "$1"
   ) 9<"$folder"
 }
 
@@ -197,8 +275,7 @@ kernels_key() {
 setup_kernels() {
   [[ -f $root/sim/precompile.py ]] || return 0
   stamped kernels "$(kernels_key)" && return
-  note "compiling the simulator's kernels (about a minute)"
-  (cd "$root" && quietly "$python" -P -m sim.precompile) || { note "they will be compiled when needed"; return; }
+  (cd "$root" && "$python" -P -m sim.precompile >&2 </dev/null) || { note "they will be compiled when needed"; return; }
   if [[ -w $venv ]]; then stamp kernels "$(kernels_key)"; fi
 }
 
@@ -235,16 +312,30 @@ setup_guest() {
     refuse 3 "no kernel could be unpacked in $kernel"
 }
 
+# Packages, and a Python's with them where there is none, as apt takes its time to start.
+ensure_packages_and_python() {  # ensure_packages_and_python SET PACKAGE...
+  if python_is_ready "$1" || find_python; then
+    ensure_packages "${@:2}"
+  else
+    ensure_packages "${@:2}" "${python_packages[@]}"
+  fi
+}
+
 setup_tests() {
-  ensure_packages "${packages[@]}" sudo  # runs are started through it
+  ensure_packages_and_python dev "${packages[@]}" sudo  # runs are started through it
   setup_guest
-  setup_python
+  setup_python dev
   setup_kernels
 }
 
 setup_all() {
-  ensure_packages "${packages[@]}"
-  setup_python
+  ensure_packages_and_python emu "${packages[@]}"
+  setup_python emu
+}
+
+all_is_there() {  # for the emulation
+  local missing
+  missing=$(missing_packages "${packages[@]}" 2>/dev/null) && [[ -z $missing ]] && python_is_ready emu
 }
 
 # What root wrote into somebody's checkout becomes theirs; the venv has its own rule.

@@ -35,9 +35,10 @@ def first_step(engine: str, rate_bps: int) -> dict[str, Any]:
 
 def compile_kernel(kernel: str) -> dict[str, Any]:
     """Compile a kernel, or take it from the cache."""
-    from sim.precompile import warm
+    from sim.compiling.kernel import Kernel
+    from sim.compiling.one import warm
 
-    return {"seconds": warm(kernel)}
+    return {"seconds": warm(Kernel.named(kernel))}
 
 
 def main(arguments: list[str]) -> None:

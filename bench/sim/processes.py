@@ -63,7 +63,7 @@ def start_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
 
 def compile_figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
     """Time of compiling each kernel in a process and a folder of its own, one after the other."""
-    for kernel in effort.kernels or usual():
+    for kernel in effort.kernels or map(str, usual()):
         with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as folder:
             found = child("compile", kernel, environment={"NETCOSIM_KERNELS": folder})
         rows.append({"job": f"compile {kernel}", **found})

@@ -7,8 +7,6 @@ and scapy needs about 0.1 ms for each, so their few bytes are read directly.
 import struct
 from dataclasses import dataclass
 
-import hpack
-
 from emu.capture.arrays import Ints, Mask, ints
 from emu.capture.frames import (
     END_HEADERS,
@@ -94,6 +92,8 @@ def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None]
     problem
         Why decoding stopped, if it did: without one block the ones behind it can't be decoded.
     """
+    import hpack  # only here: a plan of a run is made without it
+
     decoder = hpack.Decoder()
     decoder.max_allowed_table_size = _LARGEST_TABLE
     paths: dict[int, str | None] = {}

@@ -48,6 +48,7 @@ from netcosim.errors import (
     ScenarioError,
     UntrustedResultError,
 )
+from netcosim.extras import require
 from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
@@ -83,11 +84,12 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     plan = _plan(options, builtin, subject)
     if options.plan:
         unchecked = check_machine(plan) if plan.cells else []
-        lines = [*describe(plan), *(f"not checked {what}: needs root" for what in unchecked)]
+        lines = [*describe(plan), *(f"not checked {what}" for what in unchecked)]
         output(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
+    require("emu")
     # By its file, which is found wherever the project is, installed or not.
     isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
     from emu.network.kernel import check_kernel  # only here: planning is quick without it

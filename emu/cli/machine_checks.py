@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from emu.network.commands import missing_packages
 from emu.plan import Plan
 from netcosim.errors import EnvironmentRefusedError
 
@@ -18,22 +19,27 @@ _CONGESTION_CONTROLS: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_
 
 
 def check_machine(plan: Plan) -> list[str]:
-    """Refuse what this machine can't run; return what only root could have checked.
+    """Refuse what this machine can't run; return what could not be checked, each with its reason.
+
+    Only root can check all, and only with the packages of the emulation.
 
     Raises
     ------
     EnvironmentRefusedError
         Names the link or setting, what it needs, and what the kernel said.
     """
-    if os.geteuid() == 0:
+    root = os.geteuid() == 0
+    lacking = missing_packages() if root else ()
+    if root and not lacking:
         from emu.network.kernel import check_kernel  # Mininet's side; only root needs it
 
         check_kernel(plan.net, plan.scenario.cluster.tcp)
         return []
-    unknown = ["tools, namespaces and the shaping of links"]
+    needed = f"needs {', '.join(lacking)}" if root else "needs root"
+    unknown = [f"tools, namespaces and the shaping of links: {needed}"]
     for feature, needed_by, there in _asked(plan):
         if there is None:
-            unknown.append(f"{feature}, for {needed_by}")
+            unknown.append(f"{feature}, for {needed_by}: {needed}")
         elif not there:
             raise EnvironmentRefusedError(f"{needed_by} needs {feature}, which this kernel lacks")
     return unknown

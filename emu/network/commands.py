@@ -39,6 +39,12 @@ def check_tools() -> None:
             raise EnvironmentRefusedError(f"{tool} is missing: install the package {package}")
 
 
+def missing_packages() -> tuple[str, ...]:
+    """Debian packages of the tools that are not here."""
+    found = (package for tool, package in _TOOLS.items() if shutil.which(tool) is None)
+    return tuple(dict.fromkeys(found))
+
+
 def within(pid: int | None, call: Callable[[], T]) -> T:
     """Call a function in the network namespace of a process; None makes a fresh one for the call.
 

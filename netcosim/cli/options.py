@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
+import netcosim
+from netcosim.cli.completion import complete
+from netcosim.command_name import command_name
 from netcosim.errors import ScenarioError
 from netcosim.nearest import question
 from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario
@@ -31,7 +34,24 @@ class Options:
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser whose errors are one line, like those of scenarios."""
+    """Argument parser with `--version` and completion; errors are one line, as of scenarios.
+
+    `prog` stands for the name under which the command was started (`netcosim.command_name`). Texts
+    are shown as they are laid out.
+    """
+
+    def __init__(self, *, prog: str, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(prog=command_name(prog), **settings)
+        version = f"netcosim {netcosim.__version__}"
+        self.add_argument(
+            "--version", action="version", version=version, help="print the version, then stop"
+        )
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does; a shell that asks for completions gets them instead."""
+        complete(self)
+        return super().parse_args(args, namespace)
 
     def parse_known_args(  # type: ignore[override]  # argparse has overloads for other namespaces
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -67,7 +87,6 @@ def make_parser(prog: str, description: str) -> Parser:
         prog=prog,
         description=description,
         epilog=_EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(

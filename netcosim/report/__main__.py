@@ -2,8 +2,11 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import netcosim
+from netcosim.command_name import command_name
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import escaped
@@ -14,11 +17,19 @@ from netcosim.results.storage.ownership import calling_user
 PROG = "netcosim.report"
 
 
-def main(site: CrashSite) -> int:
-    """Write the report of the folder given on the command line."""
-    arguments = sys.argv[1:]
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draw the report of a results folder again; return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return guarded(lambda site: _main(given, site), PROG)
+
+
+def _main(arguments: list[str], site: CrashSite) -> int:
     if arguments in (["-h"], ["--help"]):
-        sys.stdout.write(f"usage: {PROG} FOLDER\n\nwrite report.html of a results folder anew\n")
+        name = command_name(PROG)
+        sys.stdout.write(f"usage: {name} FOLDER\n\nwrite report.html of a results folder anew\n")
+        return 0
+    if arguments == ["--version"]:
+        sys.stdout.write(f"netcosim {netcosim.__version__}\n")
         return 0
     if len(arguments) != 1:
         raise ScenarioError("give one results folder: FOLDER")
@@ -31,4 +42,4 @@ def main(site: CrashSite) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main, PROG))
+    sys.exit(main())

@@ -7,7 +7,7 @@ from typing import Any, Final
 from netcosim.results.json_files import dump_json
 from netcosim.results.streams import grants, lost, windows
 from netcosim.results.training import operations, steps
-from netcosim.trace import SCHEMA as TRACE_SCHEMA
+from netcosim.trace import trace_schema
 
 _CLOCK: Final = "integer nanoseconds on the burst's own clock"
 ZERO: Final = "zero is the first request's HEADERS at the requester; for a push the first hand-over"
@@ -112,7 +112,7 @@ STEP_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
 
 def trace_columns() -> str:
     """The columns of `trace.parquet` and `predictions.parquet` as JSON."""
-    return _describe("netcosim-trace", TRACE_SCHEMA, TRACE_COLUMNS)
+    return _describe("netcosim-trace", trace_schema(), TRACE_COLUMNS)
 
 
 def window_columns() -> str:

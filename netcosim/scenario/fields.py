@@ -72,13 +72,19 @@ MOST_DURATION_NS = 30 * 86_400 * 10**9
 """Bounds that several records share; the longest duration is thirty days."""
 
 RateBps = Annotated[
-    int, BeforeValidator(_quantity(parse_rate_bps, "100mbit")), PlainSerializer(format_rate)
+    int,
+    BeforeValidator(_quantity(parse_rate_bps, "100mbit"), json_schema_input_type=str),
+    PlainSerializer(format_rate),
 ]
 SizeBytes = Annotated[
-    int, BeforeValidator(_quantity(parse_size_bytes, "64KiB")), PlainSerializer(format_size)
+    int,
+    BeforeValidator(_quantity(parse_size_bytes, "64KiB"), json_schema_input_type=str),
+    PlainSerializer(format_size),
 ]
 DurationNs = Annotated[
-    int, BeforeValidator(_quantity(parse_duration_ns, "5ms")), PlainSerializer(format_duration)
+    int,
+    BeforeValidator(_quantity(parse_duration_ns, "5ms"), json_schema_input_type=str),
+    PlainSerializer(format_duration),
 ]
 # TOML has types: true is no number, "7" and 7.0 are no whole numbers.
 Whole = Annotated[int, Field(strict=True)]

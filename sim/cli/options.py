@@ -3,17 +3,21 @@
 import argparse
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from netcosim.cli import Options, Parser, make_parser
+from netcosim.cli import Options, Parser, builtin_scenarios, make_parser
+from netcosim.cli.completion import offer
 from netcosim.errors import ScenarioError
-from netcosim.policies import synchronisation_names
+from netcosim.policies import order_names, placement_names, synchronisation_names
 from netcosim.scenario import Scenario, with_values
 from netcosim.scenario.training import MOST_WORKERS
+from netcosim.workload.catalogue import profile_names
 from sim.settings.named_transports import choose_transports
-from sim.stragglers import named
+from sim.shares import share_names
+from sim.stragglers import named, named_stragglers
 
 DESCRIPTION: Final = (
     "Simulate training: throughput by number of workers, from one worker's profile."
@@ -63,7 +67,20 @@ def sim_parser(prog: str) -> Parser:
     )
     add("--no-report", action="store_true", help="draw no pictures, write no report.html")
     add("--yes", action="store_true", help="go on though it takes more than an hour")
+    offer(parser, _NAMES, or_files=("--scenario", "--workload"))
     return parser
+
+
+_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
+    "--scenario": lambda: builtin_scenarios(resources.files("sim") / "scenarios"),
+    "--workload": profile_names,
+    "--synchronisation": synchronisation_names,
+    "--order": order_names,
+    "--placement": placement_names,
+    "--share": share_names,
+    "--straggler": named_stragglers,
+}
+"""Names that a shell completes, by option."""
 
 
 def _any_of(names: Sequence[str]) -> str:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.trace import (
-    SCHEMA,
     Service,
     StreamRow,
     bursts,
     service_order,
     trace_rows,
+    trace_schema,
     trace_table,
 )
 from tests.netcosim.rows import STREAM_ROWS, stream_row
@@ -21,7 +21,7 @@ from tests.netcosim.rows import STREAM_ROWS, stream_row
 
 def test_every_field_has_a_column_and_a_line_in_the_docstring():
     names = [field.name for field in fields(StreamRow)]
-    assert SCHEMA.names == names
+    assert trace_schema().names == names
     documented = StreamRow.__doc__.split("----------")[1]
     assert all(name in documented for name in names)
 

@@ -12,6 +12,7 @@ def make_project(folder: Path) -> Project:
     root, wheels = folder / "check out", folder / "wheels"
     wheels.mkdir()
     (root / "emu").mkdir(parents=True)
+    (root / "requirements").mkdir()
     shutil.copy(CHECKOUT / "dev", root)
     shutil.copytree(CHECKOUT / "tools", root / "tools")
     (root / "pyproject.toml").write_text(PYPROJECT)

@@ -49,7 +49,10 @@ print(json.dumps(seen))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """A checkout with the real `dev`, and a lock of one small dependency, ``pebble``."""
+    """A checkout with the real `dev`, and locks of one small dependency, ``pebble``.
+
+    The emulation needs ``flint`` as well.
+    """
 
     root: Path
     wheels: Path
@@ -87,28 +90,37 @@ class Project:
 
     def lock(self, version: str) -> None:
         """Lock this version of the dependency, after making its wheel."""
-        wheel = self.wheels / f"pebble-{version}-py3-none-any.whl"
-        if not wheel.exists():
-            make_wheel(wheel, version)
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        text = f"pebble=={version} --hash=sha256:{digest}\n"
-        (self.root / "requirements.lock").write_text(text)
+        parts = {"plan": self._pin("pebble", version), "base": "", "emu": self._pin("flint", "1.0")}
+        before = ""
+        for name, text in {**parts, "all": "", "dev": ""}.items():
+            self.lock_of(name).write_text(before + text)
+            before = f"-r {name}.lock\n"
 
-    def pebble(self, venv: Path | None = None) -> str:
-        """Version of the dependency as the environment sees it."""
+    def lock_of(self, name: str) -> Path:
+        return self.root / "requirements" / f"{name}.lock"
+
+    def _pin(self, name: str, version: str) -> str:
+        wheel = self.wheels / f"{name}-{version}-py3-none-any.whl"
+        if not wheel.exists():
+            make_wheel(wheel, name, version)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        return f"{name}=={version} --hash=sha256:{digest}\n"
+
+    def pebble(self, venv: Path | None = None, also: str = "") -> str:
+        """Version of the dependency as the environment sees it; `also` is imported with it."""
         python = (venv or self.venv) / "bin" / "python"
-        shown = "import emu, pebble; print(pebble.VERSION)"
+        shown = f"import emu, pebble{also and ', ' + also}; print(pebble.VERSION)"
         done = subprocess.run(
             [python, "-P", "-c", shown], capture_output=True, text=True, check=True
         )
         return done.stdout.strip()
 
 
-def make_wheel(path: Path, version: str) -> None:
-    info = f"pebble-{version}.dist-info"
+def make_wheel(path: Path, name: str, version: str) -> None:
+    info = f"{name}-{version}.dist-info"
     files = {
-        "pebble.py": f"VERSION = {version!r}\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: pebble\nVersion: {version}\n",
+        f"{name}.py": f"VERSION = {version!r}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
     }

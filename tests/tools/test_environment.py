@@ -51,7 +51,7 @@ def test_a_changed_lock_or_a_python_that_is_gone_makes_it_anew(project: Project)
 
 
 def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> None:
-    (project.root / "requirements.lock").write_text(f"pebble==1.0 --hash=sha256:{64 * '0'}\n")
+    project.lock_of("plan").write_text(f"pebble==1.0 --hash=sha256:{64 * '0'}\n")
     refused = project.dev("setup")
     assert refused.returncode == 3
     assert "HASHES" in refused.stderr
@@ -59,8 +59,39 @@ def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> Non
     assert not list(project.venv.glob(".stamp-*"))
 
 
+def test_what_is_needed_is_added_and_a_plan_needs_the_least(project: Project) -> None:
+    (project.root / "sim").mkdir()
+    (project.root / "sim" / "__init__.py").touch()
+    (project.root / "sim" / "run.py").write_text("import sys; print(sys.argv[1:])")
+    said = project.dev("sim", "--plan", "x")
+    assert (said.returncode, said.stdout) == (0, "['--plan', 'x']\n"), said.stderr
+    assert MAKING in said.stderr and "(plan: " in said.stderr
+    stray = project.venv / "stray"
+    stray.touch()
+    assert project.dev("sim", "--version").stderr == ""
+
+    assert "(base: " in project.dev("sim").stderr
+    grown = project.dev("setup", "emu")
+    assert "adding to the Python environment" in grown.stderr and "(emu: " in grown.stderr
+    assert project.pebble(also="flint") == "1.0"
+    assert stray.exists()
+    assert project.dev("sim", "--plan").stderr == project.dev("sim").stderr == ""
+    refused = project.dev("setup", "moon")
+    allowed = "must be one of: plan base emu all dev"
+    assert (refused.returncode, refused.stderr) == (2, f"dev: setup: moon: {allowed}\n")
+
+
+def test_a_set_that_was_half_added_is_made_anew(project: Project) -> None:
+    assert project.dev("setup", "base").returncode == 0
+    right = project.lock_of("emu").read_text()
+    project.lock_of("emu").write_text("-r base.lock\nflint==2.0 --hash=sha256:00\n")
+    assert project.dev("setup", "emu").returncode == 3
+    project.lock_of("emu").write_text(right)
+    assert MAKING in project.dev("setup", "base").stderr
+
+
 def test_a_killed_setup_is_done_again(project: Project) -> None:
-    for moment in ("bin/python", "bin/pip"):
+    for moment in ("bin/python", ".tmp"):
         kill_setup(project, project.venv / moment)
         assert not (project.venv / ".stamp-dependencies").exists()
     half = project.venv / "half"

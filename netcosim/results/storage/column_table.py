@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 Ints = NDArray[np.int64]
 Record = TypeVar("Record")
-
-_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,14 +61,19 @@ class ColumnTable(Generic[Record]):
     @property
     def schema(self) -> Any:
         """The Arrow schema, with name and version."""
+        import pyarrow as pa
+
+        words = pa.dictionary(pa.int32(), pa.string())
         columns = [
-            pa.field(name, _TEXT if text else pa.int64(), nullable=False)
+            pa.field(name, words if text else pa.int64(), nullable=False)
             for name, text in self._columns()
         ]
         return pa.schema(columns, metadata={"format": self.name, "version": "1"})
 
     def table(self, record: Record) -> Any:
         """The columns as an Arrow table."""
+        import pyarrow as pa
+
         arrays = [_arrow(getattr(record, name)) for name, _ in self._columns()]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
@@ -127,6 +129,8 @@ class ColumnTable(Generic[Record]):
 
 
 def _arrow(column: Words | Ints) -> Any:
+    import pyarrow as pa
+
     if isinstance(column, Words):
         codes = pa.array(column.codes.astype(np.int32))
         return pa.DictionaryArray.from_arrays(codes, pa.array(column.values, type=pa.string()))
@@ -134,6 +138,8 @@ def _arrow(column: Words | Ints) -> Any:
 
 
 def _column(column: Any) -> Words | Ints:
+    import pyarrow as pa
+
     if not pa.types.is_dictionary(column.type):
         return np.asarray(column.to_numpy(), dtype=np.int64)
     chunks = []

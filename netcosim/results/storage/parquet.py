@@ -4,9 +4,6 @@ import io
 from collections.abc import Iterator
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 MOST_VALUES: Final = 200_000_000
 """Most values of a table that is read: equal ones take no room in a file, and 8 bytes in memory."""
 
@@ -16,6 +13,9 @@ def parquet_bytes(table: Any) -> bytes:
 
     Times and sizes go in as differences, which takes about a third off a trace; all else by value.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     sink = io.BytesIO()
     leaves = [path for field in table.schema for path in _leaves(field.name, field.type)]
     numbers = {
@@ -35,6 +35,8 @@ def parquet_bytes(table: Any) -> bytes:
 
 def _leaves(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
     """The columns below a field as Parquet names them, with their types."""
+    import pyarrow as pa
+
     if pa.types.is_list(kind):
         yield from _leaves(f"{path}.list.element", kind.value_type)
     elif pa.types.is_struct(kind):
@@ -54,6 +56,9 @@ def read_parquet(content: bytes) -> Any:
     ValueError
         It can't be read as Parquet, or has more values than `MOST_VALUES`.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         file = pq.ParquetFile(io.BytesIO(content))
         groups = range(file.metadata.num_row_groups)

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Generic, TypeVar
 
-import pyarrow as pa
-
 Row = TypeVar("Row")
 
-_TYPES: Final[Mapping[Any, Any]] = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
+_TYPES: Final[Mapping[Any, str]] = {str: "string", int: "int64", bool: "bool_"}
 _SHORT: Final = frozenset({"burst", "connection"})
 
 
@@ -25,14 +23,22 @@ class FlatTable(Generic[Row]):
     @property
     def schema(self) -> Any:
         """The Arrow schema, with name and version."""
+        import pyarrow as pa
+
         columns = [
-            pa.field(f.name, pa.int32() if f.name in _SHORT else _TYPES[f.type], nullable=False)
+            pa.field(
+                f.name,
+                getattr(pa, "int32" if f.name in _SHORT else _TYPES[f.type])(),
+                nullable=False,
+            )
             for f in fields(self.row)  # type: ignore[arg-type]
         ]
         return pa.schema(columns, metadata={"format": self.name, "version": "1"})
 
     def table(self, rows: Iterable[Row]) -> Any:
         """The rows as an Arrow table."""
+        import pyarrow as pa
+
         kept = list(rows)
         arrays = [
             pa.array([getattr(row, column.name) for row in kept], type=column.type)

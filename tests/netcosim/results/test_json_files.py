@@ -26,7 +26,7 @@ from netcosim.results.json_files import dump_json, from_json, schema_json, to_js
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams import grants, lost, windows
 from netcosim.results.streams.summary import Answer, CellSummary, ModelResult, Ratios, Summary
-from netcosim.trace import SCHEMA as TRACE_SCHEMA
+from netcosim.trace import trace_schema
 from tests.netcosim.results.synthetic import Case, run_record, summary
 
 SMALL = Case(sizes=(300_000, 2_000_000, 400_000), bursts=1)
@@ -93,7 +93,7 @@ def fields(*kinds: type[BaseModel]) -> Iterator[str]:
 
 
 def test_every_column_is_explained() -> None:
-    assert list(TRACE_COLUMNS) == TRACE_SCHEMA.names
+    assert list(TRACE_COLUMNS) == trace_schema().names
     assert list(WINDOW_COLUMNS) == windows.TABLE.schema.names
     assert list(GRANT_COLUMNS) == grants.TABLE.schema.names
     assert list(LOST_COLUMNS) == lost.TABLE.schema.names

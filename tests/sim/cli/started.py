@@ -124,6 +124,7 @@ class Inside:
                 bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
                 patch.setattr("sim.engine.engine.compile_engine", bound)
                 patch.setattr("sim.fast.engine.compile_fast", interpret_fast)
+                patch.setattr("sim.compiling.builds.compile_together", lambda *_: None)
             self.capsys.readouterr()
             code = command.run((*arguments, *more))
         said = self.capsys.readouterr()

@@ -1,0 +1,80 @@
+"""A kernel by name: the fast path or the generic engine, for a discipline and a share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from h2model import disciplines
+from netcosim.errors import ScenarioError
+from sim.fast.engine import compile_fast
+from sim.kernels.compiled import compile_engine
+from sim.shares import share_names
+
+FAST: Final = "fast"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Kernel:
+    """One kernel.
+
+    Attributes
+    ----------
+    discipline : that it asks; None for the fast path that asks none
+    share : of links, for the generic engine; None for the fast path
+    """
+
+    discipline: str | None
+    share: str | None = None
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The kernel of a name such as ``fast``, ``fast/write_cycle`` or ``write_cycle/equal``.
+
+        Raises
+        ------
+        ScenarioError
+            There is none; the message says what is allowed.
+        """
+        first, separator, second = name.partition("/")
+        if first == FAST and not separator:
+            return cls(None)
+        if first == FAST and second in disciplines.names():
+            return cls(second)
+        if first in disciplines.names() and second in share_names():
+            return cls(first, second)
+        allowed = (
+            f"must be {FAST}, {FAST}/DISCIPLINE or DISCIPLINE/SHARE;"
+            f" disciplines: {', '.join(disciplines.names())}; shares: {', '.join(share_names())}"
+        )
+        raise ScenarioError.at("kernel", name, allowed)
+
+    def __str__(self) -> str:
+        if self.share is not None:
+            return f"{self.discipline}/{self.share}"
+        return FAST if self.discipline is None else f"{FAST}/{self.discipline}"
+
+    @property
+    def seconds(self) -> float:
+        """Time that compiling it takes on a processor of its own; `bench sim` measures it."""
+        return 28.0 if self.share == "max_min" else 22.0
+
+    def is_kept(self) -> bool:
+        """True if the cache has its machine code, as far as can be told without loading it."""
+        if self.share is None or self.discipline is None:
+            kernel: Any = compile_fast(self.discipline)
+        else:
+            kernel = compile_engine(self.discipline, self.share)
+        return _has_index(kernel)
+
+
+def _has_index(kernel: Any) -> bool:
+    """True if numba has an index of a kernel that is not older than the kernel's source.
+
+    An index is of no use once its source was written again; numba then compiles anew.
+    """
+    folder, function = kernel.stats.cache_path, kernel.py_func
+    if folder is None:
+        return False
+    written = Path(function.__code__.co_filename).stat().st_mtime
+    indices = [path.stat() for path in Path(folder).glob(f"*.{function.__qualname__}-*.nbi")]
+    return any(found.st_size and found.st_mtime >= written for found in indices)
