@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from netcosim.errors import EndpointError
+from netcosim.extras import missing, require
 
 VARIABLE: Final = "NETCOSIM_GRPC_RELEASES"
 STAMP: Final = "netcosim-grpc-release.json"
@@ -23,7 +24,15 @@ def folder() -> Path:
 
 
 def newest() -> str:
-    """The release in the project's own environment."""
+    """The release in the project's own environment.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        There is none.
+    """
+    if "grpcio" in missing("emu"):
+        require("emu")
     return metadata.version("grpcio")
 
 
