@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -24,16 +25,29 @@ def folder() -> Path:
 
 
 def newest() -> str:
-    """The release in the project's own environment.
+    """The release in the project's own environment, or that which set-up will put there.
 
     Raises
     ------
     EnvironmentRefusedError
-        There is none.
+        It is not installed, and this is no checkout.
     """
-    if "grpcio" in missing("emu"):
+    if "grpcio" not in missing("emu"):
+        return metadata.version("grpcio")
+    found = locked()
+    if found is None:
         require("emu")
-    return metadata.version("grpcio")
+    return str(found)
+
+
+def locked() -> str | None:
+    """The release that the checkout's locks pin; None outside of a checkout."""
+    try:
+        text = (_CHECKOUT / "requirements" / "emu.lock").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    pin = re.search(r"^grpcio==([0-9.]+)", text, re.MULTILINE)
+    return pin[1] if pin else None
 
 
 def not_ready(release: str | None) -> str | None:
