@@ -189,7 +189,7 @@ empty_environment() {
 # Megabytes of a set, fetched and on disk.
 size_of() {
   case $1 in
-    plan) echo "30 MB to fetch, 90 on disk" ;;
+    plan) echo "20 MB to fetch, 70 on disk" ;;
     base) echo "170 MB to fetch, 550 on disk" ;;
     emu) echo "170 MB to fetch, 650 on disk" ;;
     *) echo "280 MB to fetch, 1000 on disk" ;;

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 from netcosim.errors import EndpointError
+from netcosim.extras import missing, require
 
 VARIABLE: Final = "NETCOSIM_GRPC_RELEASES"
 STAMP: Final = "netcosim-grpc-release.json"
@@ -23,8 +25,29 @@ def folder() -> Path:
 
 
 def newest() -> str:
-    """The release in the project's own environment."""
-    return metadata.version("grpcio")
+    """The release in the project's own environment, or that which set-up will put there.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        It is not installed, and this is no checkout.
+    """
+    if "grpcio" not in missing("emu"):
+        return metadata.version("grpcio")
+    found = locked()
+    if found is None:
+        require("emu")
+    return str(found)
+
+
+def locked() -> str | None:
+    """The release that the checkout's locks pin; None outside of a checkout."""
+    try:
+        text = (_CHECKOUT / "requirements" / "emu.lock").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    pin = re.search(r"^grpcio==([0-9.]+)", text, re.MULTILINE)
+    return pin[1] if pin else None
 
 
 def not_ready(release: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from emu.calibration.links import HANDLING_NS, link_model, path_of, shared_links
 from emu.cli.describe import describe
 from emu.duration import expected_seconds
+from emu.endpoints import releases
 from emu.network.measure import Measured, PathMeasured
 from emu.plan import Plan, make_plan, on_this_machine
 from emu.session import resolved_tcp
@@ -45,6 +47,10 @@ def plan(
             }
         )
     )
+
+
+def test_the_lock_has_the_release_of_the_environment_that_was_made_of_it() -> None:
+    assert releases.locked() == releases.newest() == metadata.version("grpcio")
 
 
 def test_a_cell_whose_release_is_missing_is_planned_as_not_run(
