@@ -11,9 +11,8 @@ import numpy as np
 from netcosim.errors import EnvironmentRefusedError, ScenarioError
 from netcosim.formatting import short_size, short_time
 from netcosim.scenario import Scenario, StragglerSpec
-from sim.cli.checks import conditions_before
 from sim.experiment.cell import TrainingCell
-from sim.experiment.cost import Estimate, estimate, step_ns
+from sim.experiment.cost import Ahead, Estimate, estimate, step_ns
 from sim.session import worker_counts
 from sim.stragglers import Conditions
 
@@ -30,9 +29,11 @@ def cost_of(scenario: Scenario, cells: Sequence[TrainingCell], traced: Sequence[
     ScenarioError
         Its times are too long for the numbers that hold them.
     """
+    counts = worker_counts(scenario)
+    ahead = Ahead.of(cells[0], counts[-1])
     for cell in cells:
-        _check_simulated_time(cell, max(worker_counts(scenario)))
-    return estimate(cells, worker_counts(scenario), traced, len(os.sched_getaffinity(0)))
+        _check_simulated_time(cell, ahead)
+    return estimate(cells, counts, traced, len(os.sched_getaffinity(0)), ahead)
 
 
 def cost_text(cost: Estimate) -> str:
@@ -66,11 +67,10 @@ def refuse_costly(cost: Estimate, available_bytes: int | None) -> None:
         )
 
 
-def _check_simulated_time(cell: TrainingCell, workers: int) -> None:
+def _check_simulated_time(cell: TrainingCell, ahead: Ahead) -> None:
     """Refuse runs whose times no 64-bit number of nanoseconds would hold."""
-    training = cell.scenario.training
-    under = conditions_before(cell.scenario)
-    network = replace(cell.network(workers), worker_bps=under.worker_bps, delay_ns=under.delay_ns)
+    training, under = cell.scenario.training, ahead.under
+    network = replace(ahead.network, worker_bps=under.worker_bps, delay_ns=under.delay_ns)
     work_ns = _slowest(cell.scenario.straggler, under) * step_ns(cell.plans(0).plan, network)
     simulated_s = training.steps * (work_ns + 4 * float(network.delay_ns.max())) / 1e9
     if simulated_s > _LONGEST_SIMULATED_S:

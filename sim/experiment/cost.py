@@ -93,6 +93,23 @@ class PointCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """Network and conditions of the largest number of workers, before anything is drawn."""
+
+    network: Network
+    under: Conditions
+
+    @classmethod
+    def of(cls, cell: TrainingCell, workers: int) -> "Ahead":
+        """Those of any cell of a scenario: all have the same."""
+        network, seed = cell.network(workers), np.random.SeedSequence(0)
+        specs = cell.scenario.straggler
+        return cls(
+            network=network, under=conditions(specs, workers, 1, network, seed, horizon_ns=1.0)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """What a simulation will cost.
 
@@ -131,6 +148,7 @@ def estimate(
     counts: Sequence[int],
     traced: Sequence[int],
     processors: int,
+    ahead: Ahead,
 ) -> Estimate:
     """Estimate what a simulation will cost.
 
@@ -140,9 +158,10 @@ def estimate(
     counts : the numbers of workers, ascending; one worker without stragglers is run besides
     traced : the numbers of workers of which traces are kept
     processors : that runs are spread over
+    ahead : what is known of the largest number of workers
     """
     training, runs = cells[0].scenario.training, cells[0].scenario.repetitions
-    points = tuple(point for cell in cells for point in _points(cell, counts, runs))
+    points = tuple(p for cell in cells for p in _points(cell, counts, runs, ahead))
     kept = min(training.trace_steps, training.steps)
     traced_rows = sum(c.plans(0).plan.operations * w * kept for c in cells for w in traced)
     prepared = sum(c.plans(0).plan.operations * c.plans(0).plan.steps for c in cells)
@@ -164,14 +183,13 @@ def estimate(
     )
 
 
-def _points(cell: TrainingCell, counts: Sequence[int], runs: int) -> list[PointCost]:
-    under = _conditions(cell, counts[-1])
+def _points(cell: TrainingCell, counts: Sequence[int], runs: int, ahead: Ahead) -> list[PointCost]:
     fast = cell.plans(0).shape is not None
-    work = step_work(cell, fast=fast and not under.why_generic)
-    alone = step_work(cell, fast=fast) if fast != work.fast else work
+    work = step_work(cell, ahead.network, fast=fast and not ahead.under.why_generic)
+    alone = step_work(cell, ahead.network, fast=fast) if fast != work.fast else work
     stragglers = bool(cell.scenario.straggler)
     reference = [] if 1 in counts and not stragglers else [_point(cell, 1, runs, alone, 1)]
-    tries = _tries(cell, under, counts[-1])
+    tries = _tries(cell, ahead)
     return reference + [_point(cell, workers, runs, work, tries) for workers in counts]
 
 
@@ -182,25 +200,18 @@ def _point(cell: TrainingCell, workers: int, runs: int, work: StepWork, tries: i
     return PointCost(cell=cell.name, workers=workers, runs=runs, run_s=run_s, fast=work.fast)
 
 
-def _conditions(cell: TrainingCell, workers: int) -> Conditions:
-    """Conditions of so many workers, as far as they do not depend on random draws."""
-    seed = np.random.SeedSequence(0)
-    specs = cell.scenario.straggler
-    return conditions(specs, workers, 1, cell.network(workers), seed, horizon_ns=1.0)
-
-
-def _tries(cell: TrainingCell, under: Conditions, workers: int) -> int:
+def _tries(cell: TrainingCell, ahead: Ahead) -> int:
     """How often a run is made: twice where slow-downs were drawn for too short a time."""
-    if under.drawn_until_ns == math.inf:
+    if ahead.under.drawn_until_ns == math.inf:
         return 1
     plan = cell.plans(0).plan
     longest_ns = float(plan.duration_ns.sum(axis=1).max())
-    return 2 if step_ns(plan, cell.network(workers)) > 2 * longest_ns else 1
+    return 2 if step_ns(plan, ahead.network) > 2 * longest_ns else 1
 
 
-def step_work(cell: TrainingCell, *, fast: bool) -> StepWork:
+def step_work(cell: TrainingCell, network: Network, *, fast: bool) -> StepWork:
     """What a step of a cell is made of, on the fast path or on the generic engine."""
-    plan, network = cell.plans(0).fused, cell.network(1)
+    plan = cell.plans(0).fused
     ups = [i for i, channel in enumerate(plan.channels) if channel.direction == UP]
     return StepWork(
         operations=plan.operations,
