@@ -99,7 +99,7 @@ def _run(
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     with ResultsFolder.create(path, scenario, owner, world="sim") as folder:
         site.folder = path
-        folder.check_space(_FOLDER_BYTES)
+        folder.check_space(max(_FOLDER_BYTES, cost.disk_bytes))
         session = Session(
             scenario=scenario,
             cells=cells,

@@ -10,7 +10,7 @@ them by the runs that are done. Compiling kernels at their first use is not in t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -23,7 +23,11 @@ from sim.plan import DOWN, UP, Network, Sending, StepPlan
 from sim.shares import load_share
 from sim.stragglers import Conditions, conditions
 
-_FAST_S: Final = {"operation": 0.012e-6, "asked": 0.05e-6, "direct": 0.015e-6, "level": 0.5e-6}
+_FAST_OPERATION_S: Final = 0.012e-6
+_FAST_LEVEL_S: Final = 0.5e-6
+_FAST_CHUNK_S: Final = {"gathered": 0.05e-6, "asked": 0.011e-6, "direct": 0.015e-6}
+"""The discipline gathers writes, or is asked for every chunk; or its visits are known."""
+
 _CROWD: Final = 128
 _CROWD_S: Final = 0.045e-6
 """Fast path: for each worker beyond so many, a step takes so much longer: others' events in it."""
@@ -64,7 +68,7 @@ class StepWork:
     chunks : that the discipline cuts all messages into, alone on its connections
     connections : of one worker, each direction its own
     fast : the fast path does it
-    asked : where it does, whether it asks the discipline for every chunk
+    how : where it does, how it finds chunks; see `_FAST_CHUNK_S`
     clocked : all connections of a link get the same, and a virtual clock is enough
     """
 
@@ -73,7 +77,7 @@ class StepWork:
     chunks: float
     connections: int
     fast: bool
-    asked: bool
+    how: Literal["gathered", "asked", "direct"]
     clocked: bool
 
 
@@ -212,6 +216,7 @@ def _tries(cell: TrainingCell, ahead: Ahead) -> int:
 def step_work(cell: TrainingCell, network: Network, *, fast: bool) -> StepWork:
     """What a step of a cell is made of, on the fast path or on the generic engine."""
     plan = cell.plans(0).fused
+    gathers = disciplines.traits(cell.sending.discipline).gathers
     ups = [i for i, channel in enumerate(plan.channels) if channel.direction == UP]
     return StepWork(
         operations=plan.operations,
@@ -219,7 +224,7 @@ def step_work(cell: TrainingCell, network: Network, *, fast: bool) -> StepWork:
         chunks=chunks_of_step(plan, network, cell.sending),
         connections=len(plan.channels),
         fast=fast,
-        asked=asks_discipline(cell.sending),
+        how=("gathered" if gathers else "asked") if asks_discipline(cell.sending) else "direct",
         clocked=bool(load_share(network.share).CLOCKED),
     )
 
@@ -229,9 +234,9 @@ def step_s(work: StepWork, workers: int) -> float:
     levels = math.log2(workers)
     if work.fast:
         return (
-            _FAST_S["operation"] * work.operations
-            + _FAST_S["asked" if work.asked else "direct"] * work.chunks
-            + _FAST_S["level"] * levels
+            _FAST_OPERATION_S * work.operations
+            + _FAST_CHUNK_S[work.how] * work.chunks
+            + _FAST_LEVEL_S * levels
             + _CROWD_S * max(0, workers - _CROWD)
         )
     events = work.operations + work.chunks
