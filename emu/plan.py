@@ -13,7 +13,7 @@ from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.streams.summary import NotRun
 from netcosim.scenario import Direction, Scenario
-from netcosim.units import format_rate
+from netcosim.units import format_rate, format_size
 from topo.catalogue import build_spec
 from topo.share import LinkDirection, route_between
 from topo.spec import GOODPUT_SHARE, NetSpec
@@ -23,6 +23,9 @@ _MOST_HOSTS: Final = 64
 
 _MOST_RATE_BPS: Final = 10_000_000_000
 """Highest rate of a link. A bridge between veth pairs forwards some 9 Gbit/s; a run measures it."""
+
+_MOST_MESSAGE_BYTES: Final = 2_000_000_000
+"""Largest message: an endpoint holds it in memory, and gRPC has no larger ones than 2**31 bytes."""
 
 _MOST_STREAMS: Final = 4096
 """Most streams of a connection: such bursts ended in time, at some ms of an endpoint each."""
@@ -109,7 +112,8 @@ class Plan:
     def burst_seconds(self, cell: Cell) -> float:
         """Estimate a burst's seconds, from the bytes that cross the busiest link at its goodput.
 
-        With staggered workers the last one's start is added, as if nothing overlapped.
+        The last hand-over is added, as if nothing overlapped: of workers that begin one after the
+        other, and of messages that are not ready at the start.
         """
         load_bits: dict[LinkDirection, int] = {}
         last_ns = 0
@@ -117,7 +121,7 @@ class Plan:
             size_bytes = sum(m.size_bytes for m in each.messages)
             for way in route_between(self.net, each.source, each.destination, each.worker).ways:
                 load_bits[way] = load_bits.get(way, 0) + 8 * size_bytes
-            last_ns = max(last_ns, each.start_ns)
+            last_ns = max(last_ns, each.start_ns + max(m.ready_ns for m in each.messages))
         rates = {link.name: link.link.rate * GOODPUT_SHARE for link in self.net.links}
         busiest_s = max((bits / rates[name] for (name, _), bits in load_bits.items()), default=0.0)
         return busiest_s + last_ns / 1e9
@@ -194,6 +198,13 @@ def _check_size(plan: Plan) -> None:
                 f"must be <= {most} to be emulated; the simulator takes more",
             )
     for cell in plan.cells:
+        largest = max((m for server in cell.messages for m in server), key=lambda m: m.size_bytes)
+        if largest.size_bytes > _MOST_MESSAGE_BYTES:
+            raise ScenarioError.at(
+                f"workload[{cell.workload.name}]: size of {largest.tensor}",
+                format_size(largest.size_bytes),
+                f"must be <= {format_size(_MOST_MESSAGE_BYTES)} to be emulated; give it a 'total'",
+            )
         streams = max((len(c.messages) for c in plan.connections(cell)), default=0)
         if streams > _MOST_STREAMS:
             raise ScenarioError(

@@ -18,7 +18,7 @@ def percent(fraction: float) -> str:
 
 def short_size(size_bytes: int) -> str:
     """A size in a few characters: ``16 MB``, ``1.5 MB``, ``640 B``."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size_bytes >= factor:
             return f"{size_bytes / factor:.3g} {unit}"
     return f"{size_bytes} B"

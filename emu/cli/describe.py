@@ -1,13 +1,17 @@
 """Describe a run's plan as text, for ``--plan``."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from emu.duration import expected_seconds
 from emu.plan import Plan, distinct_receivers
 from h2model.candidates import not_studied
+from netcosim.formatting import short_time
 from netcosim.scenario import LinkSpec, TrainingSpec
 from netcosim.scenario.unstudied_releases import not_studied_text
 from netcosim.units import format_duration, format_rate, format_size
+
+_WORTH_SAYING_S: Final = 600.0
 
 
 def describe(plan: Plan) -> list[str]:
@@ -41,7 +45,9 @@ def describe(plan: Plan) -> list[str]:
     if plan.scenario.training != TrainingSpec():
         lines.append("training    not used: it is for the simulator; here bursts are measured")
     lines += [f"not run     {one.cell}: {one.reason}" for one in plan.not_run]
-    takes = f"takes about {expected_seconds(plan):.0f} s; needs root"
+    takes_s = expected_seconds(plan)
+    also = f" ({short_time(takes_s)})" if takes_s >= _WORTH_SAYING_S else ""
+    takes = f"takes about {takes_s:.0f} s{also}; needs root"
     lines.append(takes if plan.cells else "no cell can be run here")
     return lines
 

@@ -25,6 +25,7 @@ from typing import Final, Protocol, cast
 from h2model.file_check import check_file
 from h2model.observed import Observed
 from h2model.state import State
+from netcosim.formatting import shown
 from netcosim.nearest import unknown
 
 
@@ -78,6 +79,7 @@ class Discipline(Protocol):
     def cancelled(s: State, i: int, now: int) -> None: ...
 
 
+_MOST: Final = 2**53
 _OPTIONAL: Final = ("IN_WORDS", "describe", "prepare", "suggested", "visits")
 
 
@@ -155,15 +157,15 @@ def resolve_options(name: str, options: Mapping[str, int | bool | str]) -> list[
     Raises
     ------
     ValueError
-        An unknown option, or a value that is not a whole number >= 0.
+        An unknown option, or a value that is not a whole number from 0 to 2**53.
     """
     defaults = load(name).OPTIONS
     for key, value in options.items():
         if key not in defaults:
             raise ValueError(unknown(key, defaults, f'{name} has no option "{key}"'))
-        if isinstance(value, str) or int(value) < 0:
-            shown = f'"{value}"' if isinstance(value, str) else value
-            raise ValueError(f'option "{key}" of {name}: {shown}: must be a whole number >= 0')
+        if isinstance(value, str) or not 0 <= int(value) <= _MOST:
+            allowed = f"must be a whole number, 0 to {_MOST}"
+            raise ValueError(f'option "{key}" of {name}: {shown(value)}: {allowed}')
         if int(value) == 0 and defaults[key] > 0:
             raise ValueError(f'option "{key}" of {name}: {value}: must be > 0')
     return [int(options.get(key, default)) for key, default in defaults.items()]

@@ -133,13 +133,18 @@ def nearest(
     Raises
     ------
     ScenarioError
-        The release is older than any whose wire was seen.
+        The release is older than any whose wire was seen, or two major versions newer.
     """
     known = _studied(implementation)
     exact = parameters(implementation, release)
     release = known[-1].release if release is None else release
     asked = order_of(release)
     froms = {file.release: order_of(_from(file, end)) for file in known}
+    if asked[0] > order_of(known[-1].release)[0] + 1:  # the next major version may come
+        studied = ", ".join(file.release for file in known)
+        raise ScenarioError(
+            f'{implementation} release "{release}": there is none; studied are {studied}'
+        )
     begun = [first for first in froms.values() if first <= asked]
     if not begun:
         oldest = min((_from(file, end) for file in known), key=order_of)

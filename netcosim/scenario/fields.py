@@ -104,7 +104,9 @@ OptionValue = Annotated[int | bool | str, BeforeValidator(_option)]
 def _release(value: str) -> str:
     if re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}((rc|\.post)[0-9]{1,3})?", value):
         return value
-    raise ValueError("must be a release such as 1.59.5")
+    number = re.search(r"[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?", value)
+    meant = f"; did you mean {number[0]}?" if number else ", or left out for the newest"
+    raise ValueError(f"must be a release such as 1.59.5{meant}")
 
 
 def _text(value: str) -> str:

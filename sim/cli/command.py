@@ -111,7 +111,8 @@ def _run(
     problems = [*notes_without_effect(found, scenario), *notes(scenario, cells)]
     for note in problems:
         console.print(escaped(f"note: {note}"), markup=False, soft_wrap=True)
-    with _folder(path, scenario, owner, found) as folder, telling_where(path):
+    needed_bytes = max(_FOLDER_BYTES, cost.disk_bytes)
+    with _folder(path, scenario, owner, found, needed_bytes) as folder, telling_where(path):
         site.keep(folder)
         session = Session(
             scenario=scenario,
@@ -156,12 +157,16 @@ def _begun(path: Path) -> Scenario:
 
 
 def _folder(
-    path: Path, scenario: Scenario, owner: Owner | None, found: argparse.Namespace
+    path: Path,
+    scenario: Scenario,
+    owner: Owner | None,
+    found: argparse.Namespace,
+    needed_bytes: int,
 ) -> ResultsFolder:
     """The results folder: a new one, or that which is to be resumed."""
     if found.resume is not None:
         return ResultsFolder.open(path, owner)
-    return ResultsFolder.create(path, scenario, owner, world="sim", needed_bytes=_FOLDER_BYTES)
+    return ResultsFolder.create(path, scenario, owner, world="sim", needed_bytes=needed_bytes)
 
 
 def _exit_code(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:

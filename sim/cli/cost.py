@@ -13,8 +13,7 @@ from netcosim.formatting import short_size, short_time
 from netcosim.scenario import Scenario, StragglerSpec
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
-from sim.experiment.checks import conditions_before
-from sim.experiment.cost import Estimate, estimate, step_ns
+from sim.experiment.cost import Ahead, Estimate, estimate, step_ns
 from sim.experiment.one_step_more import steps_more
 from sim.stragglers import Conditions
 
@@ -39,11 +38,11 @@ def cost_of(
     ScenarioError
         Its times are too long for the numbers that hold them.
     """
-    for cell in cells:
-        _check_simulated_time(cell, max(worker_counts(scenario)))
     counts = worker_counts(scenario)
-    steps = [more for cell in cells for more in steps_more(cell, counts[-1])]
-    more = [(step.cell, counts[-1]) for step in steps] if recommending else []
+    for cell in cells:
+        _check_simulated_time(cell, Ahead.of(cell, counts[-1]))
+    steps = [more for cell in cells for more in steps_more(cell, counts[-1])] if recommending else []
+    more = [(step.cell, counts[-1]) for step in steps]
     return estimate(cells, counts, traced, len(os.sched_getaffinity(0)), more)
 
 
@@ -78,11 +77,10 @@ def refuse_costly(cost: Estimate, available_bytes: int | None) -> None:
         )
 
 
-def _check_simulated_time(cell: TrainingCell, workers: int) -> None:
+def _check_simulated_time(cell: TrainingCell, ahead: Ahead) -> None:
     """Refuse runs whose times no 64-bit number of nanoseconds would hold."""
-    training = cell.scenario.training
-    under = conditions_before(cell.scenario)
-    network = replace(cell.network(workers), worker_bps=under.worker_bps, delay_ns=under.delay_ns)
+    training, under = cell.scenario.training, ahead.under
+    network = replace(ahead.network, worker_bps=under.worker_bps, delay_ns=under.delay_ns)
     work_ns = _slowest(cell.scenario.straggler, under) * step_ns(cell.plans(0).plan, network)
     simulated_s = training.steps * (work_ns + 4 * float(network.delay_ns.max())) / 1e9
     if simulated_s > _LONGEST_SIMULATED_S:

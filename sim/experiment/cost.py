@@ -10,7 +10,7 @@ them by the runs that are done. Compiling kernels at their first use is not in t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -23,7 +23,11 @@ from sim.plan import DOWN, UP, Network, Sending, StepPlan
 from sim.shares import load_share
 from sim.stragglers import Conditions, conditions
 
-_FAST_S: Final = {"operation": 0.012e-6, "asked": 0.05e-6, "direct": 0.015e-6, "level": 0.5e-6}
+_FAST_OPERATION_S: Final = 0.012e-6
+_FAST_LEVEL_S: Final = 0.5e-6
+_FAST_CHUNK_S: Final = {"gathered": 0.05e-6, "asked": 0.011e-6, "direct": 0.015e-6}
+"""The discipline gathers writes, or is asked for every chunk; or its visits are known."""
+
 _CROWD: Final = 128
 _CROWD_S: Final = 0.045e-6
 """Fast path: for each worker beyond so many, a step takes so much longer: others' events in it."""
@@ -64,7 +68,7 @@ class StepWork:
     chunks : that the discipline cuts all messages into, alone on its connections
     connections : of one worker, each direction its own
     fast : the fast path does it
-    asked : where it does, whether it asks the discipline for every chunk
+    how : where it does, how it finds chunks; see `_FAST_CHUNK_S`
     clocked : all connections of a link get the same, and a virtual clock is enough
     """
 
@@ -73,7 +77,7 @@ class StepWork:
     chunks: float
     connections: int
     fast: bool
-    asked: bool
+    how: Literal["gathered", "asked", "direct"]
     clocked: bool
 
 
@@ -90,6 +94,23 @@ class PointCost:
     def elapsed_s(self, processors: int) -> float:
         """Time that the runs take side by side."""
         return math.ceil(self.runs / processors) * self.run_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """Network and conditions of the largest number of workers, before anything is drawn."""
+
+    network: Network
+    under: Conditions
+
+    @classmethod
+    def of(cls, cell: TrainingCell, workers: int) -> "Ahead":
+        """Those of a cell with so many workers."""
+        network, seed = cell.network(workers), np.random.SeedSequence(0)
+        specs = cell.scenario.straggler
+        return cls(
+            network=network, under=conditions(specs, workers, 1, network, seed, horizon_ns=1.0)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,19 +191,17 @@ def estimate(
 
 def run_s(cell: TrainingCell, workers: int) -> float:
     """Processor time of one run of so many workers."""
-    under = _conditions(cell, workers)
-    work = step_work(cell, fast=cell.plans(0).shape is not None and not under.why_generic)
-    return _point(cell, workers, 1, work, _tries(cell, under, workers)).run_s
+    return _points(cell, [workers], 1)[-1].run_s
 
 
 def _points(cell: TrainingCell, counts: Sequence[int], runs: int) -> list[PointCost]:
-    under = _conditions(cell, counts[-1])
+    ahead = Ahead.of(cell, counts[-1])
     fast = cell.plans(0).shape is not None
-    work = step_work(cell, fast=fast and not under.why_generic)
-    alone = step_work(cell, fast=fast) if fast != work.fast else work
+    work = step_work(cell, ahead.network, fast=fast and not ahead.under.why_generic)
+    alone = step_work(cell, ahead.network, fast=fast) if fast != work.fast else work
     stragglers = bool(cell.scenario.straggler)
     reference = [] if 1 in counts and not stragglers else [_point(cell, 1, runs, alone, 1)]
-    tries = _tries(cell, under, counts[-1])
+    tries = _tries(cell, ahead)
     return reference + [_point(cell, workers, runs, work, tries) for workers in counts]
 
 
@@ -193,25 +212,19 @@ def _point(cell: TrainingCell, workers: int, runs: int, work: StepWork, tries: i
     return PointCost(cell=cell.name, workers=workers, runs=runs, run_s=run_s, fast=work.fast)
 
 
-def _conditions(cell: TrainingCell, workers: int) -> Conditions:
-    """Conditions of so many workers, as far as they do not depend on random draws."""
-    seed = np.random.SeedSequence(0)
-    specs = cell.scenario.straggler
-    return conditions(specs, workers, 1, cell.network(workers), seed, horizon_ns=1.0)
-
-
-def _tries(cell: TrainingCell, under: Conditions, workers: int) -> int:
+def _tries(cell: TrainingCell, ahead: Ahead) -> int:
     """How often a run is made: twice where slow-downs were drawn for too short a time."""
-    if under.drawn_until_ns == math.inf:
+    if ahead.under.drawn_until_ns == math.inf:
         return 1
     plan = cell.plans(0).plan
     longest_ns = float(plan.duration_ns.sum(axis=1).max())
-    return 2 if step_ns(plan, cell.network(workers)) > 2 * longest_ns else 1
+    return 2 if step_ns(plan, ahead.network) > 2 * longest_ns else 1
 
 
-def step_work(cell: TrainingCell, *, fast: bool) -> StepWork:
+def step_work(cell: TrainingCell, network: Network, *, fast: bool) -> StepWork:
     """What a step of a cell is made of, on the fast path or on the generic engine."""
-    plan, network = cell.plans(0).fused, cell.network(1)
+    plan = cell.plans(0).fused
+    gathers = disciplines.traits(cell.sending.discipline).gathers
     ups = [i for i, channel in enumerate(plan.channels) if channel.direction == UP]
     return StepWork(
         operations=plan.operations,
@@ -219,7 +232,7 @@ def step_work(cell: TrainingCell, *, fast: bool) -> StepWork:
         chunks=chunks_of_step(plan, network, cell.sending),
         connections=len(plan.channels),
         fast=fast,
-        asked=asks_discipline(cell.sending),
+        how=("gathered" if gathers else "asked") if asks_discipline(cell.sending) else "direct",
         clocked=bool(load_share(network.share).CLOCKED),
     )
 
@@ -229,9 +242,9 @@ def step_s(work: StepWork, workers: int) -> float:
     levels = math.log2(workers)
     if work.fast:
         return (
-            _FAST_S["operation"] * work.operations
-            + _FAST_S["asked" if work.asked else "direct"] * work.chunks
-            + _FAST_S["level"] * levels
+            _FAST_OPERATION_S * work.operations
+            + _FAST_CHUNK_S[work.how] * work.chunks
+            + _FAST_LEVEL_S * levels
             + _CROWD_S * max(0, workers - _CROWD)
         )
     events = work.operations + work.chunks

@@ -34,6 +34,7 @@ def plan(
     direction: str = "pull",
     sizes: Sequence[str] = ("600kB", "300kB", "100kB"),
     transports: Sequence[Mapping[str, Any]] = (H2,),
+    spacing: str = "0s",
     **cluster: Any,
 ) -> Plan:
     tensors = [{"name": f"t{i}", "size": size} for i, size in enumerate(sizes)]
@@ -42,7 +43,9 @@ def plan(
             {
                 "name": "planned",
                 "cluster": {"link": {"rate": "100mbit"}, **cluster},
-                "workload": [{"name": "w", "tensors": tensors, "direction": direction}],
+                "workload": [
+                    {"name": "w", "tensors": tensors, "direction": direction, "spacing": spacing}
+                ],
                 "transport": list(transports),
             }
         )
@@ -141,6 +144,22 @@ def test_a_burst_takes_as_long_as_its_busiest_link(cluster: dict[str, Any], bits
 def test_the_slow_link_of_unequal_workers_counts() -> None:
     made = plan(topology="star", workers=2, links={"w1": {"rate": "10mbit"}})
     assert made.burst_seconds(made.cells[0]) == pytest.approx(8e6 / (10e6 * GOODPUT_SHARE))
+
+
+def test_a_burst_lasts_beyond_the_last_hand_over():
+    at_once, spaced = plan(), plan(spacing="40s")
+    later_s = spaced.burst_seconds(spaced.cells[0]) - at_once.burst_seconds(at_once.cells[0])
+    assert later_s == pytest.approx(2 * 40)
+    assert describe(spaced)[-1].endswith("; needs root")
+    assert "min); needs root" in describe(plan(spacing="400s"))[-1]
+
+
+def test_a_message_that_no_endpoint_holds_is_refused():
+    assert plan(sizes=("2GB",)).cells
+    with pytest.raises(
+        ScenarioError, match=r"workload\[w\]: size of t0: \"2001MB\": must be <= 2GB"
+    ):
+        plan(sizes=("2001MB",))
 
 
 @pytest.mark.parametrize("direction", ["pull", "pull-back", "push"])

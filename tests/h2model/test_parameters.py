@@ -137,6 +137,14 @@ def test_a_release_before_all_that_were_looked_at_is_refused(end):
         not_studied(grpc(**{f"{end}_release": "1.2"}))
 
 
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+def test_a_release_that_there_can_not_be_is_refused(end):
+    with pytest.raises(
+        ScenarioError, match=r'grpc release "7\.3": there is none; studied are 1\.1'
+    ):
+        not_studied(grpc(**{f"{end}_release": "7.3"}))
+
+
 def test_files_are_named_by_their_release_and_known_by_their_digest():
     assert {f"grpc-{release}.toml" for release in releases("grpc")} == set(FILES)
     for release in releases("grpc"):

@@ -207,11 +207,13 @@ BAD = {
     ),
     "a release with a v": (
         GOOD + 'sender_release = "v1.39.0"',
-        'transport[0].sender_release: "v1.39.0": must be a release such as 1.59.5',
+        'transport[0].sender_release: "v1.39.0": must be a release such as 1.59.5;'
+        " did you mean 1.39.0?",
     ),
     "a release that leads elsewhere": (
         GOOD + 'receiver_release = "1.39.0/../.."',
-        'transport[0].receiver_release: "1.39.0/../..": must be a release such as 1.59.5',
+        'transport[0].receiver_release: "1.39.0/../..": must be a release such as 1.59.5;'
+        " did you mean 1.39.0?",
     ),
     "a release as a number": (
         GOOD + "sender_release = 1.39",

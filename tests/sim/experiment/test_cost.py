@@ -63,7 +63,7 @@ works = st.builds(
     chunks=st.floats(1, 10**6),
     connections=st.integers(2, 2000),
     fast=st.booleans(),
-    asked=st.booleans(),
+    how=st.sampled_from(["gathered", "asked", "direct"]),
     clocked=st.booleans(),
 )
 
