@@ -153,7 +153,8 @@ def capture(net: Net, tmp_path: Path) -> Iterator[Callable[[], list[Frame]]]:
     with file.open("wb") as out:
         tcpdump = net.popen(
             "w",
-            ["tcpdump", "-i", "wv", "-U", "--immediate-mode", "-w", "-", "tcp"],
+            # Room for all that is sent while tcpdump has no processor.
+            ["tcpdump", "-i", "wv", "-B", "65536", "-U", "--immediate-mode", "-w", "-", "tcp"],
             stdout=out,
             stderr=subprocess.PIPE,
         )
