@@ -41,7 +41,9 @@ def cost_of(
     counts = worker_counts(scenario)
     for cell in cells:
         _check_simulated_time(cell, Ahead.of(cell, counts[-1]))
-    steps = [more for cell in cells for more in steps_more(cell, counts[-1])] if recommending else []
+    steps = (
+        [more for cell in cells for more in steps_more(cell, counts[-1])] if recommending else []
+    )
     more = [(step.cell, counts[-1]) for step in steps]
     return estimate(cells, counts, traced, len(os.sched_getaffinity(0)), more)
 
