@@ -63,20 +63,21 @@ class Pace:
 class Progress:
     """Progress reports on `console`, which is standard error so that results stay apart.
 
-    `run_s` has the seconds that one run is expected to take, by cell and number of workers, and
-    `expected_s` those of all.
+    `run_s` has the seconds that one run is expected to take, by cell, change of it and number of
+    workers, and `repetitions` is how many there are of each.
     """
 
     def __init__(
         self,
         console: Console,
-        run_s: Mapping[tuple[str, int], float] = MappingProxyType({}),
-        expected_s: float = 0.0,
+        run_s: Mapping[tuple[str, str, int], float] = MappingProxyType({}),
+        repetitions: int = 1,
     ) -> None:
         self._console = console
         self._bar: Bar | None = None
         self._run_s = run_s
-        self._pace = Pace(expected_s)
+        self._repetitions = repetitions
+        self._pace = Pace(repetitions * sum(run_s.values()))
         self._began_s = time.monotonic()
         self._this_s = 0.0
 
@@ -104,10 +105,19 @@ class Progress:
             finally:
                 self._bar = None
 
-    def runs_of(self, cell: str, workers: int) -> None:
-        """Say which runs are next; on a terminal, as the bar's text."""
-        self._this_s = self._run_s.get((cell, workers), 0.0)
-        self.show(f"{cell}, {workers} workers")
+    def taken(self, cell: str) -> None:
+        """Expect no time for the runs of a cell that an earlier simulation has finished."""
+        those_s = sum(run_s for key, run_s in self._run_s.items() if key[0] == cell)
+        self._pace.expected_s -= self._repetitions * those_s
+
+    def runs_of(self, cell: str, workers: int, change: str) -> None:
+        """Say which runs are next; on a terminal, as the bar's text.
+
+        A changed cell is expected with the most workers, and may run with fewer.
+        """
+        same = [s for (name, what, _), s in self._run_s.items() if (name, what) == (cell, change)]
+        self._this_s = self._run_s.get((cell, change, workers), max(same, default=0.0))
+        self.show(f"{cell}{change and f' with {change}'}, {workers} workers")
 
     def show(self, message: str) -> None:
         """Set the bar's text; without a bar, nothing."""

@@ -52,8 +52,11 @@ class Listener(Protocol):
     def show(self, message: str) -> None:
         """Tell what is being done now, where that is worth no line of its own."""
 
-    def runs_of(self, cell: str, workers: int) -> None:
-        """Tell of which cell and number of workers the next runs are."""
+    def taken(self, cell: str) -> None:
+        """Tell that a cell's results are those of an earlier simulation."""
+
+    def runs_of(self, cell: str, workers: int, change: str) -> None:
+        """Tell of which cell, number of workers and change of the cell the next runs are."""
 
     def run_done(self) -> None:
         """Tell that a run has ended."""
@@ -71,7 +74,10 @@ class Nobody:
     def show(self, message: str) -> None:
         """Do nothing."""
 
-    def runs_of(self, cell: str, workers: int) -> None:
+    def taken(self, cell: str) -> None:
+        """Do nothing."""
+
+    def runs_of(self, cell: str, workers: int, change: str) -> None:
         """Do nothing."""
 
     def run_done(self) -> None:
@@ -119,11 +125,12 @@ class Simulation:
 
     @property
     def runs(self) -> int:
-        """Number of all runs."""
-        points = len(self.cells) * len(simulated_counts(self.scenario))
+        """Number of runs of all cells that are not finished."""
+        cells = [cell for cell in self.cells if cell.name not in self.finished]
+        points = len(cells) * len(simulated_counts(self.scenario))
         if self.recommending:
             most = worker_counts(self.scenario)[-1]
-            points += sum(len(steps_more(cell, most)) for cell in self.cells)
+            points += sum(len(steps_more(cell, most)) for cell in cells)
         return points * self.scenario.repetitions
 
     def prepare(self, cell: TrainingCell) -> None:
@@ -208,6 +215,7 @@ class Simulation:
         self.steps.append(tables.steps)
         self.operations.append(tables.operations)
         self.transfers += tables.transfers
+        self.listener.taken(series.cell)
 
     def _series(self, cell: TrainingCell) -> Series | None:
         """Results of a cell so far; None if there are none."""
@@ -220,7 +228,7 @@ class Simulation:
 
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """Simulate all runs of so many workers; yield them in order."""
-        self.listener.runs_of(cell.name, workers)
+        self.listener.runs_of(cell.name, workers, cell.change)
         repetitions = range(self.scenario.repetitions)
         if self.threads == 1:
             for run in repetitions:

@@ -15,6 +15,7 @@ fields of a transport that it has as sender and as receiver, and a function::
 
 import pkgutil
 from collections.abc import Collection, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Final, Protocol, cast
 
@@ -40,6 +41,7 @@ class Kind(Protocol):
         """Refuse values that this end can't take; `newest` is the release that is not named."""
 
 
+@cache
 def names() -> tuple[str, ...]:
     """Names of all kinds, sorted."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))

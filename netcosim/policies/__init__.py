@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -145,6 +146,7 @@ def _by_tensor(
 _SHOWN = 5
 
 
+@cache
 def _names(folder: ModuleType) -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(folder.__path__)))
 

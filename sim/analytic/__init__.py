@@ -7,6 +7,7 @@ which: docs/background/baselines.md.
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import cast
 
 from netcosim.errors import ScenarioError
@@ -19,6 +20,7 @@ __all__ = ["OneWorker", "Phases", "Predict", "load", "names", "one_worker", "pre
 Predict = Callable[[OneWorker, int], float]
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The names of all baselines, sorted."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(baselines.__path__)))

@@ -120,7 +120,7 @@ def _run(
             traced=kept,
             traced_workers=EASILY_SEEN if found.trace is None else None,
             folder=folder,
-            progress=Progress(console, cost.each_run_s(), cost.runs_s),
+            progress=Progress(console, cost.each_run_s(), scenario.repetitions),
             command=(PROG, *as_recorded(arguments)),
             started=started,
             recommend=not found.no_recommendation,

@@ -68,6 +68,7 @@ class TrainingCell:
     name : ``workload/transport``, with ``@rate`` behind it where the scenario has several rates
     scenario : at this cell's rate
     share : strategy by which links are shared, chosen where the scenario names none
+    change : what of it is one step more than in the scenario's own cell of this name, if anything
     kept : plans that outlive the cell
     prepared : each run's plans, the same for every number of workers
     networks : by number of workers
@@ -80,6 +81,7 @@ class TrainingCell:
     sending: Sending
     scenario: Scenario
     share: str
+    change: str = ""
     kept: Plans = field(default_factory=Plans)
     prepared: dict[int, Prepared] = field(default_factory=dict)
     networks: dict[int, Network] = field(default_factory=dict)

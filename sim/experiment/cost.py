@@ -86,6 +86,7 @@ class PointCost:
     """All runs of one number of workers of one cell; `run_s` is one run's processor time."""
 
     cell: str
+    change: str = ""
     workers: int
     runs: int
     run_s: float
@@ -137,9 +138,12 @@ class Estimate:
         """Time of all runs."""
         return sum(point.elapsed_s(self.processors) for point in self.points)
 
-    def each_run_s(self) -> dict[tuple[str, int], float]:
-        """What one run adds to the time of all, by cell and number of workers."""
-        return {(p.cell, p.workers): p.elapsed_s(self.processors) / p.runs for p in self.points}
+    def each_run_s(self) -> dict[tuple[str, str, int], float]:
+        """What one run adds to the time of all, by cell, change of it and number of workers."""
+        return {
+            (p.cell, p.change, p.workers): p.elapsed_s(self.processors) / p.runs
+            for p in self.points
+        }
 
     @property
     def elapsed_s(self) -> float:
@@ -209,7 +213,14 @@ def _point(cell: TrainingCell, workers: int, runs: int, work: StepWork, tries: i
     steps = cell.scenario.training.steps
     each_s = step_s(work, workers) + _RECORD_S
     run_s = tries * (_WORKER_S * workers + each_s * workers * steps)
-    return PointCost(cell=cell.name, workers=workers, runs=runs, run_s=run_s, fast=work.fast)
+    return PointCost(
+        cell=cell.name,
+        change=cell.change,
+        workers=workers,
+        runs=runs,
+        run_s=run_s,
+        fast=work.fast,
+    )
 
 
 def _tries(cell: TrainingCell, ahead: Ahead) -> int:

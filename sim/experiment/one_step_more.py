@@ -43,6 +43,7 @@ def steps_more(cell: TrainingCell, workers: int) -> tuple[OneStepMore, ...]:
     for what, before, after, values in _changes(cell):
         changed = _changed(cell, values, workers)
         if changed is not None and run_s(changed, workers) <= _LONG_S:
+            changed.change = f"{what} {after}"
             found.append(OneStepMore(what=what, before=before, after=after, cell=changed))
     return tuple(found)
 

@@ -84,4 +84,4 @@ def cost(*run_s: float, runs: int = 5, processors: int = 2) -> Estimate:
 def test_runs_side_by_side():
     assert cost(2.0, 4.0).runs_s == 3 * 2.0 + 3 * 4.0
     assert cost(2.0, processors=8).elapsed_s == 1.0 + 2.0
-    assert cost(2.0, 4.0).each_run_s() == {("c", 1): 6.0 / 5, ("c", 2): 12.0 / 5}
+    assert cost(2.0, 4.0).each_run_s() == {("c", "", 1): 6.0 / 5, ("c", "", 2): 12.0 / 5}
