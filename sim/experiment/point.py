@@ -224,9 +224,10 @@ def overfilled_text(cell: TrainingCell, points: Sequence[Point]) -> str:
                 break
     if not found:
         return ""
+    workers = "1 worker" if found == ["1"] else f"{', '.join(found)} workers"
     return (
-        f"with {', '.join(found)} worker(s) a worker's port carried more than its rate, as share"
-        f" {cell.share} does not look at it; take max_min"
+        f"with {workers} a worker's port carried more than its rate, as share {cell.share} does"
+        " not look at it; take max_min"
     )
 
 

@@ -19,7 +19,7 @@ from netcosim.units import format_rate
 
 _DIGITS: Final = 5
 _LEAST: Final = 0.005
-"""Smaller shares of time are not named, nor smaller differences between transports."""
+"""Smaller shares of time are not named, nor smaller differences."""
 
 _WIDE: Final = 0.1
 """Half width of an interval, over its mean, above which the runs have little in common."""
@@ -77,8 +77,9 @@ def change_text(change: Change) -> str:
 
 def _changes(ranked: Sequence[Change]) -> tuple[str, ...]:
     """Sentences on changes that were ranked: what helps most, what else does, what does not."""
-    helps = [one for one in ranked if one.beyond and one.gain > 0]
-    harms = [one for one in ranked if one.beyond and one.gain <= 0]
+    helps = [one for one in ranked if one.beyond and one.gain >= _LEAST]
+    harms = [one for one in ranked if one.beyond and one.gain <= -_LEAST]
+    little = [one for one in ranked if one.beyond and abs(one.gain) < _LEAST]
     alike = [one for one in ranked if not one.beyond]
     said = []
     if helps:
@@ -86,6 +87,8 @@ def _changes(ranked: Sequence[Change]) -> tuple[str, ...]:
         text = f"One step more: {change_text(best)} {'helps most' if others else 'helps'}"
         text += f" ({signed(best.gain)}: {interval(best.examples_per_s)} examples/s)"
         said.append("; ".join([text, *(_with_gain(one) for one in others)]) + ".")
+    if little:
+        said.append(f"Less than {100 * _LEAST:g} % with {_listed(map(change_text, little))}.")
     if alike:
         said.append(f"No difference shows with {_listed(map(change_text, alike))}.")
     if harms:

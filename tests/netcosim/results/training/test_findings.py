@@ -170,6 +170,7 @@ def test_a_recommendation_below_the_knee_names_what_was_simulated() -> None:
         (CHANGES[1:2], "One step more: servers 1 -> 2 helps (+42 %: 14.20 +- 0.10 examples/s)."),
         (CHANGES[:1], "No difference shows with workers 6 -> 7."),
         (CHANGES[3:4], "Slower with transport h2-on -> h2-off (-12 %)."),
+        ((CHANGES[1].model_copy(update={"gain": 0.0049}),), "Less than 0.5 % with servers 1 -> 2."),
     ],
 )
 def test_a_single_change_has_a_sentence_of_its_own(kept: tuple[Change], said: str) -> None:
