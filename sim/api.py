@@ -18,7 +18,7 @@ from sim.experiment.axes import worker_counts
 from sim.experiment.checks import checked_cells, notes
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
-from sim.simulation import Listener, Nobody, Simulation
+from sim.simulation import Listener, Nobody, Simulation, prepare
 
 _KEPT: Final = Plans()
 """Plans of this process's simulations."""
@@ -141,7 +141,7 @@ def simulate(
         recommending=recommend,
     )
     for cell in cells:
-        simulation.prepare(cell)
+        prepare(cell, simulation.listener)
         simulation.simulate(cell)
         if recommend:
             simulation.recommend(cell)

@@ -19,8 +19,8 @@ from sim.compiling import Kernel, compile_missing, kernels_of
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.progress import Progress
-from sim.resume import take_finished
-from sim.simulation import Simulation
+from sim.resume import origin_of, take_finished
+from sim.simulation import Simulation, prepare
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +91,8 @@ class Session:
                 continue
             self._simulate(simulation, cell)
             if number < last:
-                keep_cell(self.folder, number, simulation.tables_of(cell))
+                series, tables = simulation.series_of(cell), simulation.tables_of(cell)
+                keep_cell(self.folder, number, origin_of(self.folder), series, tables)
             self.folder.write_summary(simulation.summary(NOT_ENDED))
 
     def _finish(self, simulation: Simulation) -> TrainingSummary:
@@ -124,7 +125,7 @@ class Session:
             if cell.name in simulation.finished:
                 continue
             with timed_phase(self.phases_s, "plans"):
-                simulation.prepare(cell)
+                prepare(cell, self.progress)
                 needed += kernels_of(
                     cell,
                     worker_counts(self.scenario),
@@ -135,8 +136,6 @@ class Session:
             compile_missing(needed, self.progress)
 
     def _simulate(self, simulation: Simulation, cell: TrainingCell) -> None:
-        with timed_phase(self.phases_s, "plans"):
-            simulation.prepare(cell)
         with timed_phase(self.phases_s, "simulation"):
             simulation.simulate(cell)
         if self.recommend:

@@ -87,6 +87,15 @@ class Nobody:
         """Do nothing."""
 
 
+def prepare(cell: TrainingCell, listener: Listener) -> None:
+    """Make the plan of a cell's first run, if that was not done; of a large profile tell phases."""
+    if 0 in cell.prepared:
+        return
+    many = len(cell.profile.step.operations) >= MANY_OPERATIONS
+    tell = listener.say if many else listener.show
+    cell.plans(0, lambda phase: tell(f"{cell.name}: preparing: {phase}"))
+
+
 @dataclass(slots=True, kw_only=True)
 class Simulation:
     """All that is simulated of a scenario, as far as it has come.
@@ -132,13 +141,6 @@ class Simulation:
             most = worker_counts(self.scenario)[-1]
             points += sum(len(steps_more(cell, most)) for cell in cells)
         return points * self.scenario.repetitions
-
-    def prepare(self, cell: TrainingCell) -> None:
-        """Make the plan of a cell's first run."""
-        self.listener.say(f"{cell.name}: preparing")
-        many = len(cell.profile.step.operations) >= MANY_OPERATIONS
-        tell = self.listener.say if many else self.listener.show
-        cell.plans(0, lambda phase: tell(f"{cell.name}: preparing: {phase}"))
 
     def simulate(self, cell: TrainingCell) -> None:
         """Simulate all runs of a cell."""
@@ -187,7 +189,8 @@ class Simulation:
 
     def summary(self, *reasons: str) -> TrainingSummary:
         """Summary of all points so far; `reasons` say why it is not complete, if it is not."""
-        series = {cell.name: found for cell in self.cells if (found := self._series(cell))}
+        begun = [cell for cell in self.cells if self._is_begun(cell)]
+        series = {cell.name: self.series_of(cell) for cell in begun}
         wrong = tuple(
             f"{cell.name}: {text}"
             for cell in self.cells
@@ -217,12 +220,13 @@ class Simulation:
         self.transfers += tables.transfers
         self.listener.taken(series.cell)
 
-    def _series(self, cell: TrainingCell) -> Series | None:
-        """Results of a cell so far; None if there are none."""
+    def _is_begun(self, cell: TrainingCell) -> bool:
+        return cell.name in self.finished or cell.name in self.points
+
+    def series_of(self, cell: TrainingCell) -> Series:
+        """Results of a cell so far; there has to be a point."""
         if cell.name in self.finished:
             return self.finished[cell.name]
-        if cell.name not in self.points:
-            return None
         points, reference = self.points[cell.name], self.references[cell.name]
         return make_series(cell, points, reference, self.recommendations.get(cell.name))
 

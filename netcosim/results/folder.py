@@ -340,9 +340,10 @@ class ResultsFolder(Directory):
         return self._record(SUMMARY, TrainingSummary)
 
     def world(self) -> Literal["emu", "sim"]:
-        """Origin of the results, emu or sim: by the summary, before there is one by the schemas."""
-        if self.has(SUMMARY):
-            simulated = format_of(self.read(SUMMARY, user_files.RECORD)) == TRAINING_FORMAT
+        """Origin of the results, emu or sim: by the summary, without one by the schemas."""
+        said = format_of(self.read(SUMMARY, user_files.RECORD)) if self.has(SUMMARY) else None
+        if said is not None:
+            simulated = said == TRAINING_FORMAT
         elif self.has("schemas"):
             with self.enter("schemas") as schemas:
                 simulated = schemas.has(_STEPS_SCHEMA)

@@ -43,6 +43,7 @@ from sim.experiment.link_share import with_share
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
 from sim.session import Session
+from sim.simulation import prepare
 
 PROG: Final = "sim.run"
 DEFAULT: Final = "default"
@@ -80,7 +81,10 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     refuse_options_without_effect(found, scenario)
-    with Console(stderr=True).status("preparing"):
+    console = Console(stderr=True, highlight=False)
+    with console.status("preparing"):
+        for cell in cells:
+            prepare(cell, Progress(console))
         cost = cost_of(scenario, cells, kept, recommending=not found.no_recommendation)
     if options.plan:
         lines = describe(scenario, cells, recommending=not found.no_recommendation)

@@ -198,7 +198,7 @@ def _warmup(found: argparse.Namespace, before: int) -> int | None:
     return int(min(before, found.steps // 2))
 
 
-_WITH_RESUME: Final = ("resume", "no_report", "no_recommendation", "trace", "plan")
+_WITH_RESUME: Final = ("resume", "no_report", "no_recommendation", "trace", "plan", "yes")
 
 
 def check_resume(found: argparse.Namespace, parser: argparse.ArgumentParser) -> None:

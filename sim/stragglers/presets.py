@@ -24,7 +24,7 @@ _NAMED: Final = MappingProxyType(
             (StragglerSpec(kind="slow", workers=(0,), options={"factor": 2.0}),),
         ),
         "one-slow-link": (
-            "worker 0 has a quarter of its port's rate; needs share max_min",
+            "worker 0 has a quarter of its port's rate; not with share equal",
             (StragglerSpec(kind="link", workers=(0,), options={"part": 0.25}),),
         ),
         "one-far": (

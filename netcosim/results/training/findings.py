@@ -59,8 +59,8 @@ def recommendation_sentences(found: Recommendation) -> tuple[str, ...]:
         )
     else:
         first = (
-            f"Take {count} or more: {figures} examples/s; more were not simulated, and up to there"
-            f" each is of use. There {found.bottleneck}."
+            f"Take {count} or more: {figures} examples/s; more were not simulated, and of"
+            f" those that were each is of use. There {found.bottleneck}."
         )
     return (first, *_changes(best_first(found.changes)))
 

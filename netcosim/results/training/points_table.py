@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-import pyarrow as pa
-
 from netcosim.results.json_files import as_stored, dump_json
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import speed_up
@@ -16,7 +14,7 @@ from netcosim.results.training.summary import LinkUse, Point, Series, TimeShares
 
 FORMAT: Final = "netcosim-points"
 
-_TEXT, _WHOLE, _NUMBER, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_TEXT, _WHOLE, _NUMBER, _FLAG = "string", "int64", "double", "bool"  # names of Arrow's types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +28,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    kind: Any
+    kind: str
     description: str
     value: Callable[[_Row], Any]
     null: bool = False
@@ -242,6 +240,8 @@ def points_table(summary: TrainingSummary) -> Any:
     pyarrow.Table
         Without nulls where a column's description names none.
     """
+    import pyarrow as pa  # only here: the program starts without it
+
     stored = TrainingSummary.model_validate(as_stored(summary.model_dump(mode="json")))
     rows = [
         _Row(summary=stored, series=series, point=point)
@@ -251,7 +251,10 @@ def points_table(summary: TrainingSummary) -> Any:
     columns = dict(_columns(rows))
     values = {name: as_stored([c.value(row) for row in rows]) for name, c in columns.items()}
     schema = pa.schema(
-        [pa.field(name, column.kind, nullable=column.null) for name, column in columns.items()],
+        [
+            pa.field(name, pa.type_for_alias(column.kind), nullable=column.null)
+            for name, column in columns.items()
+        ],
         metadata={"format": FORMAT, "version": "1"},
     )
     arrays = [pa.array(values[field.name], type=field.type) for field in schema]

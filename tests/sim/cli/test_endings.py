@@ -95,7 +95,7 @@ def test_a_refusal_after_the_folder_was_made_takes_it_back(
     def refuse(*_: object) -> Never:
         raise ScenarioError("job.toml: too much of it")
 
-    monkeypatch.setattr("sim.session.simulate", refuse)
+    monkeypatch.setattr("sim.simulation.simulate", refuse)
     done = inside.run(*SMALL, interpreted=True)
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[-1] == "sim.run: job.toml: too much of it"
@@ -114,7 +114,7 @@ def test_a_folder_s_name_can_not_steer_the_terminal(here: Path, inside: Inside) 
     assert done.code == 0, done.err
     assert r"report: \x1b[2J\udcff/none" in done.out
     record = json.loads((here / "\x1b[2J\udcff" / "run.json").read_text())
-    assert record["command"][-1] == "\x1b[2J\\udcff"
+    assert "\x1b[2J\\udcff" in record["command"]
 
 
 def test_progress_that_nobody_reads_ends_nothing(here: Path) -> None:

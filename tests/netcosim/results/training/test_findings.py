@@ -159,8 +159,8 @@ def test_the_sentences_of_a_recommendation_begin_with_what_to_take() -> None:
 def test_a_recommendation_below_the_knee_names_what_was_simulated() -> None:
     (only,) = recommendation_sentences(recommendation((), reached=False))
     assert only == (
-        "Take 6 workers or more: 10.00 +- 0.10 examples/s; more were not simulated, and up to there"
-        " each is of use. There the downlink of server 0 is full (96 %)."
+        "Take 6 workers or more: 10.00 +- 0.10 examples/s; more were not simulated, and of"
+        " those that were each is of use. There the downlink of server 0 is full (96 %)."
     )
 
 
