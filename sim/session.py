@@ -136,6 +136,7 @@ class Session:
             compile_missing(needed, self.progress)
 
     def _simulate(self, simulation: Simulation, cell: TrainingCell) -> None:
+        self.progress.say(f"{cell.name}: simulating")
         with timed_phase(self.phases_s, "simulation"):
             simulation.simulate(cell)
         if self.recommend:

@@ -230,7 +230,7 @@ def test_a_terminal_that_closes_is_an_interruption(tmp_path: Path, job: tuple[st
 def test_nohup_is_heeded(tmp_path: Path, job: tuple[str, ...]) -> None:
     with start(*job, cwd=tmp_path, prefix=("nohup",)) as process:
         assert process.stderr is not None
-        while "preparing" not in (line := process.stderr.readline()):
+        while "simulating" not in (line := process.stderr.readline()):
             assert line, "it ended"
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=60)
@@ -275,7 +275,7 @@ def loading(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("line", ["preparing", "1 worker:", "tracing"])
+@pytest.mark.parametrize("line", ["simulating", "1 worker:", "tracing"])
 def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line: str) -> None:
     with start(*job, cwd=tmp_path) as process:
         assert process.stderr is not None
