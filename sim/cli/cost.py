@@ -53,7 +53,7 @@ def cost_text(cost: Estimate) -> str:
     processors = "1 processor" if cost.processors == 1 else f"{cost.processors} processors"
     asks = "; more than an hour asks for --yes" if cost.elapsed_s > LONG_S else ""
     return (
-        f"about {short_time(cost.elapsed_s)} on {processors}, kernels compiled,"
+        f"about {short_time(cost.elapsed_s)} on {processors} once kernels are compiled,"
         f" {short_size(cost.memory_bytes)} of memory, {short_size(cost.disk_bytes)} of disk{asks}"
     )
 
