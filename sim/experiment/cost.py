@@ -298,7 +298,7 @@ def chunks_of_step(plan: StepPlan, network: Network, sending: Sending) -> float:
 
 
 def _near(rate_bps: float) -> float:
-    return 2.0 ** (round(12 * math.log2(rate_bps)) / 12)
+    return math.exp2(round(12 * math.log2(rate_bps)) / 12)
 
 
 @functools.lru_cache(maxsize=1024)
