@@ -49,7 +49,7 @@ def test_it_can_be_planned_and_prints_what_the_page_shows(line, call, monkeypatc
 
 def estimate_s(plan: str) -> float:
     """Seconds in the plan's last line."""
-    found = re.search(r"^takes +about ([\d.]+) (s|min|h) on 1 processor,", plan, re.M)
+    found = re.search(r"^takes +about ([\d.]+) (s|min|h) on 1 processor\b", plan, re.M)
     assert found is not None, plan
     return float(found[1]) * UNITS_S[found[2]]
 
