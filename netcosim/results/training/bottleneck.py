@@ -55,8 +55,8 @@ def _held_up(point: Point, used: float) -> Bottleneck:
     if max(network, time.waiting) < MUCH:
         busy = _percent(point.worker_utilisation)
         text = (
-            f"nothing is used up: workers compute for {busy} of the time, the fullest link is used"
-            f" to {_percent(used)}"
+            f"nothing is used up: workers compute for {busy} of the time, the fullest link of a"
+            f" server is used to {_percent(used)}"
         )
         return Bottleneck(name="none", share=used, text=text)
     if time.waiting > network:
@@ -64,7 +64,7 @@ def _held_up(point: Point, used: float) -> Bottleneck:
         return Bottleneck(name="waiting", share=time.waiting, text=text)
     text = (
         f"workers only send or receive for {_percent(network)} of their time, though even the"
-        f" fullest link is used to no more than {_percent(used)}"
+        f" fullest link of a server is used to no more than {_percent(used)}"
     )
     return Bottleneck(name="network", share=network, text=text)
 

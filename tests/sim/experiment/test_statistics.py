@@ -155,7 +155,7 @@ def test_what_is_short() -> None:
         "network": (
             point(1, 1, time=network),
             "workers only send or receive for 30 % of their time, though even the fullest link"
-            " is used to no more than 50 %",
+            " of a server is used to no more than 50 %",
         ),
         "none": (point(1, 1, time=idle), "nothing is used up: workers compute for 50 % of"),
         "server 0 up": (point(1, 1, links=down), "the uplink of server 0 is full (99 %)"),
