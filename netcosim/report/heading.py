@@ -13,7 +13,8 @@ def heading(scenario: Scenario) -> str:
     """Workloads, servers, rate and workers: ``vgg11 on 4 servers at 1 Gbit/s, 16 workers``."""
     cluster = scenario.cluster
     names = [workload.name for workload in scenario.workload]
-    rates = {cluster.link.rate, *(link.rate for link in cluster.links.values())}
+    asked = scenario.training.rates or (cluster.link.rate,)
+    rates = {*asked, *(link.rate for link in cluster.links.values())}
     between = " to ".join(short_rate(rate) for rate in sorted({min(rates), max(rates)}))
     servers = _many(cluster.servers, "server")
     return f"{_listed(names)} on {servers} at {between}, {_workers(scenario)}"

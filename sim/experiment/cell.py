@@ -59,7 +59,7 @@ class Prepared:
         return self.plans.fused(self.run)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, weakref_slot=True)
 class TrainingCell:
     """One workload on one transport, at one rate of the links.
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
+from weakref import WeakKeyDictionary
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import with_values
@@ -33,19 +34,30 @@ class OneStepMore:
 _LONG_S: Final = 20.0
 
 
+_KEPT: Final[WeakKeyDictionary[TrainingCell, dict[int, tuple[OneStepMore, ...]]]] = (
+    WeakKeyDictionary()
+)
+
+
 def steps_more(cell: TrainingCell, workers: int) -> tuple[OneStepMore, ...]:
     """The cell with one step more of each thing that can be changed, all for so many workers.
 
     What takes more than twenty seconds of processor time a run is left out: with thousands of
-    workers all, with some dozens a second server, which needs a slower engine.
+    workers all, with some dozens a second server, which needs a slower engine. They are kept with
+    the cell: each may have a plan of its own.
     """
-    found = []
+    known = _KEPT.setdefault(cell, {})
+    if workers not in known:
+        known[workers] = tuple(_steps_more(cell, workers))
+    return known[workers]
+
+
+def _steps_more(cell: TrainingCell, workers: int) -> Iterator[OneStepMore]:
     for what, before, after, values in _changes(cell):
         changed = _changed(cell, values, workers)
         if changed is not None and run_s(changed, workers) <= _LONG_S:
             changed.change = f"{what} {after}"
-            found.append(OneStepMore(what=what, before=before, after=after, cell=changed))
-    return tuple(found)
+            yield OneStepMore(what=what, before=before, after=after, cell=changed)
 
 
 def _changes(cell: TrainingCell) -> Iterator[tuple[What, str, str, dict[str, object]]]:

@@ -1,6 +1,7 @@
 """Recommendation for a cell: the knee, what is in short supply there, what would help."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Change, Point, Recommendation
@@ -9,6 +10,9 @@ from sim.experiment.one_step_more import OneStepMore, steps_more
 from sim.experiment.point import Reference
 from sim.experiment.run import RunFigures
 from sim.experiment.statistics import estimate, saturation
+
+_ROUNDING: Final = 1e-9
+"""Differences that are smaller, of the whole, are those of another order of additions."""
 
 Runs = Callable[[TrainingCell, int], Sequence[RunFigures]]
 """Simulates all runs of a cell with so many workers."""
@@ -52,5 +56,5 @@ def make_change(more: OneStepMore, point: Point, runs: Sequence[RunFigures]) -> 
         after=more.after,
         examples_per_s=found,
         gain=found.mean / point.examples_per_s.mean - 1,
-        beyond=half is not None and abs(difference.mean) > half,
+        beyond=half is not None and abs(difference.mean) > max(half, _ROUNDING * found.mean),
     )

@@ -1,6 +1,5 @@
 """Statistics of a training summary, from the steps and times of a simulation."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -110,20 +109,24 @@ def straggler_ns(step: NDArray[np.integer[Any]], end_ns: ArrayLike, workers: int
 
 
 def saturation(points: Sequence[Point], alone: float) -> Saturation | None:
-    """Saturation point: from it on one more worker adds less than `LITTLE` of one alone.
+    """Saturation point: all numbers of workers beyond add, for each worker, less than `LITTLE`.
 
-    `alone` is that one's steps a second. None if the last added worker still adds more, or fewer
-    than two numbers were simulated.
+    That is of one alone, whose steps a second are `alone`. None if the last added workers still
+    add more, or fewer than two numbers were simulated.
     """
     ordered = sorted(points, key=lambda p: p.workers)
     if len(ordered) < 2:
         return None
-    found = None
-    for here, there in reversed(list(itertools.pairwise(ordered))):
-        added = there.steps_per_s.mean - here.steps_per_s.mean
-        if added >= LITTLE * alone * (there.workers - here.workers):
-            break
-        found = here
+
+    def is_enough(here: Point, more: Sequence[Point]) -> bool:
+        return all(
+            there.steps_per_s.mean - here.steps_per_s.mean
+            < LITTLE * alone * (there.workers - here.workers)
+            for there in more
+        )
+
+    enough = (p for i, p in enumerate(ordered[:-1]) if is_enough(p, ordered[i + 1 :]))
+    found = next(enough, None)
     if found is None:
         return None
     # At the saturation point the later bottleneck may not be full yet.

@@ -90,7 +90,7 @@ def _changes(ranked: Sequence[Change]) -> tuple[str, ...]:
     if little:
         said.append(f"Less than {100 * _LEAST:g} % with {_listed(map(change_text, little))}.")
     if alike:
-        said.append(f"No difference shows with {_listed(map(change_text, alike))}.")
+        said.append(f"No difference beyond chance shows with {_listed(map(change_text, alike))}.")
     if harms:
         said.append(f"Slower with {_listed(map(_with_gain, harms))}.")
     return tuple(said)

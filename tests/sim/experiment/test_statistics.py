@@ -129,6 +129,8 @@ def point(workers: int, rate: float, **changes: object) -> Point:
         ({1: 10, 2: 20, 4: 20.9, 8: 22}, 2),
         ({1: 10, 2: 10.1, 3: 20, 4: 20.1}, 3),  # a dip is no end
         ({1: 10, 2: 20, 3: 30}, None),
+        ({5: 9.3, 6: 5.5, 7: 8, 8: 5.7}, 5),  # fewer that do more are enough
+        ({5: 9.3, 6: 5.5, 8: 11}, None),
         ({1: 10, 2: 9}, 1),
         ({2: 20, 4: 40, 8: 40}, 4),
         ({2: 20, 4: 21.2, 8: 22.4}, 4),  # of what one alone does, not of half of two: 0.6, 0.3

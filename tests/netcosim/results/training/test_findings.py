@@ -151,7 +151,7 @@ def test_the_sentences_of_a_recommendation_begin_with_what_to_take() -> None:
         " does, as the downlink of server 0 is full (96 %).",
         "One step more: rate 1 Gbit/s -> 2 Gbit/s helps most (+90 %: 19.00 +- 0.10 examples/s);"
         " servers 1 -> 2 (+42 %).",
-        "No difference shows with workers 6 -> 7 or batch 32 -> 64.",
+        "No difference beyond chance shows with workers 6 -> 7 or batch 32 -> 64.",
         "Slower with transport h2-on -> h2-off (-12 %).",
     )
 
@@ -168,7 +168,7 @@ def test_a_recommendation_below_the_knee_names_what_was_simulated() -> None:
     ("kept", "said"),
     [
         (CHANGES[1:2], "One step more: servers 1 -> 2 helps (+42 %: 14.20 +- 0.10 examples/s)."),
-        (CHANGES[:1], "No difference shows with workers 6 -> 7."),
+        (CHANGES[:1], "No difference beyond chance shows with workers 6 -> 7."),
         (CHANGES[3:4], "Slower with transport h2-on -> h2-off (-12 %)."),
         ((CHANGES[1].model_copy(update={"gain": 0.0049}),), "Less than 0.5 % with servers 1 -> 2."),
     ],
