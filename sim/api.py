@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
 from netcosim.results.training import operations, steps
 from netcosim.results.training.findings import findings
 from netcosim.results.training.points_table import points_table
@@ -126,12 +127,9 @@ def simulate(
     """
     asked = with_share(with_values(_read(scenario), changes or {}))
     cells = checked_cells(asked, _KEPT if plans is None else plans)
-    unknown = [workers for workers in trace if workers not in worker_counts(asked)]
-    if unknown:
-        allowed = f"must be among the numbers of workers: {_listed(worker_counts(asked))}"
-        raise ScenarioError.at("trace", unknown[0], allowed)
-    if threads < 1:
-        raise ScenarioError.at("threads", threads, "must be >= 1")
+    _check_trace(trace, asked)
+    if not isinstance(threads, int) or threads < 1:
+        raise ScenarioError.at("threads", threads, "must be a whole number >= 1")
     simulation = Simulation(
         scenario=asked,
         cells=cells,
@@ -154,18 +152,32 @@ def simulate(
     )
 
 
+def _check_trace(trace: Sequence[int], scenario: Scenario) -> None:
+    if not isinstance(trace, Sequence):
+        raise ScenarioError.at("trace", trace, "must be a list of numbers of workers")
+    strange = [workers for workers in trace if workers not in worker_counts(scenario)]
+    if strange:
+        allowed = f"must be among the numbers of workers: {_listed(worker_counts(scenario))}"
+        raise ScenarioError.at("trace", strange[0], allowed)
+    if trace and not scenario.training.trace_steps:
+        raise ScenarioError.at("trace", list(trace), "needs training.trace_steps")
+
+
 def _read(scenario: Scenario | Mapping[str, Any] | str | Path) -> Scenario:
     if isinstance(scenario, Scenario):
         return scenario
     if isinstance(scenario, Mapping):
         return build_scenario(dict(scenario))
+    if not isinstance(scenario, Path | str):
+        what = "must be a path, the name of a built-in one, a mapping or a Scenario"
+        raise ScenarioError.at("scenario", scenario, what)
     if isinstance(scenario, Path) or "/" in scenario or scenario.endswith(".toml"):
         return read_scenario(Path(scenario))
     folder = resources.files("sim") / "scenarios"
     builtin = {file.name.removesuffix(".toml"): file for file in folder.iterdir()}
     if scenario not in builtin:
-        allowed = f"must be a file or one of: {_listed(sorted(builtin))}"
-        raise ScenarioError.at("scenario", scenario, allowed)
+        what = "is neither a file nor built in"
+        raise ScenarioError.at("scenario", scenario, unknown(scenario, sorted(builtin), what))
     return parse_scenario(builtin[scenario].read_text("utf-8"), scenario)
 
 

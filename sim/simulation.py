@@ -181,7 +181,8 @@ class Simulation:
         """Keep the first steps of a cell, operation by operation; transfers of one number only."""
         count = min(self.scenario.training.trace_steps, self.scenario.training.steps)
         for workers in self.traced if count else ():
-            self.listener.say(f"{cell.name}: tracing {workers} workers")
+            many = "1 worker" if workers == 1 else f"{workers} workers"
+            self.listener.say(f"{cell.name}: tracing {many}")
             traced = trace(cell, workers, 0, count, self.traced_workers)
             self.operations.append(traced.operations)
             if workers == self.traced[0]:

@@ -19,6 +19,7 @@ from netcosim.command_name import VARIABLE
 from netcosim.errors import ScenarioError
 from netcosim.extras import DISTRIBUTION, require
 from netcosim.failure import CrashSite, guarded
+from netcosim.nearest import unknown
 
 PROG: Final = "netcosim"
 GROUP: Final = "netcosim.commands"
@@ -62,7 +63,7 @@ def _main(given: Sequence[str], _: CrashSite) -> int:
     if given and not given[0].startswith("-"):
         name, *rest = given
         if name not in known:
-            raise ScenarioError.at("COMMAND", name, f"must be one of: {', '.join(known)}")
+            raise ScenarioError.at("COMMAND", name, unknown(name, list(known)))
         return _start(known[name], rest)
     _parser(known).parse_args(given)
     raise ScenarioError("COMMAND: is required (see --help)")

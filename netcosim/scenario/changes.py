@@ -26,6 +26,8 @@ def with_values(
     ScenarioError
         There is no such place, or no scenario may have such a value.
     """
+    if not isinstance(values, Mapping) or not all(isinstance(path, str) for path in values):
+        raise ScenarioError(f"{source}: must be a mapping from dotted paths to values")
     if not values:
         return scenario
     data: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)

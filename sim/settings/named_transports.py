@@ -7,7 +7,7 @@ from typing import Any, Final
 from h2model import disciplines
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
-from netcosim.nearest import unknown
+from netcosim.nearest import listed, nearest
 from netcosim.scenario import Scenario, TransportSpec
 
 _GRPC: Final = {"sender": "grpc", "receiver": "grpc"}
@@ -58,4 +58,6 @@ def _chosen(name: str, own: dict[str, TransportSpec]) -> dict[str, Any]:
     if kind == "h2" and discipline in disciplines.names():
         return {"name": name, "sender": "h2", "receiver": "h2", "discipline": discipline}
     known = [*own, *(n for n in usual_transports() if n not in own)]
-    raise ScenarioError.at("--transport", name, unknown(name, known))
+    meant = nearest(name, [*own, *_USUAL, *(f"h2-{each}" for each in disciplines.names())])
+    asked = "" if meant is None else f"; did you mean {meant}?"
+    raise ScenarioError.at("--transport", name, f"unknown{asked or ';'} allowed: {listed(known)}")

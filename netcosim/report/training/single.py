@@ -196,8 +196,8 @@ def use_panel(point: Point) -> Panel:
     ]
     share = point.worker_utilisation
     bars.append(Bar(label="workers compute", value=share, text=percent(share), colour=WORKERS))
-    fullest = f", the {len(links)} fullest of {len(links) + left_out} links" if left_out else ""
-    title = f"used; dotted: called full{fullest}"
+    which = f", the {len(links)} fullest of {len(links) + left_out}" if left_out else ""
+    title = f"used{which}; dotted: full"
     return Panel(title=title, bars=bars, most=1.0, mark=FULL)
 
 

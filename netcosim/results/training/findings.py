@@ -166,10 +166,16 @@ def _apart(series: Series) -> tuple[str, ...]:
     worst = max(wide, key=lambda p: _half(p) / p.examples_per_s.mean)
     low, high = min(worst.examples_per_s.values), max(worst.examples_per_s.values)
     return (
-        f"With {', '.join(str(p.workers) for p in wide)} workers runs are far apart (with"
+        f"With {_many_workers(wide)} runs are far apart (with"
         f" {worst.workers} from {low:.3g} to {high:.3g} examples/s): their mean says little; more"
         " steps may say more.",
     )
+
+
+def _many_workers(points: Sequence[Point]) -> str:
+    if len(points) == 1:
+        return _workers(points[0].workers)
+    return f"{', '.join(str(point.workers) for point in points)} workers"
 
 
 def _half(point: Point) -> float:

@@ -89,7 +89,7 @@ def test_mistakes_are_one_line_and_code_2(capsys):
         assert main(arguments) == 2
         assert capsys.readouterr().err.startswith(said)
     assert main(["sin"]) == 2
-    assert '"sin": must be one of: analyze, ' in capsys.readouterr().err
+    assert '"sin": unknown; did you mean sim? allowed: analyze, ' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["sim", "--version"], ["lint-profile"]])

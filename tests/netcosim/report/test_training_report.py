@@ -299,7 +299,7 @@ def test_of_many_links_the_fullest_are_drawn(figures: list[Figure]) -> None:
     made = series(replace(JOB, counts=(16,), servers=5))
     assert scaling_png(made) is not None
     use = figures[0].axes[3]
-    assert "the 8 fullest of 10 links" in use.get_title(loc="left")
+    assert "the 8 fullest of 10;" in use.get_title(loc="left")
     widths = [patch.get_width() for patch in use.patches]
     assert len(widths) == 9 and widths[:8] == sorted(widths[:8], reverse=True)
 
