@@ -58,7 +58,7 @@ def test_a_given_one_that_overfills_a_port_is_told_and_not_trusted() -> None:
     assert not result.summary.trusted
     assert result.summary.complete
     assert result.summary.reasons == (
-        "alexnet/whole: with 1 worker(s) a worker's port carried more than its rate, as share equal"
+        "alexnet/whole: with 1 worker a worker's port carried more than its rate, as share equal"
         " does not look at it; take max_min",
     )
 
