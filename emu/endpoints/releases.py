@@ -4,12 +4,13 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 from netcosim.errors import EndpointError
-from netcosim.extras import missing, require
+from netcosim.extras import require
 
 VARIABLE: Final = "NETCOSIM_GRPC_RELEASES"
 STAMP: Final = "netcosim-grpc-release.json"
@@ -32,7 +33,7 @@ def newest() -> str:
     EnvironmentRefusedError
         It is not installed, and this is no checkout.
     """
-    if "grpcio" not in missing("emu"):
+    with suppress(metadata.PackageNotFoundError):
         return metadata.version("grpcio")
     found = locked()
     if found is None:
