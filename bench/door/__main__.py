@@ -30,7 +30,7 @@ _UNTRUSTED: Final = 1
 # The shell measures: seconds of wall clock, in user's and in system's mode.
 _TIMED: Final = 'TIMEFORMAT="door: %R %U %S"; time bash -c "$0"'
 _TIME: Final = re.compile(r"^door: ([0-9.]+) ([0-9.]+) ([0-9.]+)$", re.MULTILINE)
-_PIPX: Final = "pipx install -q /srv/netcosim && ~/.local/bin/netcosim sim"
+_PIPX: Final = "pipx install /srv/netcosim && ~/.local/bin/netcosim sim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,13 +63,15 @@ def test_what_is_needed_is_added_and_a_plan_needs_the_least(project: Project) ->
     (project.root / "sim").mkdir()
     (project.root / "sim" / "__init__.py").touch()
     (project.root / "sim" / "run.py").write_text("import sys; print(sys.argv[1:])")
+    (project.root / "netcosim").mkdir()
+    (project.root / "netcosim" / "__init__.py").write_text('"""About."""\n\n__version__ = "7.5"\n')
+    told = project.dev("sim", "--version")
+    assert (told.stdout, told.stderr, project.venv.exists()) == ("netcosim 7.5\n", "", False)
     said = project.dev("sim", "--plan", "x")
     assert (said.returncode, said.stdout) == (0, "['--plan', 'x']\n"), said.stderr
     assert MAKING in said.stderr and "(plan: " in said.stderr
     stray = project.venv / "stray"
     stray.touch()
-    assert project.dev("sim", "--version").stderr == ""
-
     assert "(base: " in project.dev("sim").stderr
     grown = project.dev("setup", "emu")
     assert "adding to the Python environment" in grown.stderr and "(emu: " in grown.stderr
