@@ -11,7 +11,8 @@ from sim.experiment.cell import training_cells
 from sim.experiment.one_step_more import USUAL_RATES_BPS, steps_more
 from tests.sim.cli.started import FAST
 
-JOB: dict[str, Any] = tomllib.loads(FAST)
+WHOLE = {"sender": "grpc", "receiver": "grpc", "flow_control": False, "whole_messages": True}
+JOB: dict[str, Any] = {**tomllib.loads(FAST), "transport": [{"name": "whole", **WHOLE}]}
 
 
 def test_each_change_is_the_scenario_with_that_change() -> None:
