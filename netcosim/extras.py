@@ -36,7 +36,7 @@ def require(extra: str, distribution: str = DISTRIBUTION) -> None:
     if lacking:
         raise EnvironmentRefusedError(
             f"needs the extra '{extra}' ({', '.join(lacking)} missing):"
-            f" {sys.executable} -m pip install '{distribution}[{extra}]'"
+            f" {sys.executable} -m pip install '.[{extra}]', in a checkout of {distribution}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from netcosim.errors import EnvironmentRefusedError
 
-INSTALL: Final = "pip install 'netcosim[profile]'"
+INSTALL: Final = "pip install '.[profile]', in a checkout of netcosim"
 
 
 def load_torch() -> ModuleType:

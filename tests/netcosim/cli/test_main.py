@@ -76,7 +76,7 @@ def test_a_missing_extra_is_one_line_with_what_installs_it(capsys):
     assert (said.out, said.err.count("\n")) == ("", 1)
     assert said.err == (
         "netcosim greet-heavily: needs the extra 'heavy' (no-such-package-anywhere missing):"
-        f" {sys.executable} -m pip install 'netcosim-more[heavy]'\n"
+        f" {sys.executable} -m pip install '.[heavy]', in a checkout of netcosim-more\n"
     )
 
 

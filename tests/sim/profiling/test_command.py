@@ -39,7 +39,8 @@ def test_without_pytorch_it_says_how_to_install_it(monkeypatch, capsys, tmp_path
     code = profile.main(["mine:build", "--out", str(tmp_path / "p.json")])
     error = capsys.readouterr().err
     assert code == 3
-    assert error == "sim.profile: torch is not installed: pip install 'netcosim[profile]'\n"
+    said = "torch is not installed: pip install '.[profile]', in a checkout of netcosim"
+    assert error == f"sim.profile: {said}\n"
     assert list(tmp_path.iterdir()) == []
 
 
