@@ -29,7 +29,7 @@ class Difference:
 
     @property
     def beyond(self) -> bool:
-        """Whether the interval excludes 0; without an interval whether there is a difference."""
+        """True if the interval excludes 0; without an interval, if there is a difference."""
         return abs(self.mean) > (self.half_width or 0.0)
 
 

@@ -66,7 +66,7 @@ class Result:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What was found, in sentences for a person."""
+        """Findings in sentences for a person."""
         return tuple(
             f"{series.cell}: {said}" for series in self.summary.series for said in findings(series)
         )

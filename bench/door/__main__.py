@@ -43,7 +43,7 @@ class Timed:
 
     @property
     def note(self) -> str:
-        """What stands beside the time."""
+        """Processor time and exit code, in words."""
         return f"{self.processor_s:.0f} s of processor time, exit code {self.code}"
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from emu.capture.arrays import Ints
 from emu.capture.report import ConnectionReport, DirectionReport
 from emu.capture.streams import StreamDirection
-from emu.capture.windows import ALL_STREAMS, CONNECTION
+from emu.capture.windows import ALL_STREAMS
 from h2model.credit import load, names
 from h2model.observed import ObservedUpdate
 from h2model.protocol import DEFAULT_WINDOW_BYTES, GRPC_PREFIX_BYTES
@@ -243,11 +243,3 @@ def _counted_ns(spoke: Ints, now_ns: int, patience_ns: int) -> int:
             break
         silent_ns, until_ns = max(silent_ns, until_ns - since_ns), since_ns
     return found
-
-
-def describe_connection_updates(peer: DirectionReport) -> str:
-    """Describe the updates of the connection's own window: their number and sizes."""
-    mine = peer.grants.amount[peer.grants.stream == CONNECTION]
-    if not mine.size:
-        return "none"
-    return f"{mine.size}, {int(mine.min())} to {int(mine.max())} bytes"

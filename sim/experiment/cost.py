@@ -140,7 +140,7 @@ class Estimate:
         return sum(point.elapsed_s(self.processors) for point in self.points)
 
     def each_run_s(self) -> dict[tuple[str, str, int], float]:
-        """What one run adds to the time of all, by cell, change of it and number of workers."""
+        """Share of one run in the time of all, by cell, change of it and number of workers."""
         return {
             (p.cell, p.change, p.workers): p.elapsed_s(self.processors) / p.runs
             for p in self.points

@@ -46,7 +46,7 @@ class CellData:
 
     @property
     def nothing_judged(self) -> str:
-        """How to call a burst of the cell that is not judged, as far as its summary tells."""
+        """Name of a burst of the cell that is not judged, as far as its summary tells."""
         found = self.summary
         invalid = found is not None and not found.judged_bursts and not found.shown_bursts
         return "not valid" if invalid else "not judged"

@@ -50,7 +50,7 @@ def observed(series: Series) -> tuple[str, ...]:
 
 
 def recommendation_sentences(found: Recommendation) -> tuple[str, ...]:
-    """How many workers to take and why, and what one step more of each thing would change."""
+    """Sentences of a recommendation: workers to take and why, gains of one step more of each."""
     count, figures = _workers(found.workers), interval(found.examples_per_s)
     if found.reached:
         first = (

@@ -134,7 +134,7 @@ class Change(_Record):
 
 
 class Recommendation(_Record):
-    """How many workers to take, what is in short supply with them, and what would help."""
+    """Recommended number of workers, its bottleneck, and the gain of each change there."""
 
     workers: int = Field(description="the knee; where it is not reached the most simulated")
     reached: bool = Field(description="whether the knee is among the numbers simulated")

@@ -142,7 +142,7 @@ class Ends(_Record):
 
     @property
     def beyond(self) -> int:
-        """How many ends are apart by more than their interval."""
+        """Number of ends that are apart by more than their interval."""
         return sum(stream.end_ns.beyond for stream in self.streams)
 
 
