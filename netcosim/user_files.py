@@ -4,9 +4,13 @@ A pipe would block, a device may give bytes without end, and a file may grow whi
 """
 
 import errno
+import hashlib
 import os
 import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
@@ -30,10 +34,65 @@ class FileKind:
 
 
 SCENARIO: Final = FileKind(name="a scenario", most_bytes=8 << 20)
+SWEEP: Final = FileKind(name="a sweep", most_bytes=8 << 20)
 PROFILE: Final = FileKind(name="a profile", most_bytes=256 << 20)
 SPEED_TRACE: Final = FileKind(name="a speed trace", most_bytes=128 << 20)
 RECORD: Final = FileKind(name="a record", most_bytes=256 << 20)
 TABLE: Final = FileKind(name="a table", most_bytes=4 << 30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileContent:
+    """What was in a file: it can be read where the file itself is not."""
+
+    data: bytes
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+_SUPPLIED: dict[str, FileContent] = {}
+
+
+@contextmanager
+def supplied(files: Mapping[str, FileContent]) -> Iterator[None]:
+    """Let `read_text` find these contents at these paths, in all threads of this process."""
+    before = dict(_SUPPLIED)
+    _SUPPLIED.update(files)
+    try:
+        yield
+    finally:
+        _SUPPLIED.clear()
+        _SUPPLIED.update(before)
+
+
+def state_of(path: Path) -> tuple[int | str, ...]:
+    """What changes when a file is written anew; empty where there is none."""
+    given = _SUPPLIED.get(str(path))
+    if given is not None:
+        return (given.digest,)
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def read_content(path: Path, kind: FileKind) -> FileContent:
+    """All bytes of a regular file of a kind.
+
+    Raises
+    ------
+    OSError
+        It can't be read, or has more bytes than its kind may have.
+    """
+    given = _SUPPLIED.get(str(path))
+    if given is not None:
+        return given
+    with open_regular(path) as file:
+        return FileContent(data=read_all(file, kind))
 
 
 def open_regular(path: Path | str, folder: int | None = None, flags: int = 0) -> IO[bytes]:
@@ -89,8 +148,7 @@ def read_text(path: Path, kind: FileKind) -> str:
         It can't be read, or is no such text; `strerror` says why.
     """
     try:
-        with open_regular(path) as file:
-            text = read_all(file, kind).decode("utf-8")
+        text = read_content(path, kind).data.decode("utf-8")
     except UnicodeDecodeError:
         raise OSError(errno.EILSEQ, "is not UTF-8 text") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")

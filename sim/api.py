@@ -12,14 +12,19 @@ from netcosim.nearest import unknown
 from netcosim.results.training import operations, steps
 from netcosim.results.training.findings import findings
 from netcosim.results.training.points_table import points_table
+from netcosim.results.training.runs_table import runs_table
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario, with_values
 from netcosim.trace import trace_table
+from netcosim.user_files import FileContent, supplied
 from sim.experiment.axes import worker_counts
 from sim.experiment.checks import checked_cells, notes
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
 from sim.simulation import Listener, Nobody, Simulation, prepare
+
+MOST_RUNS: Final = 2**31
+"""Numbers of runs are below this."""
 
 _KEPT: Final = Plans()
 """Plans of this process's simulations."""
@@ -32,14 +37,34 @@ class Result:
     Attributes
     ----------
     scenario : as simulated: all changes applied, what was not set resolved
-    summary : all figures, as in `summary.json` of a results folder
     notes : what the simulation leaves out, or can't do with these settings; a line each
     """
 
     scenario: Scenario
-    summary: TrainingSummary
     notes: tuple[str, ...]
     _simulation: Simulation = field(repr=False)
+
+    @cached_property
+    def summary(self) -> TrainingSummary:
+        """All figures, as in `summary.json` of a results folder.
+
+        Raises
+        ------
+        ScenarioError
+            One worker alone was not simulated.
+        """
+        if not self._simulation.compared:
+            allowed = "points and the summary compare with one worker alone; leave it out"
+            raise ScenarioError.at("compared", False, allowed)
+        return self._simulation.summary()
+
+    @cached_property
+    def runs(self) -> Any:
+        """A `pyarrow.Table` with a row for each cell, number of workers and run.
+
+        `netcosim.results.training.runs_table` describes its columns.
+        """
+        return runs_table(self._simulation.rows)
 
     @cached_property
     def points(self) -> Any:
@@ -96,11 +121,14 @@ def simulate(
     scenario: Scenario | Mapping[str, Any] | str | Path = "default",
     changes: Mapping[str, object] | None = None,
     *,
+    runs: Sequence[int] | None = None,
+    compared: bool = True,
     trace: Sequence[int] = (),
     recommend: bool = False,
     threads: int = 1,
     listener: Listener | None = None,
     plans: Plans | None = None,
+    files: Mapping[str, FileContent] | None = None,
 ) -> Result:
     """Simulate every cell of a scenario with every number of workers.
 
@@ -114,42 +142,64 @@ def simulate(
     changes : values to put in place of the scenario's, by dotted path, such as
         ``{"cluster.link.rate": "10gbit", "training.workers": [1, 8]}``; see
         `netcosim.scenario.with_values`
+    runs : which runs of each number of workers, from 0; by default all repetitions. Runs of one
+        number draw the same, whatever else is simulated
+    compared : whether one worker alone, without stragglers, is simulated too: speed-ups and
+        formulas compare with it. Without it the result has `runs`, and no `points` or `summary`
     trace : numbers of workers whose first steps are kept operation by operation
     recommend : also find out, by runs at the knee, what one step more of each thing would change
     threads : runs to do at a time; they do not change the results
     listener : is told of every run
     plans : where plans are kept; the process's own by default
+    files : contents of profiles and speed traces by the path that the scenario has, for a machine
+        where these paths are not
 
     Raises
     ------
     ScenarioError
         One line that names the field, its value and what is allowed.
     """
-    asked = with_share(with_values(_read(scenario), changes or {}))
-    cells = checked_cells(asked, _KEPT if plans is None else plans)
-    _check_trace(trace, asked)
-    if not isinstance(threads, int) or threads < 1:
-        raise ScenarioError.at("threads", threads, "must be a whole number >= 1")
-    simulation = Simulation(
-        scenario=asked,
-        cells=cells,
-        traced=tuple(trace),
-        threads=threads,
-        listener=Nobody() if listener is None else listener,
-        recommending=recommend,
-    )
-    for cell in cells:
-        prepare(cell, simulation.listener)
-        simulation.simulate(cell)
-        if recommend:
-            simulation.recommend(cell)
-        simulation.trace(cell)
-    return Result(
-        scenario=asked,
-        summary=simulation.summary(),
-        notes=(*notes(asked, cells), *simulation.problems),
-        _simulation=simulation,
-    )
+    with supplied(files or {}):
+        asked = with_share(with_values(_read(scenario), changes or {}))
+        cells = checked_cells(asked, _KEPT if plans is None else plans)
+        _check_trace(trace, asked)
+        if not isinstance(threads, int) or threads < 1:
+            raise ScenarioError.at("threads", threads, "must be a whole number >= 1")
+        _check_runs(runs)
+        if recommend and not compared:
+            raise ScenarioError.at("recommend", True, "needs compared = True")
+        simulation = Simulation(
+            scenario=asked,
+            cells=cells,
+            traced=tuple(trace),
+            threads=threads,
+            listener=Nobody() if listener is None else listener,
+            recommending=recommend,
+            numbers=runs,
+            compared=compared,
+            each_run=True,
+        )
+        for cell in cells:
+            prepare(cell, simulation.listener)
+            simulation.simulate(cell)
+            if recommend:
+                simulation.recommend(cell)
+            simulation.trace(cell)
+        return Result(
+            scenario=asked,
+            notes=(*notes(asked, cells), *simulation.problems),
+            _simulation=simulation,
+        )
+
+
+def _check_runs(runs: Sequence[int] | None) -> None:
+    if runs is None:
+        return
+    allowed = "must be a list of different whole numbers, from 0"
+    if not isinstance(runs, Sequence) or not runs or len(set(runs)) != len(runs):
+        raise ScenarioError.at("runs", str(runs), allowed)
+    if not all(type(run) is int and 0 <= run < MOST_RUNS for run in runs):
+        raise ScenarioError.at("runs", str(runs), allowed)
 
 
 def _check_trace(trace: Sequence[int], scenario: Scenario) -> None:

@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeVar
 from netcosim.results.training import operations, steps
 from netcosim.results.training.finished_cells import FinishedCell
 from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.runs_table import RunRow
 from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import (
     Point,
@@ -26,6 +27,7 @@ from sim.experiment.point import (
     make_reference,
     make_series,
     overfilled_text,
+    settings_of,
     without_stragglers,
 )
 from sim.experiment.recommendation import recommend
@@ -109,6 +111,10 @@ class Simulation:
     threads : runs at a time
     listener : is told of every run
     recommending : whether `recommend` will be asked for every cell
+    numbers : which runs are made of each number of workers; None: the scenario's repetitions
+    compared : whether one worker alone is simulated, too, which points compare with
+    each_run : whether `rows` are kept
+    rows : of each run, as a table of runs has them
     finished : of cells that an earlier simulation has finished
     steps, operations, transfers : of the first run of each number of workers, cell by cell
     generic : why a cell needs the generic engine, by cell
@@ -122,9 +128,13 @@ class Simulation:
     threads: int = 1
     listener: Listener = field(default_factory=Nobody)
     recommending: bool = False
+    numbers: Sequence[int] | None = None
+    compared: bool = True
+    each_run: bool = False
     references: dict[str, Reference] = field(default_factory=dict)
     finished: dict[str, Series] = field(default_factory=dict)
     points: dict[str, list[Point]] = field(default_factory=dict)
+    rows: list[RunRow] = field(default_factory=list)
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
     transfers: list[StreamRow] = field(default_factory=list)
@@ -140,20 +150,28 @@ class Simulation:
         if self.recommending:
             most = worker_counts(self.scenario)[-1]
             points += sum(len(steps_more(cell, most)) for cell in cells)
-        return points * self.scenario.repetitions
+        return points * len(self._numbers)
+
+    @property
+    def _numbers(self) -> Sequence[int]:
+        return range(self.scenario.repetitions) if self.numbers is None else self.numbers
 
     def simulate(self, cell: TrainingCell) -> None:
         """Simulate all runs of a cell."""
         healthy = without_stragglers(cell)
-        alone = list(self._runs(healthy, 1))
-        reference = self.references[cell.name] = make_reference(healthy, alone)
+        alone = list(self._runs(healthy, 1)) if self.compared else None
+        if alone is not None:
+            self.references[cell.name] = make_reference(healthy, alone)
         for workers in worker_counts(self.scenario):
-            same = workers == 1 and not self.scenario.straggler
-            runs = alone if same else list(self._runs(cell, workers))
+            same = alone is not None and workers == 1 and not self.scenario.straggler
+            runs = alone if alone is not None and same else list(self._runs(cell, workers))
             self._keep_steps(cell, workers, runs[0])
-            point = make_point(cell, workers, runs, reference)
-            self.points.setdefault(cell.name, []).append(point)
-            self.listener.point(cell.name, point)
+            if self.each_run:
+                self._keep_rows(cell, workers, runs)
+            if self.compared:
+                point = make_point(cell, workers, runs, self.references[cell.name])
+                self.points.setdefault(cell.name, []).append(point)
+                self.listener.point(cell.name, point)
         under = conditions_of(cell, worker_counts(self.scenario)[-1], 0, 1.0)
         if reason := cell.plans(0).why_generic or under.why_generic:
             self.generic[cell.name] = reason
@@ -234,21 +252,34 @@ class Simulation:
     def _runs(self, cell: TrainingCell, workers: int) -> Iterator[RunFigures]:
         """Simulate all runs of so many workers; yield them in order."""
         self.listener.runs_of(cell.name, workers, cell.change)
-        repetitions = range(self.scenario.repetitions)
         if self.threads == 1:
-            for run in repetitions:
+            for run in self._numbers:
                 figures = simulate(cell, workers, run)
                 self.listener.run_done()
                 yield figures
             return
         pool = ThreadPoolExecutor(self.threads)
         try:
-            for future in [pool.submit(simulate, cell, workers, run) for run in repetitions]:
+            for future in [pool.submit(simulate, cell, workers, run) for run in self._numbers]:
                 figures = future.result()
                 self.listener.run_done()
                 yield figures
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _keep_rows(self, cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> None:
+        settings = settings_of(cell)
+        self.rows += [
+            RunRow(
+                scenario=self.scenario.name,
+                seed=self.scenario.seed,
+                engine=engine_hash(),
+                settings=settings,
+                point=make_point(cell, workers, [figures]),
+                run=run,
+            )
+            for run, figures in zip(self._numbers, runs, strict=True)
+        ]
 
     def _keep_steps(self, cell: TrainingCell, workers: int, figures: RunFigures) -> None:
         steps = figures.steps
@@ -261,7 +292,7 @@ class Simulation:
             StepColumns.of_run(
                 cell=cell.name,
                 workers=workers,
-                run=0,
+                run=self._numbers[0],
                 worker=steps.worker,
                 step=steps.step,
                 start_ns=steps.start_ns,

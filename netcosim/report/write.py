@@ -54,7 +54,7 @@ def draw_report(folder: ResultsFolder) -> Path:
     StorageError, ScenarioError
         As `write_report`.
     """
-    with _font_cache():
+    with font_cache():
         page = training_page(folder) if folder.world() == "sim" else _streams_page(folder)
     folder.write(REPORT, page.encode())
     return folder.path / REPORT
@@ -80,7 +80,7 @@ def _streams_page(folder: ResultsFolder) -> str:
 
 
 @contextmanager
-def _font_cache() -> Iterator[None]:
+def font_cache() -> Iterator[None]:
     """Keep matplotlib's cache of fonts, written once when it is imported, off the home folder."""
     name = "MPLCONFIGDIR"
     if "matplotlib" in sys.modules or name in os.environ:

@@ -26,7 +26,8 @@ from netcosim.results.columns import (
 )
 from netcosim.results.json_files import format_of, from_json, schema_json, to_json
 from netcosim.results.run_record import RunRecord
-from netcosim.results.storage.directory import Created, Directory, make_path, storage_errors
+from netcosim.results.storage.claimed_folder import ClaimedFolder
+from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.ownership import Owner
 from netcosim.results.storage.parquet import parquet_bytes, read_parquet
 from netcosim.results.streams import grants, lost, windows
@@ -43,7 +44,6 @@ from netcosim.results.training.steps import StepColumns
 from netcosim.results.training.summary import TRAINING_FORMAT, TrainingSummary
 from netcosim.scenario import Scenario, dump_scenario, parse_scenario
 from netcosim.trace import StreamRow, Trace, trace_rows, trace_table
-from netcosim.units import format_size
 from netcosim.work_clock import on_work_clock
 
 SCENARIO: Final = "scenario.toml"
@@ -95,10 +95,8 @@ def capture_name(cell: str, connection: int) -> str:
     return f"captures/{cell_file(cell)}.c{connection}.pcap.gz"
 
 
-class ResultsFolder(Directory):
+class ResultsFolder(ClaimedFolder):
     """One run's folder. Close it, or use a ``with`` statement."""
-
-    _created: Created | None = None
 
     @classmethod
     def create(
@@ -121,19 +119,7 @@ class ResultsFolder(Directory):
             It can't be written, is a link, exists and is not empty, or its disk has too little
             space; it is left as it was.
         """
-        made, created = make_path(path, owner)
-        results = cls.over(made)
-        results._created = created
-        try:
-            if results.names():
-                raise StorageError(f"{path}: is not empty: must be a new or an empty folder")
-            results.check_space(needed_bytes)
-            # Of two runs that find the same folder empty, one gets it.
-            results.make("schemas", exclusive=True).close()
-        except BaseException:
-            created.take_back()
-            results.close()
-            raise
+        results = cls.claim(path, owner, "schemas", needed_bytes=needed_bytes)
         try:
             results.write(SCENARIO, dump_scenario(scenario).encode())
             for name, text in _schemas(world).items():
@@ -142,27 +128,6 @@ class ResultsFolder(Directory):
             results.withdraw()
             raise
         return results
-
-    def withdraw(self) -> None:
-        """Remove all that was written since `create`, for a run that is refused; closes the folder.
-
-        Raises
-        ------
-        StorageError
-            Something can't be removed.
-        """
-        try:
-            self.clear()
-            if self._created is not None:
-                self._created.take_back()
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Close the descriptors; a second call does nothing."""
-        if self._created is not None:
-            self._created.close()
-        super().close()
 
     @classmethod
     def open(cls, path: Path, owner: Owner | None = None) -> Self:
@@ -178,20 +143,6 @@ class ResultsFolder(Directory):
             results.close()
             raise StorageError(f"{path}: is not a results folder: it has no {SCENARIO}")
         return results
-
-    def check_space(self, needed_bytes: int) -> None:
-        """Refuse a run that would fill the disk, before it begins.
-
-        Raises
-        ------
-        StorageError
-            Fewer than `needed_bytes` are free.
-        """
-        free = self.free_bytes()
-        if free < needed_bytes:
-            raise StorageError(
-                f"{self.path}: {_roughly(free)} free: the run needs {_roughly(needed_bytes)}"
-            )
 
     def write_trace(self, rows: Iterable[StreamRow]) -> None:
         """Write `trace.parquet`: the measured streams."""
@@ -398,8 +349,3 @@ def lost_file(rows: Iterable[LostRow]) -> bytes:
 
 def _first_line(problem: ValueError) -> str:
     return str(problem).splitlines()[0]
-
-
-def _roughly(size_bytes: int) -> str:
-    """Whole megabytes, so that a free space of odd bytes stays readable."""
-    return format_size(size_bytes) if size_bytes < 10**6 else f"{size_bytes // 10**6}MB"

@@ -43,13 +43,19 @@ def hash_sources() -> str:
     return hash_files(Path(__file__).parents[2], packages)
 
 
-def hash_files(root: Path, folders: Sequence[str]) -> str:
-    """SHA-256 of names and contents of all files in these folders of `root`, but bytecode."""
+def hash_files(root: Path, folders: Sequence[str], without: Sequence[str] = ()) -> str:
+    """SHA-256 of names and contents of all files in these folders of `root`, but bytecode.
+
+    `without` are beginnings of the paths, from `root`, of those that are left out.
+    """
     digest = hashlib.sha256()
     files = (file for folder in folders for file in (root / folder).rglob("*"))
     for file in sorted(f for f in files if f.is_file() and f.suffix != ".pyc"):
+        name = file.relative_to(root).as_posix()
+        if name.startswith(tuple(without)):
+            continue
         content = file.read_bytes()
-        digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode() + content)
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
 

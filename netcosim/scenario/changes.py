@@ -1,6 +1,7 @@
 """Changes to a scenario by dotted path, as options, notebooks and sweeps give them."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 from netcosim.errors import ScenarioError
@@ -36,7 +37,7 @@ def with_values(
         table: Any = data
         for depth, part in enumerate(tables):
             table = _entry(table, part, ".".join(tables[: depth + 1]), source)
-        _put(table, key, value, path, source)
+        _put(table, key, deepcopy(value), path, source)  # a later path may lead into it
     return build_scenario(data, source)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario.model import WorkloadSpec
+from netcosim.user_files import state_of
 from netcosim.workload import Profile
 from netcosim.workload.catalogue import load_profile
 from netcosim.workload.importers import UnknownBatchError
@@ -37,20 +38,11 @@ def load_workload(workload: WorkloadSpec, batch: int | None = None) -> Profile:
         except ScenarioError as problem:
             raise ScenarioError(f"{where}.{problem}") from None
     path = Path(workload.profile)
-    return _read(path, _state(path), batch)
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written anew; empty where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return _read(path, state_of(path), batch)
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, state: tuple[int, ...], batch: int | None) -> Profile:
+def _read(path: Path, _state: tuple[int | str, ...], batch: int | None) -> Profile:
     """The profile in a file of this state: read once, as simulations keep what it is made into."""
     try:
         profile = import_profile(path)

@@ -46,17 +46,27 @@ def read_scenario(path: Path) -> Scenario:
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     """Validate the text of a scenario; `source` names it in errors."""
+    return build_scenario(parse_toml(text, source), source)
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """Parse a file of this project that people write; `source` names it in errors.
+
+    Raises
+    ------
+    ScenarioError
+        It is not TOML, or nested too deeply.
+    """
     if _DEEP_KEY.search(text):  # the parser takes the square of its length
         raise ScenarioError(f"{source}: not TOML: nested too deeply")
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise ScenarioError(f"{source}: not TOML: {problem}") from None
     except ValueError:  # Python's own bound on reading whole numbers
         raise ScenarioError(f"{source}: not TOML: a number of thousands of digits") from None
     except RecursionError:
         raise ScenarioError(f"{source}: not TOML: nested too deeply") from None
-    return build_scenario(data, source)
 
 
 def build_scenario(data: dict[str, Any], source: str = "scenario") -> Scenario:
@@ -148,6 +158,7 @@ def validation_message(
 _MESSAGES = {
     "missing": "is required",
     "string_pattern_mismatch": "must begin with a letter or digit, then letters, digits, _ . + -",
+    "dict_type": "must be a table",
     "tuple_type": "must be a list; of tables, write [[...]]",
 }
 

@@ -31,10 +31,16 @@ def load_profile(name: str) -> Profile:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    if name not in profile_names():
-        said = f"profile: {shown(name)}: {unknown(name, profile_names())}"
-        raise ScenarioError(printable(said))
-    text = (resources.files("netcosim.workload") / "data" / f"{name}.json").read_text("utf-8")
+    text = profile_bytes(name).decode()
     profile = torch.read(text, name, None).model_copy(update={"name": name})
     check(profile, name)
     return profile
+
+
+@cache
+def profile_bytes(name: str) -> bytes:
+    """The file of the built-in profile of this name; errors as of `load_profile`."""
+    if name not in profile_names():
+        said = f"profile: {shown(name)}: {unknown(name, profile_names())}"
+        raise ScenarioError(printable(said))
+    return (resources.files("netcosim.workload") / "data" / f"{name}.json").read_bytes()

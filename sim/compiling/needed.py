@@ -10,27 +10,36 @@ from sim.fast.shape import asks_discipline
 
 
 def kernels_of(
-    cell: TrainingCell, workers: Sequence[int], *, traced: bool, recommending: bool = False
+    cell: TrainingCell,
+    workers: Sequence[int],
+    *,
+    traced: bool,
+    recommending: bool = False,
+    compared: bool = True,
 ) -> tuple[Kernel, ...]:
     """Kernels of a cell's runs with these numbers of workers, in the order of their first use.
 
     The cell's first plan is made for it, and where a recommendation is asked for, those of the
     cells with one step more. Of many numbers of workers the first and the last stand for all. A
-    trace is made by the generic engine.
+    trace is made by the generic engine. Unless they are compared, one worker without stragglers is
+    not simulated.
     """
-    found = list(_kernels_of(cell, workers, traced=traced))
+    found = list(_kernels_of(cell, workers, traced=traced, compared=compared))
     most = workers[-1]
     for more in steps_more(cell, most) if recommending else ():
-        found += _kernels_of(more.cell, (most,), traced=False)
+        found += _kernels_of(more.cell, (most,), traced=False, compared=False)
     return tuple(dict.fromkeys(found))
 
 
-def _kernels_of(cell: TrainingCell, workers: Sequence[int], *, traced: bool) -> Iterator[Kernel]:
+def _kernels_of(
+    cell: TrainingCell, workers: Sequence[int], *, traced: bool, compared: bool
+) -> Iterator[Kernel]:
     sending = cell.sending
     generic = Kernel(sending.discipline, cell.network(1).share)
     fast = Kernel(sending.discipline if asks_discipline(sending) else None)
     fits = cell.plans(0).shape is not None
-    yield fast if fits else generic  # of one worker without stragglers
+    if compared:
+        yield fast if fits else generic  # of one worker without stragglers
     for count in dict.fromkeys((workers[0], workers[-1])):
         yield fast if fits and not conditions_of(cell, count, 0, 1.0).why_generic else generic
     if traced:

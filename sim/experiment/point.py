@@ -9,6 +9,7 @@ import numpy as np
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
 from netcosim.results.training.summary import (
+    CellSettings,
     Estimate,
     LinkUse,
     Point,
@@ -65,9 +66,12 @@ def make_reference(cell: TrainingCell, runs: Sequence[RunFigures]) -> Reference:
 
 
 def make_point(
-    cell: TrainingCell, workers: int, runs: Sequence[RunFigures], reference: Reference
+    cell: TrainingCell,
+    workers: int,
+    runs: Sequence[RunFigures],
+    reference: Reference | None = None,
 ) -> Point:
-    """Build the point of a number of workers from its runs."""
+    """Build the point of a number of workers from its runs; without a reference, no formulas."""
     rates = [run.steps_per_s for run in runs]
     durations = [(run.steps.end_ns - run.steps.start_ns)[run.counted] for run in runs]
     time = time_shares(np.sum([run.spent_ns.sum(axis=0) for run in runs], axis=0))
@@ -88,7 +92,7 @@ def make_point(
         link_utilisation=_links(cell, workers, float(np.mean(rates))),
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
-        baselines=_baselines(reference.one_worker, workers),
+        baselines={} if reference is None else _baselines(reference.one_worker, workers),
     )
 
 
@@ -171,10 +175,25 @@ def make_series(
     recommendation: Recommendation | None = None,
 ) -> Series:
     """Build the series of a cell's points simulated so far, by number of workers."""
-    scenario, training = cell.scenario, cell.scenario.training
     ordered = sorted(points, key=lambda p: p.workers)
     limits = _limits(cell.plans(0).plan, cell.network(1))
     return Series(
+        **dict(settings_of(cell)),
+        alone=reference.steps_per_s,
+        limits_steps_per_s={
+            f"server {server} {_NAMES[direction]}": limit
+            for (direction, server), limit in limits.items()
+        },
+        points=tuple(ordered),
+        saturation=saturation(ordered, reference.steps_per_s.mean),
+        recommendation=recommendation,
+    )
+
+
+def settings_of(cell: TrainingCell) -> CellSettings:
+    """What is simulated of a cell, whatever the number of workers."""
+    scenario, training = cell.scenario, cell.scenario.training
+    return CellSettings(
         cell=cell.name,
         workload=cell.workload.name,
         transport=cell.transport.name,
@@ -191,14 +210,6 @@ def make_series(
         placement=scenario.policy.placement,
         share=cell.share,
         stragglers=tuple(straggler_text(s) for s in scenario.straggler),
-        alone=reference.steps_per_s,
-        limits_steps_per_s={
-            f"server {server} {_NAMES[direction]}": limit
-            for (direction, server), limit in limits.items()
-        },
-        points=tuple(ordered),
-        saturation=saturation(ordered, reference.steps_per_s.mean),
-        recommendation=recommendation,
     )
 
 

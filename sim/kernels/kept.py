@@ -7,6 +7,7 @@ again, and what can't be kept is compiled for this run alone. Either is said in 
 """
 
 import contextlib
+import fcntl
 import hashlib
 import io
 import logging
@@ -27,6 +28,7 @@ from netcosim.user_files import FileKind, open_regular, read_all
 
 _LOG: Final = logging.getLogger("netcosim.kernels")
 _FILE: Final = FileKind(name="a compiled kernel", most_bytes=1 << 30)
+_ROOT: Final = Path(__file__).absolute().parents[2]
 _DIGEST: Final = hashlib.sha256
 _DIGEST_BYTES: Final = _DIGEST().digest_size
 
@@ -74,10 +76,25 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]
             file.write(content.getvalue() + _DIGEST(content.getvalue()).digest())
 
 
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """A folder for each package of this project, wherever the project lies.
+
+    numba's own hangs on the sources' path: sources that are sent to a machine of a cluster have a
+    new one each time, and would be compiled again.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        path = Path(py_file).absolute()
+        if path.is_relative_to(_ROOT):
+            return "_".join(path.parent.relative_to(_ROOT).parts)
+        return str(super().get_suitable_cache_subpath(py_file))
+
+
 class _Place(CompileResultCacheImpl):  # type: ignore[misc]
     """The folder that is asked for, and no other."""
 
-    _locator_classes = (UserProvidedCacheLocator,)
+    _locator_classes = (_Locator,)
 
 
 class _Kept(FunctionCache):  # type: ignore[misc]
@@ -92,9 +109,23 @@ class _Kept(FunctionCache):  # type: ignore[misc]
             filename_base=self._impl.filename_base,
             source_stamp=self._impl.locator.get_source_stamp(),
         )
+        self._lock = Path(self._cache_path) / f"{self._impl.filename_base}.lock"
+        self._compiling: IO[bytes] | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled kernel; None if there is none, or it is damaged."""
+        """The compiled kernel; None if there is none, or it is damaged.
+
+        While one process compiles it, the others that ask for it wait for what it will keep.
+        """
+        found = self._loaded(sig, target_context)
+        if found is None and self._compiling is None:
+            self._compiling = _hold(self._lock)
+            found = self._loaded(sig, target_context)
+            if found is not None:
+                self._let_go()
+        return found
+
+    def _loaded(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception as problem:  # noqa: BLE001 - a pickle that is damaged may raise any
@@ -110,6 +141,23 @@ class _Kept(FunctionCache):  # type: ignore[misc]
             reason = getattr(problem, "strerror", None) or problem
             _say(f"kernel cache: {self._cache_path}: can't be written: {reason}: not kept")
             self._cache_file.remove()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._compiling is not None:
+            self._compiling.close()
+            self._compiling = None
+
+
+def _hold(path: Path) -> IO[bytes] | None:
+    """Hold a file's lock, which ends with the process at the latest; None where that can't be."""
+    try:
+        file = path.open("ab")
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks, or a full one: each process compiles
+        return None
+    return file
 
 
 def _check(path: Path) -> None:

@@ -4,7 +4,7 @@ from sim.stragglers.conditions import Change, Conditions, check_stragglers, cond
 from sim.stragglers.effect import Use
 from sim.stragglers.machine_use import use_texts
 from sim.stragglers.presets import named, named_stragglers
-from sim.stragglers.registry import changes_course, kind_names
+from sim.stragglers.registry import changes_course, kind_names, resolved_options
 from sim.stragglers.text import straggler_text
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "kind_names",
     "named",
     "named_stragglers",
+    "resolved_options",
     "straggler_text",
     "use_texts",
 ]

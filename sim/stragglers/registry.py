@@ -4,7 +4,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from pydantic import ValidationError
 
@@ -46,15 +46,24 @@ def bind(spec: StragglerSpec, where: str) -> Bound:
     ScenarioError
         An unknown kind or option, a wrong value, or a file that can't be read.
     """
+    options = _options(spec, where)
+    return _load(spec.kind).bind(options)
+
+
+def resolved_options(spec: StragglerSpec, where: str) -> dict[str, Any]:
+    """The options of an entry as plain data, with all defaults; errors as of `bind`."""
+    return _options(spec, where).model_dump(mode="json")
+
+
+def _options(spec: StragglerSpec, where: str) -> Record:
     if spec.kind not in kind_names():
         raise ScenarioError.at(f"{where}.kind", spec.kind, unknown(spec.kind, kind_names()))
     kind = _load(spec.kind)
     try:
-        options = kind.Options.model_validate(spec.options)
+        return kind.Options.model_validate(spec.options)
     except ValidationError as problem:
         said = validation_message(problem, kind.Options, {}, within=f"{where}.options")
         raise ScenarioError(said) from None
-    return kind.bind(options)
 
 
 def _load(kind: str) -> _Kind:

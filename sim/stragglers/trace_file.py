@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable
 from netcosim.nearest import unknown
-from netcosim.user_files import SPEED_TRACE
+from netcosim.user_files import SPEED_TRACE, state_of
 from netcosim.workload.checked import parse_json, read_text
 from sim.plan import Floats
 from sim.stragglers.effect import Use
@@ -37,6 +38,12 @@ def read_trace(path: Path) -> tuple[Speeds, Use | None]:
     ScenarioError
         One line: the file, the row, the column, the value and what is allowed.
     """
+    return _read(path, state_of(path))
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, _state: tuple[int | str, ...]) -> tuple[Speeds, Use | None]:
+    """The trace in a file of this state: read once, as every run under it asks for it."""
     text = read_text(path, SPEED_TRACE)
     try:
         columns = _json(text, str(path)) if text.lstrip().startswith("{") else _csv(text)

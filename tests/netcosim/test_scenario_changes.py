@@ -50,6 +50,12 @@ def test_what_a_file_says_with_these_values_is_what_comes_out(scenario: Scenario
     assert changed == build_scenario(written)
 
 
+def test_a_path_into_a_given_value_leaves_what_was_given(scenario: Scenario) -> None:
+    given = {"transport": [dict(DATA["transport"][0])], "transport.grpc.window": "64KiB"}
+    assert with_values(scenario, given).transport[0].window == 2**16
+    assert given["transport"] == [DATA["transport"][0]]
+
+
 def test_nothing_takes_a_value_away(scenario: Scenario) -> None:
     wide = with_values(scenario, {"training.workers": [1, 2]})
     assert with_values(wide, {"training.workers": None}) == scenario

@@ -10,6 +10,9 @@ import sim
 from netcosim.errors import ScenarioError
 from netcosim.results.json_files import to_json
 from netcosim.scenario import build_scenario
+from netcosim.user_files import FileContent
+from netcosim.workload.catalogue import load_profile
+from netcosim.workload.profile_file import dump_profile
 from sim.experiment.kept_plans import Plans
 from tests.sim.cli.started import FAST, Inside
 
@@ -99,3 +102,51 @@ def test_what_can_not_be_simulated_is_told(given: dict[str, Any], message: str) 
     with pytest.raises(ScenarioError) as refused:
         sim.simulate(**given)
     assert message in str(refused.value)
+
+
+def test_runs_are_what_points_are_made_of() -> None:
+    """A run chosen by its number, alone and not compared, is the same as among others."""
+    change = {"repetitions": 3, "training.workers": [1, 3]}
+    result = sim.simulate(JOB, change)
+    rows = {(row["workers"], row["run"]): row for row in result.runs.to_pylist()}
+    assert list(rows) == [(workers, run) for workers in (1, 3) for run in range(3)]
+    for point in result.summary.series[0].points:
+        each = [rows[point.workers, run]["steps_per_s"] for run in range(3)]
+        assert list(point.steps_per_s.values) == each
+    assert len({row["steps_per_s"] for row in rows.values()}) == len(rows)
+    (chosen,) = sim.simulate(
+        JOB, {**change, "training.workers": [3]}, runs=[2], compared=False
+    ).runs.to_pylist()
+    assert chosen == rows[3, 2]
+
+
+def test_without_a_comparison_there_are_no_points() -> None:
+    result = sim.simulate(JOB, compared=False)
+    with pytest.raises(ScenarioError, match=r"^compared: False: points and the summary compare"):
+        _ = result.points
+
+
+@pytest.mark.parametrize("runs", [[], [0, 0], [-1], [True], ["0"], 3])
+def test_strange_numbers_of_runs_are_refused(runs: Any) -> None:
+    with pytest.raises(ScenarioError, match=r"^runs: .*different whole numbers, from 0"):
+        sim.simulate(JOB, runs=runs)
+
+
+def test_files_that_are_elsewhere_are_given_as_their_contents(tmp_path: Path) -> None:
+    """A profile and a speed trace: the same results as from the files, whatever is there now."""
+    profile = tmp_path / "own.json"
+    profile.write_text(dump_profile(load_profile("alexnet")))
+    speed = tmp_path / "speed.csv"
+    speed.write_text("time_ns,speed\n0,1\n1000000000,0.25\n")
+    slow = {"kind": "trace", "workers": [0], "options": {"file": str(speed)}}
+    own = {"name": "own", "profile": str(profile)}
+    change = {"workload": [own], "straggler": [slow], "training.workers": [2]}
+    wanted = sim.simulate(JOB, change, compared=False).runs
+    files = {str(path): FileContent(data=path.read_bytes()) for path in (profile, speed)}
+    profile.unlink()
+    speed.write_text("time_ns,speed\n0,1\n")
+    assert sim.simulate(JOB, change, compared=False, files=files).runs == wanted
+    with pytest.raises(ScenarioError, match=r"own\.json: can't be read: No such file"):
+        sim.simulate(JOB, change)
+    profile.write_bytes(files[str(profile)].data)
+    assert sim.simulate(JOB, change, compared=False).runs != wanted

@@ -139,11 +139,12 @@ class Directory:
         return name in self.names()
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[IO[bytes]]:
+    def writing(self, name: str, *, durable: bool = False) -> Iterator[IO[bytes]]:
         """Write a file that replaces `name` when the block ends without an error.
 
         A name such as ``pictures/a.png`` is of a file in a folder below this one, which is made
-        if it is not there.
+        if it is not there. If it is to be durable, it is on the disk when the block has ended: a
+        machine that fails then still has it.
 
         Raises
         ------
@@ -152,7 +153,7 @@ class Directory:
         """
         above, name = _parts(name)
         if above:
-            with self.make(above) as folder, folder.writing(name) as file:
+            with self.make(above) as folder, folder.writing(name, durable=durable) as file:
                 yield file
             return
         partial = f".{name}.part"
@@ -162,20 +163,25 @@ class Directory:
                 with os.fdopen(os.open(partial, _NEW_FILE, 0o644, dir_fd=self._fd), "wb") as file:
                     _give(file.fileno(), self._owner)
                     yield file
+                    if durable:
+                        file.flush()
+                        os.fsync(file.fileno())
                 os.replace(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+                if durable:
+                    os.fsync(self._fd)
             except BaseException:
                 self._discard(partial)
                 raise
 
-    def write(self, name: str, content: bytes) -> None:
-        """Write a whole file; names as in `writing`.
+    def write(self, name: str, content: bytes, *, durable: bool = False) -> None:
+        """Write a whole file; names, and what durable is, as in `writing`.
 
         Raises
         ------
         StorageError
             The file system refuses.
         """
-        with self.writing(name) as file:
+        with self.writing(name, durable=durable) as file:
             file.write(content)
 
     def read(self, name: str, kind: FileKind = TABLE) -> bytes:

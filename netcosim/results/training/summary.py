@@ -143,8 +143,8 @@ class Recommendation(_Record):
     changes: tuple[Change, ...] = Field(description="in the order in which they were simulated")
 
 
-class Series(_Record):
-    """Results of one workload on one transport, by number of workers."""
+class CellSettings(_Record):
+    """One workload on one transport: what was simulated, whatever the number of workers."""
 
     cell: str = Field(description="workload/transport")
     workload: str
@@ -167,6 +167,11 @@ class Series(_Record):
     placement: str = Field(description="of tensors on servers")
     share: str = Field(description="how connections share a link")
     stragglers: tuple[str, ...] = Field(description="each in a few words; empty: none")
+
+
+class Series(CellSettings):
+    """Results of one workload on one transport, by number of workers."""
+
     alone: Estimate = Field(
         description="steps per second of one worker alone, without the stragglers: what speed-up,"
         " efficiency, saturation and formulas compare with"

@@ -123,6 +123,6 @@ def test_a_shell_gets_commands_options_and_names():
         )
         return {word.rstrip() for word in done.stdout.split("\n")}
 
-    assert completions("netcosim s") == {"schema", "sim"}
+    assert completions("netcosim s") == {"schema", "sim", "sweep"}
     assert completions("netcosim sim --work") == {"--workload", "--workers"}
     assert completions("netcosim sim --workload resnet") == {"resnet50", "resnet50_b4"}
