@@ -1,1 +1,1 @@
-"""Sweeps over scenarios on Ray. Empty so far; see docs/architecture.md."""
+"""Sweeps over scenarios: a space of points, simulated on Ray or in this process, analysed."""

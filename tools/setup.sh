@@ -208,7 +208,8 @@ size_of() {
     plan) echo "20 MB to fetch, 70 on disk" ;;
     base) echo "170 MB to fetch, 550 on disk" ;;
     emu) echo "170 MB to fetch, 650 on disk" ;;
-    *) echo "280 MB to fetch, 1000 on disk" ;;
+    all) echo "340 MB to fetch, 1300 on disk" ;;
+    *) echo "400 MB to fetch, 1500 on disk" ;;
   esac
 }
 

@@ -1,0 +1,1 @@
+"""The folder of a sweep: its dataset, its record."""
