@@ -1,0 +1,195 @@
+"""``python -m ray_sweeps.compare A B``: what changed between two sweeps' datasets."""
+
+from netcosim.entry import leaving_at_once
+
+with leaving_at_once("ray_sweeps.compare"):
+    import argparse
+    import sys
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import TYPE_CHECKING, Final
+
+    from netcosim.cli.columns import Column, print_columns
+    from netcosim.cli.console import output
+    from netcosim.cli.ending import run_main
+    from netcosim.cli.options import Parser
+    from netcosim.extras import require
+    from netcosim.failure import CrashSite
+    from netcosim.formatting import escaped, one_line, percent
+    from netcosim.results.json_files import to_json
+    from netcosim.results.training.findings import signed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ray_sweeps.analysis.changes import ChangedPoint, FactorChange, SweepComparison, SweepSide
+
+PROG: Final = "ray_sweeps.compare"
+DIFFERENT: Final = 1
+
+_EXIT_CODES: Final = """\
+exit codes:
+  0 nothing differs beyond its interval   1 something does   2 wrong options, or nothing in common
+  6 a dataset can't be read   70 a bug   130 interrupted   141 nobody reads the output
+"""
+_LISTED: Final = 10
+_BY_CHANCE: Final = "chance alone takes one in twenty beyond"
+
+
+def main(arguments: "Sequence[str] | None" = None) -> int:
+    """Compare the datasets of two sweeps; return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return run_main(lambda site: _main(given, site), PROG)
+
+
+def _main(arguments: "Sequence[str]", _: "CrashSite") -> int:
+    parser = Parser(
+        prog=PROG,
+        description="What changed between two sweeps: points, and figures beyond chance.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("a", metavar="A", type=Path, help="the folder of a sweep")
+    parser.add_argument("b", metavar="B", type=Path, help="another; differences are B less A")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    found = parser.parse_args(arguments)
+    require("sweeps")
+    # Only here: polars takes a while to load, and --help needs nothing of it.
+    from ray_sweeps.analysis.changes import compare_datasets
+    from ray_sweeps.analysis.dataset import read_dataset
+
+    comparison = compare_datasets(read_dataset(found.a), read_dataset(found.b))
+    if found.json:
+        sys.stdout.write(to_json(comparison))
+    else:
+        _print(comparison, output(highlight=False))
+    return DIFFERENT if comparison.differs else 0
+
+
+def _print(found: "SweepComparison", console: "Console") -> None:
+    for name, side in (("A", found.a), ("B", found.b)):
+        console.print(_side(name, side), markup=False)
+        for problem in side.problems:
+            console.print(f"   left out: {one_line(problem)}", markup=False, style="yellow")
+    console.print(_engines(found), markup=False)
+    if found.matched != "content":
+        which = "Points" if found.matched == "factors" else "Some points"
+        console.print(
+            f"{which} are matched by their factors: their content differs otherwise.", markup=False
+        )
+    console.print(_points(found), markup=False)
+    for name, points in (("A", found.only_a_first), ("B", found.only_b_first)):
+        for factors in points[:_LISTED]:
+            console.print(f"  only in {name}: {_configuration(factors)}", markup=False)
+    console.print()
+    _print_figures(found, console)
+    _print_largest(found.largest, console)
+    _print_by_factor(found.by_factor, console)
+    console.print(_last(found), markup=False, style="bold")
+
+
+def _side(name: str, side: "SweepSide") -> str:
+    failed = f", {side.failed_runs} of them failed" if side.failed_runs else ""
+    return f"{name}  {escaped(side.path)}  ({side.points} points, {side.runs} runs{failed})"
+
+
+def _engines(found: "SweepComparison") -> str:
+    if found.a.engines == found.b.engines:
+        return "simulator: the same source"
+    return f"simulator: {', '.join(found.a.engines)} -> {', '.join(found.b.engines)}"
+
+
+def _points(found: "SweepComparison") -> str:
+    parts = [f"{found.common} points in both"]
+    parts += [f"{n} only in {side}" for n, side in ((found.only_a, "A"), (found.only_b, "B")) if n]
+    if found.newly_failed:
+        parts.append(f"{found.newly_failed} failed in B only")
+    if found.newly_finished:
+        parts.append(f"{found.newly_finished} failed in A only")
+    return f"points: {', '.join(parts)}"
+
+
+def _print_figures(found: "SweepComparison", console: "Console") -> None:
+    rows = found.figures
+    print_columns(
+        [
+            Column(heading="figure", cells=[each.figure for each in rows], justify="left"),
+            Column(heading="equal", cells=[str(each.equal) for each in rows]),
+            Column(heading="within interval", cells=[str(each.within) for each in rows]),
+            Column(heading="beyond", cells=[str(each.beyond) for each in rows]),
+        ],
+        console,
+        gap=2,
+    )
+
+
+def _print_largest(points: "Sequence[ChangedPoint]", console: "Console") -> None:
+    if not points:
+        return
+    shown = points[:_LISTED]
+    console.print("Largest changes of examples/s:", markup=False)
+    names = [_configuration(each.factors) for each in shown]
+    print_columns(
+        [
+            Column(heading="point", cells=names, justify="left", folds=True),
+            Column(heading="A", cells=[f"{each.a:.5g}" for each in shown]),
+            Column(heading="B", cells=[f"{each.b:.5g}" for each in shown]),
+            Column(heading="change", cells=[_signed(each.share) for each in shown]),
+            Column(heading="+-", cells=[_half(each) for each in shown], rank=1),
+        ],
+        console,
+        gap=2,
+    )
+
+
+def _print_by_factor(rows: "Sequence[FactorChange]", console: "Console") -> None:
+    if not any(each.beyond for each in rows):
+        return
+    console.print("By factor, mean change of examples/s:", markup=False)
+    print_columns(
+        [
+            Column(
+                heading="value",
+                cells=[_configuration({each.factor: each.value}) for each in rows],
+                justify="left",
+                folds=True,
+            ),
+            Column(heading="points", cells=[str(each.points) for each in rows]),
+            Column(heading="beyond", cells=[str(each.beyond) for each in rows]),
+            Column(heading="change", cells=[_signed(each.mean_share) for each in rows]),
+        ],
+        console,
+        gap=2,
+    )
+
+
+def _last(found: "SweepComparison") -> str:
+    compared = sum(f.equal + f.within + f.beyond for f in found.figures)
+    beyond = sum(f.beyond for f in found.figures)
+    if not beyond and all(not f.within for f in found.figures):
+        return f"All {compared} figures are equal."
+    single = any(point.method == "none" for point in found.largest)
+    why = "a single run has no interval: any difference counts" if single else _BY_CHANCE
+    return f"{beyond} of {compared} figures are beyond their 95 % intervals; {why}."
+
+
+def _configuration(factors: "dict[str, bool | int | float | str | None]") -> str:
+    from ray_sweeps.analysis.levels import value_text
+
+    said = ", ".join(f"{name} {value_text(value)}" for name, value in factors.items())
+    return one_line(said) or "the only point"
+
+
+def _signed(share: float | None) -> str:
+    return "-" if share is None else signed(share)
+
+
+def _half(point: "ChangedPoint") -> str:
+    if point.half_width is None or point.a == 0:
+        return "-"
+    return percent(abs(point.half_width / point.a))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Report of a sweep: tables, summary, pictures and page, written into its folder."""
