@@ -18,6 +18,9 @@ import netcosim.cli.lint_profile
 import netcosim.cli.main
 import netcosim.cli.schema
 import netcosim.report.__main__
+import ray_sweeps.cli.command
+import ray_sweeps.compare
+import ray_sweeps.crosscheck
 import sim.precompile
 import sim.profile
 import sim.run
@@ -34,11 +37,16 @@ MAINS: dict[str, Callable[[Sequence[str]], int]] = {
     "netcosim.cli.main": netcosim.cli.main.main,
     "netcosim.cli.schema": netcosim.cli.schema.main,
     "netcosim.report": netcosim.report.__main__.main,
+    "ray_sweeps.compare": ray_sweeps.compare.main,
+    "ray_sweeps.crosscheck": ray_sweeps.crosscheck.main,
+    "ray_sweeps.run": ray_sweeps.cli.command.run,  # its main would leave this network
     "sim.precompile": sim.precompile.main,
     "sim.profile": sim.profile.main,
     "sim.run": sim.run.main,
 }
-PLANNED = ("emu.run", "sim.run")
+PLANNED = {"emu.run": "scenario ", "sim.run": "scenario ", "ray_sweeps.run": "sweep "}
+"""Programs that say what they would do, and how that begins."""
+
 ENDS_AT_ONCE = {"--help", "--list", "--version"}
 NOT_PLANNED = {"--resume"}
 """Options that need what an earlier run has left."""
@@ -47,6 +55,7 @@ _BUILTIN = "netcosim/workload/data/alexnet.json"
 _PLACEHOLDERS = {
     "sim.run": {"FILE": "examples/scaling.toml", "./profile.json": _BUILTIN},
     "emu.run": {"FILE": "examples/star.toml", "DIR": "folder"},
+    "ray_sweeps.run": {"SWEEP.toml": "examples/sweeps/transport.toml", "DIR": "folder"},
 }
 _BY_POSITION = {"bench.noise.load": 2, "netcosim.report": 1}
 """Programs that take this many arguments and no options, without a parser."""
@@ -87,7 +96,7 @@ def planned(call: Call) -> str:
     arguments = [known.get(word, word) for word in call.arguments]
     with _at_the_top():
         code, said, errors = heard(lambda: MAINS[call.program]([*arguments, "--plan"]))
-    if code != 0 or not said.startswith("scenario "):
+    if code != 0 or not said.startswith(PLANNED[call.program]):
         raise NotUnderstoodError(f"{call.title}: {errors or said}")
     return said
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from tests.docs.pages import ROOT
 
-SHELL_PROGRAMS = ("cd", "debootstrap", "echo", "git", "tcpdump", "unshare", "vagrant")
+SHELL_PROGRAMS = ("cd", "debootstrap", "echo", "export", "git", "tcpdump", "unshare", "vagrant")
 """Programs on the pages that are not ours: what they are given is not looked at."""
 
 _PYTHON = re.compile(r"(\S*/)?python3?")
@@ -25,7 +25,7 @@ class NotUnderstoodError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A Python program of the project: a module, or a file in `tools`, and its arguments."""
+    """A Python program of the project: a module, or a file, and its arguments."""
 
     program: str
     arguments: tuple[str, ...]
@@ -84,6 +84,8 @@ def _calls(words: Sequence[str]) -> list[Call]:
             return calls(text.removeprefix("$(").removesuffix(")"))
         case [python, *rest] if _PYTHON.fullmatch(python):
             return _of_python(rest)
+        case ["tools/ray_cluster.sh", command, *rest]:
+            return _of_cluster(command, rest)
         case [program, *_] if program in SHELL_PROGRAMS:
             return []
     raise NotUnderstoodError(f"{' '.join(words)!r}: no program that is known")
@@ -97,6 +99,8 @@ def _of_python(words: Sequence[str]) -> list[Call]:
             return _of_pip(rest)
         case ["-m", module, *rest]:
             return [Call(program=module, arguments=tuple(rest))]
+        case [script, *rest] if script.endswith(".py") and (ROOT / script).is_file():
+            return [Call(program=script, arguments=tuple(rest))]
     raise NotUnderstoodError(f"python {' '.join(words)}: no module")
 
 
@@ -119,8 +123,8 @@ def _of_dev(words: Sequence[str]) -> list[Call]:
     if not re.search(rf"^    (\S+ \| )*{re.escape(command)}( \| \S+)*\) ", _dev(), re.M):
         raise NotUnderstoodError(f"./dev {command}: no such command")
     match command:
-        case "run" | "sim":
-            program = {"run": "emu.run", "sim": "sim.run"}[command]
+        case "run" | "sim" | "sweep":
+            program = {"run": "emu.run", "sim": "sim.run", "sweep": "ray_sweeps.run"}[command]
             return [Call(program=program, arguments=tuple(rest))]
         case "bench" if rest:
             return [_bench(rest)]
@@ -162,6 +166,15 @@ def _bare(words: Sequence[str]) -> list[Call]:
 def _check_set(words: Sequence[str]) -> None:
     for word in words:
         _check_files([f"requirements/{_PLACEHOLDERS.get(word, word)}.lock"])
+
+
+def _of_cluster(command: str, words: Sequence[str]) -> list[Call]:
+    """``tools/ray_cluster.sh COMMAND ...``: its own command and options."""
+    script = (ROOT / "tools/ray_cluster.sh").read_text("utf-8")
+    for word in [command, *(word for word in words if word.startswith("-"))]:
+        if not re.search(rf"^ +(.* \| )?{re.escape(word)}( \| .*)?\) ?", script, re.M):
+            raise NotUnderstoodError(f"tools/ray_cluster.sh {word}: no such command or option")
+    return []
 
 
 def _of_pip(words: Sequence[str]) -> list[Call]:

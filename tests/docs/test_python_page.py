@@ -12,7 +12,7 @@ BLOCK = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.S)
 
 def test_every_block_prints_what_the_page_says() -> None:
     blocks = BLOCK.findall(PAGE.read_text("utf-8"))
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, Any] = {}
     for code, printed in blocks:
         with redirect_stdout(io.StringIO()) as said:

@@ -1,0 +1,62 @@
+"""The command that compares two sweeps: exit codes, lines, JSON."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from netcosim.results.json_files import schema_json
+from ray_sweeps.analysis.changes import SweepComparison
+from ray_sweeps.compare import main
+from tests.ray_sweeps.made_sweep import Row, grid, write_sweep
+
+
+def rows(factor: float = 1.0) -> list[Row]:
+    return grid(
+        {"workers": [1, 2, 4], "straggler": ["none", "[bold]odd[/]\x1b[31m"]},
+        lambda f, run: (factor if f["workers"] == 4 else 1.0) * (1 + 0.1 * run),
+    )
+
+
+def test_equal_sweeps_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(write_sweep(tmp_path, rows()))
+    assert main([folder, folder]) == 0
+    said = capsys.readouterr()
+    assert "points: 6 points in both\n" in said.out and said.err == ""
+    assert "All 24 figures are equal." in said.out
+
+
+def test_what_changed_is_told_and_ends_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = write_sweep(tmp_path / "a", rows()), write_sweep(tmp_path / "b", rows(0.5)[:-3])
+    assert main([str(a), str(b)]) == 1
+    said = capsys.readouterr().out
+    assert "points: 5 points in both, 1 only in A" in said
+    assert "only in A: workers 4, straggler [bold]odd[/]\\x1b[31m" in said
+    assert "\x1b" not in said
+    assert "workers 4, straggler none 1.1 0.55 -50 %" in " ".join(said.split())
+    assert "beyond their 95 % intervals; chance alone takes one in twenty beyond." in said
+
+
+def test_the_comparison_as_json_is_of_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = write_sweep(tmp_path / "a", rows()), write_sweep(tmp_path / "b", rows(0.5))
+    assert main(["--json", str(a), str(b)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, json.loads(schema_json(SweepComparison)))
+    assert found["common"] == 6 and found["differs"] is True
+
+
+def test_what_can_not_be_compared_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = write_sweep(tmp_path / "a", rows())
+    other = write_sweep(tmp_path / "b", grid({"servers": [1, 2]}, lambda *_: 1.0))
+    assert main([str(a), str(other)]) == 2
+    assert main([str(a), str(tmp_path / "none")]) == 6
+    assert main([str(a)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3 and "no point in common" in lines[0] and "no such folder" in lines[1]

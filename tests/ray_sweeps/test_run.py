@@ -1,0 +1,310 @@
+"""The command, from a sweep file to the dataset: serial in this process, on Ray in another one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from netcosim.workload.catalogue import load_profile
+from netcosim.workload.profile_file import dump_profile
+from ray_sweeps.cli import command
+from tests.inside import ROOT
+
+BURST = """
+name = "burst"
+description = "A burst on two links."
+replications = 2
+
+[scenario]
+name = "base"
+[scenario.cluster]
+topology = "star"
+link = { rate = "1gbit" }
+[scenario.training]
+steps = 20
+warmup = 2
+[[scenario.workload]]
+name = "small"
+set = "mixed8"
+[[scenario.transport]]
+name = "h2"
+sender = "h2"
+receiver = "h2"
+discipline = "round_robin"
+
+[factors]
+rate = ["1gbit", "2gbit"]
+workers = [1, 2, 3]
+"""
+
+
+LONGER = BURST.replace("[1, 2, 3]", f"{list(range(1, 13))}").replace(
+    "replications = 2", "replications = 10"
+)
+"""240 runs of 20 ms and more."""
+
+
+def rows_in(folder: Path) -> polars.DataFrame:
+    return polars.scan_parquet(folder / "runs/*.parquet").sort("key", "run").collect()
+
+
+def run(*arguments: object) -> int:
+    return command.run([str(each) for each in arguments])
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    path = tmp_path / "burst.toml"
+    path.write_text(BURST)
+    return path
+
+
+def test_two_spellings_of_a_point_are_one(sweep: Path, tmp_path: Path) -> None:
+    """Two transports that differ by their names alone, and by a default that one spells out."""
+    again = (
+        '[[scenario.transport]]\nname = "again"\nsender = "h2"\nreceiver = "h2"\n'
+        'discipline = "round_robin"\nflow_control = true\n\n[factors]'
+    )
+    sweep.write_text(BURST.replace("[factors]", again))
+    assert run(sweep, "--serial", "--out", tmp_path / "out") == 0
+    rows = rows_in(tmp_path / "out")
+    assert rows.height == 2 * 2 * 3
+    assert set(rows["factor_transport"]) == {"h2"}
+    assert sorted(rows.filter(polars.col("run") == 0)["workers"]) == [1, 1, 2, 2, 3, 3]
+    record = json.loads((tmp_path / "out/run.json").read_text())
+    assert (record["complete"], record["points"], record["runs"]) == (True, 6, 12)
+    assert record["twice"] == 6
+
+
+def test_more_values_and_replications_keep_what_was_made(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--out", out) == 0
+    before = rows_in(out)
+    assert run("--resume", out, "--serial") == 0
+    assert "nothing is left to do" in capsys.readouterr().out
+    sweep.write_text(BURST.replace("[1, 2, 3]", "[1, 2, 3, 4]"))
+    assert run(sweep, "--resume", out, "--serial", "--replications", 3) == 0
+    assert "16 made now" not in (said := capsys.readouterr().out)
+    assert "8 points, 24 runs; 12 made now" in said
+    after = rows_in(out)
+    assert after.height == 24
+    assert after.join(before, on=before.columns, how="semi", nulls_equal=True).height == 12
+    fresh = tmp_path / "fresh"
+    assert run(sweep, "--serial", "--out", fresh, "--replications", 3) == 0
+    assert rows_in(fresh).equals(after)
+
+
+def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
+    """A sweep that names a scenario and a profile by their paths, resumed without either file."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "own.json").write_text(dump_profile(load_profile("alexnet")))
+    (folder / "base.toml").write_text(
+        'name = "base"\n[cluster]\ntopology = "star"\nlink = { rate = "10gbit" }\n'
+        "[training]\nsteps = 10\nwarmup = 1\n"
+        '[[workload]]\nname = "own"\nprofile = "own.json"\n'
+        '[[transport]]\nname = "h2"\nsender = "h2"\nreceiver = "h2"\n'
+        'discipline = "round_robin"\nflow_control = false\n'
+    )
+    sweep = folder / "sweep.toml"
+    sweep.write_text(
+        'name = "own"\nscenario = "base.toml"\nreplications = 1\n[factors]\nworkers = [1, 2]\n'
+    )
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--out", out) == 0
+    before = rows_in(out)
+    assert before["error"].null_count() == 2
+    (folder / "base.toml").unlink()
+    sweep.unlink()
+    assert run("--resume", out, "--serial", "--replications", 2) == 0
+    assert rows_in(out).filter(polars.col("run") == 0).equals(before)
+
+
+def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path) -> None:
+    more = 'workers = [1, 2]\nservers = [1, 2, 3]\n"training.share" = ["two_servers", "max_min"]'
+    sweep.write_text(BURST.replace("workers = [1, 2, 3]", more))
+    assert run(sweep, "--serial", "--out", tmp_path / "out") == 1
+    rows = rows_in(tmp_path / "out")
+    failed = rows.filter(polars.col("error").is_not_null())
+    assert set(failed["factor_servers"]) == {3}
+    assert set(failed["error"]) == {
+        'training.share: "two_servers": is for two servers, not 3; take equal or max_min'
+    }
+    assert failed["examples_per_s"].null_count() == failed.height == 8
+    assert rows.height == 48
+    assert rows.filter(polars.col("error").is_null())["examples_per_s"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "SWEEP.toml: is required, or --resume DIR"),
+        (["no.toml"], 2, "no.toml: can't be read: No such file"),
+        (["--resume", "nothing"], 6, "nothing: can't be opened: No such file"),
+        (["{sweep}", "--out", "/proc/x", "--serial"], 6, "/proc/x: can't be"),
+        (["{sweep}", "--out", "{here}", "--serial"], 6, "is not empty: must be a new or an empty"),
+        (["{sweep}", "--replications", "0"], 2, "--replications: 0: must be 1 to 100000"),
+        (["{sweep}", "--serial", "--address", "auto"], 2, "--address: has no meaning with"),
+        (["{sweep}", "--ship-code"], 2, "--ship-code: has no meaning without --address"),
+        (["{sweep}", "--address", "nowhere"], 2, '--address: "nowhere": must be HOST:PORT'),
+        (["{sweep}", "--address", "127.0.0.1:70000"], 2, "must be HOST:PORT of a Ray head"),
+        (["{sweep}", "--address", "127.0.0.1:1"], 3, "127.0.0.1:1: nobody answers there"),
+        (["{sweep}", "--pln"], 2, "unrecognized arguments: --pln; did you mean --plan?"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    sweep: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [each.format(sweep=sweep, here=tmp_path) for each in arguments]
+    assert run(*given) == code
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("ray_sweeps.run: ") and said in last
+    assert {path.name for path in tmp_path.iterdir()} == {"burst.toml"}
+
+
+def test_a_plan_touches_nothing(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(sweep, "--plan") == 0
+    said = capsys.readouterr().out
+    assert "in all      6 points, 2 run(s) of each: 12 runs" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["burst.toml"]
+
+
+def started(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ray_sweeps.run", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def record_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "ray.json").read_text())
+    return found
+
+
+def alive(record: dict[str, Any]) -> list[int]:
+    found = []
+    for process, start in record["processes"]:
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[19]) == start and fields[0] != "Z":
+            found.append(process)
+    return found
+
+
+@pytest.mark.slow
+def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path: Path) -> None:
+    """The driver is killed while runs are made; the next start makes the others."""
+    sweep = tmp_path / "burst.toml"
+    sweep.write_text(LONGER)
+    out, serial = tmp_path / "out", tmp_path / "serial"
+    driver = started(sweep, "--out", out)
+    while not list(out.glob("runs/*.parquet")):
+        assert driver.poll() is None
+        time.sleep(0.05)
+    record = record_of(out)
+    assert len(alive(record)) >= 2 and Path(record["folder"]).is_dir()
+    assert only_here(driver.pid)
+    driver.kill()
+    driver.communicate()
+    made = rows_in(out)
+    assert 0 < made.height < 240
+    deadline_s = time.monotonic() + 60
+    while alive(record) and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    assert not alive(record)
+    second = started("--resume", out)
+    said, errors = second.communicate()
+    assert second.returncode == 0, errors
+    assert f"{240 - made.height} made now" in said
+    assert not (out / "ray.json").exists() and not Path(record["folder"]).exists()
+    assert run(sweep, "--serial", "--out", serial) == 0
+    assert rows_in(out).equals(rows_in(serial))
+
+
+def only_here(process: int) -> bool:
+    """True if a process has a network of its own, or none was to be had."""
+    own = Path(f"/proc/{process}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
+    return own or os.geteuid() != 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
+    sweep = tmp_path / "burst.toml"
+    sweep.write_text(LONGER)
+    out = tmp_path / "out"
+    driver = started(sweep, "--out", out)
+    while not list(out.glob("runs/*.parquet")):
+        assert driver.poll() is None
+        time.sleep(0.05)
+    record = record_of(out)
+    driver.send_signal(signal.SIGINT)
+    _, errors = driver.communicate()
+    assert driver.returncode == 130
+    assert errors.splitlines()[-1].startswith("ray_sweeps.run: interrupted; what was finished is")
+    assert not alive(record) and not Path(record["folder"]).exists()
+    rows = rows_in(out)
+    assert rows.height == rows.unique(["key", "run"]).height > 0
+    assert not json.loads((out / "run.json").read_text())["complete"]
+
+
+@pytest.mark.root
+def test_a_full_disk_is_told_and_gone_on_from(sweep: Path, tmp_path: Path) -> None:
+    """What was made before is kept; the rest is made once there is space."""
+    sweep.write_text(LONGER)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", disk], check=True)
+    try:
+        driver = started(sweep, "--serial", "--out", disk / "out", "--no-report")
+        while not list(disk.glob("out/runs/*.parquet")):
+            assert driver.poll() is None
+            time.sleep(0.02)
+        filler = disk / "filler"
+        with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+            while True:
+                file.write(bytes(1 << 12))
+        _, errors = driver.communicate()
+        assert driver.returncode == 6
+        last = errors.splitlines()[-1]
+        assert "No space left on device; what was finished is kept: --resume" in last
+        made = rows_in(disk / "out").height
+        assert 0 < made < 240
+        filler.unlink()
+        assert run("--resume", disk / "out", "--serial", "--no-report") == 0
+        assert rows_in(disk / "out").height == 240
+        assert run(sweep, "--serial", "--out", tmp_path / "all", "--no-report") == 0
+        assert rows_in(disk / "out").equals(rows_in(tmp_path / "all"))
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_another_sweep_does_not_touch_a_folder(sweep: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--out", out, "--no-report") == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    sweep.write_text(BURST.replace("workers = [1, 2, 3]", "servers = [1, 2]"))
+    assert run(sweep, "--serial", "--resume", out) == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
