@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ray_sweeps.key_set import Keys, keys_of, texts_of
+
 KEY, RUN, ERROR, ENGINE_HASH = "key", "run", "error", "engine_hash"
 """Columns that rows of every evaluator have."""
 
@@ -27,8 +29,8 @@ class Evaluator(Protocol):
     def resolve(self, number: int) -> "Resolved | None":
         """Find the key of a point, and what a run of it costs; None if there is no such point."""
 
-    def evaluate(self, number: int, run: int) -> Values:
-        """Make a run of a point; return its row.
+    def evaluate(self, number: int, run: int, key: str) -> Values:
+        """Make a run of a point, whose key was found before; return its row.
 
         A scenario that can't be simulated is a row with an error; other exceptions are, too.
         """
@@ -54,9 +56,10 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Runs to be made: numbers of points and of runs, (n,) each, and the work of each."""
+    """Runs to be made: numbers and keys of points, numbers of runs, work of each; (n,) each."""
 
     numbers: NDArray[np.int64]
+    keys: Keys
     runs: NDArray[np.int64]
     work: NDArray[np.float64]
 
@@ -65,8 +68,11 @@ class Items:
 
     def part(self, begin: int, end: int | None = None) -> "Items":
         """Those of a range of places."""
-        chosen = slice(begin, end)
-        return Items(self.numbers[chosen], self.runs[chosen], self.work[chosen])
+        return self.chosen(slice(begin, end))
+
+    def chosen(self, which: slice | NDArray[np.bool_]) -> "Items":
+        """Those at some places."""
+        return Items(self.numbers[which], self.keys[which], self.runs[which], self.work[which])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +112,9 @@ def evaluate(evaluator: Evaluator, items: Items, within_s: float) -> Rows:
 
     begun = time.perf_counter()
     rows: list[Values] = []
-    for number, run in zip(items.numbers.tolist(), items.runs.tolist(), strict=True):
-        rows.append(evaluator.evaluate(number, run))
+    keys = texts_of(items.keys)
+    for number, run, key in zip(items.numbers.tolist(), items.runs.tolist(), keys, strict=True):
+        rows.append(evaluator.evaluate(number, run, key))
         if time.perf_counter() - begun >= within_s:
             break
     table = pa.Table.from_pylist(rows, schema=evaluator.schema())
@@ -115,7 +122,7 @@ def evaluate(evaluator: Evaluator, items: Items, within_s: float) -> Rows:
     return Rows(table=table, seconds=time.perf_counter() - begun, errors=errors)
 
 
-NO_ITEMS: Final = Items(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+NO_ITEMS: Final = Items(np.empty(0, np.int64), keys_of([]), np.empty(0, np.int64), np.empty(0))
 
 
 def joined(parts: Sequence[Items]) -> Items:
@@ -124,6 +131,7 @@ def joined(parts: Sequence[Items]) -> Items:
         return NO_ITEMS
     return Items(
         np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.keys for part in parts]),
         np.concatenate([part.runs for part in parts]),
         np.concatenate([part.work for part in parts]),
     )

@@ -55,6 +55,12 @@ def keys_of(texts: list[str]) -> Keys:
     return np.frombuffer(joined, dtype=f"S{KEY_BYTES}").copy()
 
 
+def texts_of(keys: Keys) -> list[str]:
+    """Hexadecimal digits of keys of points."""
+    digits = np.asarray(keys, f"S{KEY_BYTES}").tobytes().hex()
+    return [digits[i : i + KEY_DIGITS] for i in range(0, len(digits), KEY_DIGITS)]
+
+
 def runs_of(keys: Keys, runs: NDArray[np.integer]) -> Keys:
     """Keys of single runs, (n,), from those of points and the numbers of runs, (n,) each."""
     joined = np.empty((len(keys), RUN_BYTES), dtype=np.uint8)

@@ -68,20 +68,17 @@ class Simulated:
         except ScenarioError:  # its run is a row that says so
             return Resolved(spelled_key(self.base, point.changes), 1.0)
 
-    def evaluate(self, number: int, run: int) -> Values:
+    def evaluate(self, number: int, run: int, key: str) -> Values:
         """Make a run of a point; return its row."""
         point = self.space.point(number)
         assert point is not None
         factors = {f"factor_{name}": value for name, value in point.values.items()}
-        row = {RUN: run, ENGINE_HASH: engine(), ERROR: None, **factors}
+        row = {KEY: key, RUN: run, ENGINE_HASH: engine(), ERROR: None, **factors}
         try:
             scenario = self.scenario(point)
-            with supplied(self.files):
-                row[KEY] = key_of(scenario)
             result = sim.simulate(scenario, runs=[run], compared=False, files=self.files)
             (figures,) = result.runs.to_pylist()
         except Exception as problem:  # noqa: BLE001 - the other points are still to be simulated
-            row.setdefault(KEY, spelled_key(self.base, point.changes))
             return {**row, ERROR: _said(problem)}
         return {**row, **{name: figures[name] for name in self._figures}}
 

@@ -116,7 +116,9 @@ def _plain(kind: str, seconds: float, path: Path, first: int, step: int) -> None
     dataset = Dataset(folder, timed.schema())
     begun_s, rows, number = None, list[dict[str, Any]](), first
     while begun_s is None or time.monotonic() - begun_s < seconds:
-        rows.append(timed.evaluate(number, 0))
+        point = timed.resolve(number)
+        assert point is not None
+        rows.append(timed.evaluate(number, 0, point.key))
         number += step
         begun_s = begun_s or time.monotonic()
         if time.monotonic() - rows[0]["ended_s"] > 1.0 or len(rows) == 1 == number - first:

@@ -68,7 +68,7 @@ class Timed:
         """As the simulated."""
         return self.simulated.resolve(self._number(number))
 
-    def evaluate(self, number: int, run: int) -> Values:
+    def evaluate(self, number: int, run: int, key: str) -> Values:
         """As the simulated, with when and where."""
-        row = self.simulated.evaluate(self._number(number), run)
+        row = self.simulated.evaluate(self._number(number), run, key)
         return {**row, ENDED_S: time.monotonic(), PROCESS: os.getpid()}

@@ -110,12 +110,16 @@ class Work:
         keys = keys_of(list(points.keys))
         new = self._points.add(keys)
         self.twice += int((~new).sum())
-        keys, ids, work = keys[new], points.numbers[new], points.work[new]
-        run = np.tile(np.arange(self.runs, dtype=np.int64), len(ids))
-        left = ~self.taken.has(runs_of(np.repeat(keys, self.runs), run))
-        self.wanted += len(run)
+        found = Items(
+            np.repeat(points.numbers[new], self.runs),
+            np.repeat(keys[new], self.runs),
+            np.tile(np.arange(self.runs, dtype=np.int64), int(new.sum())),
+            np.repeat(points.work[new], self.runs),
+        )
+        left = ~self.taken.has(runs_of(found.keys, found.runs))
+        self.wanted += len(found)
         self.known += int((~left).sum())
-        items = Items(np.repeat(ids, self.runs)[left], run[left], np.repeat(work, self.runs)[left])
+        items = found.chosen(left)
         self.left_work += float(items.work.sum())
         self._add(items)
 

@@ -36,10 +36,10 @@ class Made:
             return None
         return Resolved(self.key(number), 1.0 + number % 7)
 
-    def evaluate(self, number: int, run: int) -> Values:
+    def evaluate(self, number: int, run: int, key: str) -> Values:
         if self.seconds:
             time.sleep(self.seconds)
-        row: Values = {KEY: self.key(number), RUN: run, ENGINE_HASH: "made", ERROR: None}
+        row: Values = {KEY: key, RUN: run, ENGINE_HASH: "made", ERROR: None}
         row["factor_number"] = number
         if self.failing and number % self.failing == 0:
             return {**row, ERROR: "no such point"}
@@ -54,5 +54,7 @@ class Made:
             if point is None or point.key in seen:
                 continue
             seen.add(point.key)
-            rows += [{"value": None, **self.evaluate(number, run)} for run in range(runs)]
+            rows += [
+                {"value": None, **self.evaluate(number, run, point.key)} for run in range(runs)
+            ]
         return rows

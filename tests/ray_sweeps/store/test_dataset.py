@@ -21,7 +21,9 @@ def rows_of(evaluator: Evaluator, numbers: range) -> Rows:
 
     points = resolve(evaluator, numbers)
     ones = np.zeros(len(points.numbers), dtype=np.int64)
-    return evaluate(evaluator, Items(points.numbers, ones, points.work), 99.0)
+    return evaluate(
+        evaluator, Items(points.numbers, keys_of(list(points.keys)), ones, points.work), 99.0
+    )
 
 
 def dataset_in(path: Path, evaluator: Evaluator) -> Dataset:
