@@ -14,6 +14,7 @@ from netcosim.formatting import one_line
 from ray_sweeps.evaluation import Evaluator, Items, Points, Rows, evaluate, resolve
 from ray_sweeps.keys import engine
 from ray_sweeps.runner.executor import Ended, Evaluate, Resolve, Task
+from ray_sweeps.runner.head import Head
 from ray_sweeps.runner.probe import AS_HERE
 from ray_sweeps.runner.work import TASK_S
 
@@ -68,6 +69,7 @@ class OnRay:
         remote = ray.remote(num_cpus=1, max_retries=_RETRIES, retry_exceptions=False)
         self._resolve, self._evaluate = remote(_resolve), remote(_evaluate)
         self._tasks: dict[Any, Task] = {}
+        self._head = Head(ray.get_runtime_context().gcs_address)
         self._processors = _processors()
 
     @property
@@ -90,9 +92,16 @@ class OnRay:
         self._tasks[reference] = task
 
     def ended(self, within_s: float) -> Ended | None:
-        """Wait for a task to end, so long at most."""
+        """Wait for a task to end, so long at most.
+
+        Raises
+        ------
+        EnvironmentRefusedError
+            The cluster's head is gone, or a machine of it can't make runs.
+        """
         ready, _ = ray.wait(list(self._tasks), num_returns=1, timeout=within_s)
-        self._processors = _processors()
+        if self._head.answers():
+            self._processors = _processors()
         if not ready:
             return None
         task = self._tasks.pop(ready[0])

@@ -238,6 +238,24 @@ def test_a_machine_with_another_engine(
     assert "Failed to connect to Ray cluster" in line and "RAY_AUTH_TOKEN_PATH=FILE" in line
 
 
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+    """The last test of this cluster: it has no head after it."""
+    driver = cluster.sweep("long.toml", "headless", "--ship-code")
+    while not list(cluster.folder.glob("headless/runs/*.parquet")):
+        assert driver.poll() is None
+        time.sleep(0.1)
+    head = cluster.machines[0]
+    head.run("pkill", "-KILL", "gcs_server")
+    _, errors = driver.communicate(timeout=60)
+    assert driver.returncode == 3
+    *_, line = errors.splitlines()
+    assert line.startswith(f"ray_sweeps.run: the Ray head at {head.address}:6379 is gone: ")
+    assert line.endswith("what was finished is kept: --resume headless")
+    assert cluster.rows("headless").height > 0
+
+
 def test_a_machine_with_another_python_is_refused() -> None:
     with pytest.raises(EnvironmentRefusedError) as refused:
         _check_node("10.0.0.7", {"python": "3.9.1", "version": "0.1.0", "engine": ""})

@@ -1,0 +1,50 @@
+"""The head of a Ray cluster: whether it still answers.
+
+Ray itself waits a minute for a head that is gone, within whatever was asked of it, and then ends
+the process. A head that is looked at first is found missing in time to say so.
+"""
+
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from netcosim.errors import EnvironmentRefusedError
+
+_EVERY_S: Final = 1.0
+_WAIT_S: Final = 2.0
+_GONE_S: Final = 6.0
+
+
+@dataclass(slots=True)
+class Head:
+    """A head by its address; `answers` may be called as often as one likes."""
+
+    address: str
+    _looked_s: float = field(default_factory=time.monotonic)
+    _missing_since_s: float | None = None
+
+    def answers(self) -> bool:
+        """Look whether it answers, once a second at most; False also if it is not yet time to.
+
+        Raises
+        ------
+        EnvironmentRefusedError
+            It has not answered for some seconds.
+        """
+        now_s = time.monotonic()
+        if now_s - self._looked_s < _EVERY_S:
+            return False
+        self._looked_s = now_s
+        host, _, port = self.address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _WAIT_S).close()
+        except OSError as problem:
+            self._missing_since_s = self._missing_since_s or now_s
+            if now_s - self._missing_since_s > _GONE_S:
+                raise EnvironmentRefusedError(
+                    f"the Ray head at {self.address} is gone: {problem.strerror or problem}"
+                ) from None
+            return False
+        self._missing_since_s = None
+        return True
