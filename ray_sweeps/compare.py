@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ray_sweeps.analysis.changes import ChangedPoint, FactorChange, SweepComparison, SweepSide
+    from ray_sweeps.analysis.dataset import Dataset
 
 PROG: Final = "ray_sweeps.compare"
 DIFFERENT: Final = 1
@@ -51,20 +52,41 @@ def _main(arguments: "Sequence[str]", _: "CrashSite") -> int:
         allow_abbrev=False,
     )
     parser.add_argument("a", metavar="A", type=Path, help="the folder of a sweep")
-    parser.add_argument("b", metavar="B", type=Path, help="another; differences are B less A")
+    parser.add_argument(
+        "b", metavar="B", type=Path, nargs="?", help="another; differences are B less A"
+    )
+    parser.add_argument(
+        "--between",
+        nargs=3,
+        metavar=("FACTOR", "VALUE", "VALUE"),
+        help="instead of B: compare the points of A that have one value of a factor with those"
+        " that have the other and else the same",
+    )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
     found = parser.parse_args(arguments)
+    if (found.b is None) == (found.between is None):
+        parser.error("give either B or --between FACTOR VALUE VALUE")
     require("sweeps")
     # Only here: polars takes a while to load, and --help needs nothing of it.
     from ray_sweeps.analysis.changes import compare_datasets
-    from ray_sweeps.analysis.dataset import read_dataset
 
-    comparison = compare_datasets(read_dataset(found.a), read_dataset(found.b))
+    comparison = compare_datasets(*_datasets(found))
     if found.json:
         sys.stdout.write(to_json(comparison))
     else:
         _print(comparison, output(highlight=False))
     return DIFFERENT if comparison.differs else 0
+
+
+def _datasets(found: argparse.Namespace) -> "tuple[Dataset, Dataset]":
+    """Those of two sweeps, or two parts of one."""
+    from ray_sweeps.analysis.dataset import read_dataset
+    from ray_sweeps.analysis.one_value import with_value
+
+    if found.between is None:
+        return read_dataset(found.a), read_dataset(found.b)
+    dataset, (factor, one, other) = read_dataset(found.a), found.between
+    return with_value(dataset, factor, one), with_value(dataset, factor, other)
 
 
 def _print(found: "SweepComparison", console: "Console") -> None:
@@ -73,7 +95,7 @@ def _print(found: "SweepComparison", console: "Console") -> None:
         for problem in side.problems:
             console.print(f"   left out: {one_line(problem)}", markup=False, style="yellow")
     console.print(_engines(found), markup=False)
-    if found.matched != "content":
+    if found.matched != "content" and not found.a.at:
         which = "Points" if found.matched == "factors" else "Some points"
         console.print(
             f"{which} are matched by their factors: their content differs otherwise.", markup=False
@@ -91,7 +113,8 @@ def _print(found: "SweepComparison", console: "Console") -> None:
 
 def _side(name: str, side: "SweepSide") -> str:
     failed = f", {side.failed_runs} of them failed" if side.failed_runs else ""
-    return f"{name}  {escaped(side.path)}  ({side.points} points, {side.runs} runs{failed})"
+    part = f", {_configuration(side.at)}" if side.at else ""
+    return f"{name}  {escaped(side.path)}{part}  ({side.points} points, {side.runs} runs{failed})"
 
 
 def _engines(found: "SweepComparison") -> str:

@@ -32,6 +32,9 @@ class SweepSide(_Record):
     """One of the datasets."""
 
     path: str
+    at: dict[str, FactorValue] = Field(
+        default={}, description="values of factors that the points have which are compared"
+    )
     points: int
     runs: int
     failed_runs: int
@@ -341,6 +344,7 @@ def _by_factor(named: pl.DataFrame) -> tuple[FactorChange, ...]:
 def _side(dataset: Dataset, runs: pl.DataFrame) -> SweepSide:
     return SweepSide(
         path=str(dataset.folder),
+        at=dict(dataset.at),
         points=runs["key"].n_unique(),
         runs=runs.height,
         failed_runs=runs.filter(~pl.col("ok")).height,

@@ -1,7 +1,7 @@
 """Dataset of a sweep: its Parquet parts as one lazy frame, with its factors and figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -81,12 +81,14 @@ class Dataset:
     rows : all rows of the parts that can be read; a figure that is not finite is null
     columns : their names
     problems : parts that can't be read, a line each
+    at : of a part of a sweep, values of factors that all of its points have
     """
 
     folder: Path
     rows: pl.LazyFrame
     columns: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    at: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -55,7 +55,13 @@ _BUILTIN = "netcosim/workload/data/alexnet.json"
 _PLACEHOLDERS = {
     "sim.run": {"FILE": "examples/scaling.toml", "./profile.json": _BUILTIN},
     "emu.run": {"FILE": "examples/star.toml", "DIR": "folder"},
-    "ray_sweeps.run": {"SWEEP.toml": "examples/sweeps/transport.toml", "DIR": "folder"},
+    "ray_sweeps.run": {
+        "DIR": "folder",
+        **dict.fromkeys(
+            ("SWEEP.toml", "as-listed.toml", "smallest-first.toml"),
+            "examples/sweeps/transport.toml",
+        ),
+    },
 }
 _BY_POSITION = {"bench.noise.load": 2, "netcosim.report": 1}
 """Programs that take this many arguments and no options, without a parser."""

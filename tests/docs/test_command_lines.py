@@ -67,7 +67,7 @@ def test_every_program_is_on_some_page():
         "./dev sweep examples/sweeps/nosuch.toml",
         "./dev sweep --plan",
         "python -m ray_sweeps.run examples/sweeps/transport.toml --nosuch",
-        "python -m ray_sweeps.compare A",
+        "python -m ray_sweeps.compare",
         "sudo python -m emu.run --scenario nosuch",
         "python -m sim.nosuch",
         "python -m sim.run --workload nosuch",

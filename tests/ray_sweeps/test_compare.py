@@ -50,6 +50,40 @@ def test_the_comparison_as_json_is_of_its_schema(
     assert found["common"] == 6 and found["differs"] is True
 
 
+def test_two_values_of_a_factor_are_compared_point_by_point(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = grid(
+        {"workers": [1, 2], "transport": ["whole", "default", None], "rate": ["1gbit", "10gbit"]},
+        lambda f, run: (1.5 if (f["transport"], f["workers"]) == ("whole", 2) else 1.0) + 0.1 * run,
+    )
+    folder = str(write_sweep(tmp_path, made))
+    assert main([folder, "--between", "transport", "default", "whole"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"A {folder}, transport default (4 points, 12 runs)" in said
+    assert f"B {folder}, transport whole (4 points, 12 runs)" in said
+    assert "points: 4 points in both" in said and "matched" not in said
+    assert "workers 2, rate 1gbit 1.1 1.6 +45 %" in said
+    assert "workers 1, rate" not in said
+    assert main([folder, "--between", "transport", "default", "not varied"]) == 0
+
+
+def test_what_is_between_nothing_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(write_sweep(tmp_path, rows()))
+    assert main([folder, "--between", "rate", "1", "2"]) == 2
+    assert main([folder, "--between", "workers", "1", "3"]) == 2
+    assert main([folder, folder, "--between", "workers", "1", "2"]) == 2
+    assert main([folder]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == [
+        'ray_sweeps.compare: --between: "rate": must be a factor of the sweep: workers, straggler',
+        'ray_sweeps.compare: --between workers: "3": must be of: 1, 2, 4',
+    ]
+    assert all("give either B or --between FACTOR VALUE VALUE" in line for line in lines[2:])
+
+
 def test_what_can_not_be_compared_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,6 +91,5 @@ def test_what_can_not_be_compared_is_one_line(
     other = write_sweep(tmp_path / "b", grid({"servers": [1, 2]}, lambda *_: 1.0))
     assert main([str(a), str(other)]) == 2
     assert main([str(a), str(tmp_path / "none")]) == 6
-    assert main([str(a)]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3 and "no point in common" in lines[0] and "no such folder" in lines[1]
+    assert len(lines) == 2 and "no point in common" in lines[0] and "no such folder" in lines[1]
