@@ -66,7 +66,7 @@ def spread_factors(
 def draw_factors(jitter: Jitter, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     """Factors of this shape, each drawn independently, whatever the scope."""
     if jitter.model == "lognormal":  # the generator's own are drawn many times faster
-        return rng.lognormal(0.0, jitter.spread, shape)
+        return _same_everywhere(rng.lognormal(0.0, jitter.spread, shape))
     return _quantiles(jitter, rng.random(shape))
 
 
@@ -76,10 +76,21 @@ def _quantiles(jitter: Jitter, share: Floats) -> Floats:
         case "deterministic":
             return np.ones(share.shape)
         case "lognormal":
-            return np.exp(jitter.spread * np.array([NormalDist().inv_cdf(at) for at in share]))
+            normal = np.array([NormalDist().inv_cdf(at) for at in share])
+            return _same_everywhere(np.exp(jitter.spread * normal))
         case "pareto":
             # (1 - U) ** -(1/shape) is Pareto with minimum 1 and median 2 ** (1/shape).
-            return (2 * (1 - share)) ** -jitter.spread
+            return _same_everywhere((2 * (1 - share)) ** -jitter.spread)
         case "empirical":
             factors = np.sort(jitter.factors)
             return factors[(share * len(factors)).astype(np.int64)]
+
+
+def _same_everywhere(factors: Floats) -> Floats:
+    """Round to the 24 bits of single precision.
+
+    Processors differ in the last of 53 bits of a logarithm or a power (numpy has other code for
+    AVX-512), and where operations of workers are ready at almost the same time, one bit decides
+    which is first, and with it all that comes after.
+    """
+    return factors.astype(np.float32).astype(np.float64)

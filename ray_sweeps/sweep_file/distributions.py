@@ -88,9 +88,12 @@ class Distribution(Record):
         if self.whole:
             number = int(number) if self.distribution == "uniform" else round(number)
         if self.unit is None:
-            return number
+            return number if self.whole else float(f"{number:.{_DIGITS}g}")
         return quantity_text(round(number * UNITS[self.unit]), self.unit)
 
+
+_DIGITS: Final = 12
+"""Of what is drawn: on another processor or system the last of 16 may be others."""
 
 PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
