@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from netcosim.errors import ScenarioError
-from netcosim.nearest import unknown
 from netcosim.results.training import operations, steps
 from netcosim.results.training.findings import findings
 from netcosim.results.training.points_table import points_table
 from netcosim.results.training.runs_table import runs_table
 from netcosim.results.training.summary import TrainingSummary
-from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario, with_values
+from netcosim.scenario import (
+    Scenario,
+    build_scenario,
+    builtin_scenarios,
+    named_scenario,
+    read_scenario,
+    with_values,
+)
 from netcosim.trace import trace_table
 from netcosim.user_files import FileContent, supplied
 from sim.experiment.axes import worker_counts
@@ -221,14 +227,10 @@ def _read(scenario: Scenario | Mapping[str, Any] | str | Path) -> Scenario:
     if not isinstance(scenario, Path | str):
         what = "must be a path, the name of a built-in one, a mapping or a Scenario"
         raise ScenarioError.at("scenario", scenario, what)
-    if isinstance(scenario, Path) or "/" in scenario or scenario.endswith(".toml"):
-        return read_scenario(Path(scenario))
-    folder = resources.files("sim") / "scenarios"
-    builtin = {file.name.removesuffix(".toml"): file for file in folder.iterdir()}
-    if scenario not in builtin:
-        what = "is neither a file nor built in"
-        raise ScenarioError.at("scenario", scenario, unknown(scenario, sorted(builtin), what))
-    return parse_scenario(builtin[scenario].read_text("utf-8"), scenario)
+    if isinstance(scenario, Path):
+        return read_scenario(scenario)
+    builtin = builtin_scenarios(resources.files("sim") / "scenarios")
+    return named_scenario(scenario, builtin, "scenario")
 
 
 def _listed(values: Sequence[object]) -> str:

@@ -28,7 +28,6 @@ from emu.plan import Plan, make_plan, on_this_machine
 from netcosim.cli import (
     CrashSite,
     Options,
-    builtin_scenarios,
     choose_scenario,
     draw,
     finishing,
@@ -53,6 +52,7 @@ from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
+from netcosim.scenario import builtin_scenarios
 
 PROG: Final = "emu.run"
 DEFAULT: Final = "default"

@@ -12,7 +12,7 @@ from netcosim.cli.completion import complete
 from netcosim.command_name import command_name
 from netcosim.errors import ScenarioError
 from netcosim.nearest import question
-from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario
+from netcosim.scenario import Scenario, build_scenario, named_scenario
 
 _EXIT_CODES = """\
 exit codes:
@@ -128,16 +128,8 @@ def read_options(parser: Parser, arguments: Sequence[str]) -> Options:
     )
 
 
-def builtin_scenarios(folder: Traversable) -> dict[str, Traversable]:
-    """The scenario files of a package's folder, by name."""
-    files = sorted(folder.iterdir(), key=lambda file: file.name)
-    return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
-
-
 def choose_scenario(options: Options, builtin: Mapping[str, Traversable], default: str) -> Scenario:
     """Read the scenario that the options name, and apply their seed and repetitions.
-
-    What has a slash or ends in ``.toml`` is a file, anything else a built-in name.
 
     Raises
     ------
@@ -145,12 +137,7 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
         No such file or name, or it is not a valid scenario.
     """
     name = default if options.scenario is None else options.scenario
-    if "/" in name or name.endswith(".toml"):
-        return adjust(read_scenario(Path(name)), options)
-    if name not in builtin:
-        allowed = f"must be a file or one of: {', '.join(builtin)}{question(name, builtin)}"
-        raise ScenarioError.at("--scenario", name, allowed)
-    return adjust(parse_scenario(builtin[name].read_text("utf-8"), name), options)
+    return adjust(named_scenario(name, builtin, "--scenario"), options)
 
 
 def adjust(scenario: Scenario, options: Options) -> Scenario:

@@ -13,6 +13,7 @@ from netcosim.scenario.model import (
     TransportSpec,
     WorkloadSpec,
 )
+from netcosim.scenario.named import builtin_scenarios, named_scenario
 from netcosim.scenario.profile import load_workload
 from netcosim.scenario.toml import build_scenario, dump_scenario, parse_scenario, read_scenario
 from netcosim.scenario.training import MOST_SERVERS, MOST_WORKERS, StragglerSpec, TrainingSpec
@@ -33,8 +34,10 @@ __all__ = [
     "TransportSpec",
     "WorkloadSpec",
     "build_scenario",
+    "builtin_scenarios",
     "dump_scenario",
     "load_workload",
+    "named_scenario",
     "parse_scenario",
     "read_scenario",
     "with_values",

@@ -8,8 +8,13 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
-from netcosim.nearest import unknown
-from netcosim.scenario import Scenario, build_scenario, parse_scenario, read_scenario
+from netcosim.scenario import (
+    Scenario,
+    build_scenario,
+    builtin_scenarios,
+    named_scenario,
+    read_scenario,
+)
 from netcosim.scenario.fields import Record
 from netcosim.scenario.toml import parse_toml, validation_message
 from netcosim.user_files import SWEEP, read_text
@@ -165,12 +170,8 @@ def _base(given: str | dict[str, Any]) -> Scenario:
         return build_scenario(given, "scenario")
     if is_path(given):
         return read_scenario(Path(given))
-    found = resources.files("sim") / "scenarios"
-    builtin = {file.name.removesuffix(".toml"): file for file in found.iterdir()}
-    if given not in builtin:
-        said = unknown(given, sorted(builtin), "is no built-in scenario (a path has a dot or /)")
-        raise ScenarioError.at("scenario", given, said)
-    return parse_scenario(builtin[given].read_text("utf-8"), given)
+    builtin = builtin_scenarios(resources.files("sim") / "scenarios")
+    return named_scenario(given, builtin, "scenario")
 
 
 def _depth(value: object) -> int:

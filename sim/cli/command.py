@@ -12,7 +12,6 @@ from rich.console import Console
 
 from netcosim.cli import (
     CrashSite,
-    builtin_scenarios,
     choose_scenario,
     draw,
     finishing,
@@ -29,7 +28,7 @@ from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import Owner, calling_user
 from netcosim.results.training.summary import TrainingSummary
-from netcosim.scenario import Scenario
+from netcosim.scenario import Scenario, builtin_scenarios
 from sim.cli.cost import available_bytes, cost_of, cost_text, refuse_costly
 from sim.cli.describe import describe
 from sim.cli.listing import print_names

@@ -8,11 +8,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from netcosim.cli import Options, Parser, builtin_scenarios, make_parser
+from netcosim.cli import Options, Parser, make_parser
 from netcosim.cli.completion import offer
 from netcosim.errors import ScenarioError
 from netcosim.policies import order_names, placement_names, synchronisation_names
-from netcosim.scenario import Scenario, with_values
+from netcosim.scenario import Scenario, builtin_scenarios, with_values
 from netcosim.scenario.training import MOST_WORKERS
 from netcosim.workload.catalogue import profile_names
 from sim.settings.named_transports import choose_transports

@@ -90,7 +90,7 @@ def test_beyond_their_bound_the_least_recently_used_plans_go() -> None:
     [
         (
             {"scenario": "nosuch"},
-            'scenario: "nosuch": is neither a file nor built in; allowed: default',
+            'scenario: "nosuch": must be a file or one of: default',
         ),
         ({"scenario": {"name": "x"}}, "scenario: cluster: is required"),
         ({"scenario": JOB, "trace": [7]}, "trace: 7: must be among the numbers of workers: 1, 2"),

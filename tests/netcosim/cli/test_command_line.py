@@ -17,7 +17,6 @@ from netcosim.cli import (
     CrashSite,
     Options,
     adjust,
-    builtin_scenarios,
     choose_scenario,
     interruption,
     make_parser,
@@ -27,7 +26,7 @@ from netcosim.cli import (
 )
 from netcosim.errors import ScenarioError
 from netcosim.results.streams.summary import NotRun, Summary
-from netcosim.scenario import dump_scenario
+from netcosim.scenario import builtin_scenarios, dump_scenario
 from tests.netcosim.results.synthetic import Case, scenario, summary
 
 NOTHING = Options(
