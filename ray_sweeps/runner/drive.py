@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ray_sweeps.evaluation import Items, Points, Rows
-from ray_sweeps.runner.executor import Ended, Evaluate, Executor, Resolve, Task
+from ray_sweeps.runner.executor import TASKS_A_PROCESSOR, Ended, Evaluate, Executor, Resolve, Task
 from ray_sweeps.runner.work import Work
-
-_TASKS_A_PROCESSOR: Final = 2
-"""Tasks in flight: one that is executed, and one that waits to be."""
 
 _POLL_S: Final = 0.5
 
@@ -83,7 +80,7 @@ def drive(state: State, executor: Executor, store: Store, listener: Listener) ->
 
 
 def _submit(work: Work, executor: Executor) -> None:
-    while executor.in_flight < _TASKS_A_PROCESSOR * executor.processors:
+    while executor.in_flight < TASKS_A_PROCESSOR * executor.processors:
         task = _next_task(work, executor)
         if task is None:
             return
@@ -92,7 +89,7 @@ def _submit(work: Work, executor: Executor) -> None:
 
 def _next_task(work: Work, executor: Executor) -> Task | None:
     """Runs if there are enough of them for all processors, else points to be resolved."""
-    plenty = _TASKS_A_PROCESSOR * executor.processors
+    plenty = TASKS_A_PROCESSOR * executor.processors
     if not work.all_handed_to_resolve and not work.enough_for(plenty):
         return Resolve(work.take_numbers())
     if work.pending:

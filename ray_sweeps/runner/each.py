@@ -3,16 +3,14 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from netcosim.results.storage.directory import Directory
+from ray_sweeps.runner.executor import RETRIES, TASKS_A_PROCESSOR
 from ray_sweeps.runner.local_ray import local_ray
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-_RETRIES: Final = 3
-_TASKS_A_PROCESSOR: Final = 2
 
 
 class Each(Protocol):
@@ -40,7 +38,7 @@ def each_on_ray(folder: Directory, say: Callable[[str], None]) -> Iterator[Each]
     """
     processors = len(os.sched_getaffinity(0))
     with local_ray(folder, processors, say):
-        yield lambda items, function: _each(items, function, _TASKS_A_PROCESSOR * processors)
+        yield lambda items, function: _each(items, function, TASKS_A_PROCESSOR * processors)
 
 
 def _each(
@@ -50,7 +48,7 @@ def _each(
     import ray
     from ray.exceptions import RayTaskError
 
-    remote = ray.remote(num_cpus=1, max_retries=_RETRIES, retry_exceptions=False)(function)
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(function)
     waiting: list[Any] = []
     left = iter(items)
     while True:

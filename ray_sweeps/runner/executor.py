@@ -1,9 +1,15 @@
 """How tasks are executed: what a driver asks of Ray, or of its own process."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from ray_sweeps.evaluation import Items, Points, Rows
+
+RETRIES: Final = 3
+"""How often Ray begins a task again that was lost."""
+
+TASKS_A_PROCESSOR: Final = 2
+"""Tasks in flight: one that is executed, and one that waits to be."""
 
 
 @dataclass(frozen=True, slots=True)

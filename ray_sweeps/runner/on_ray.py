@@ -4,7 +4,7 @@ Ray schedules, and begins a task again whose process or machine was lost. An exc
 one of the program: it ends the sweep.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import ray
 from ray.exceptions import RayError, RaySystemError, RayTaskError
@@ -13,13 +13,10 @@ from netcosim.errors import EnvironmentRefusedError, NetcosimError
 from netcosim.formatting import one_line
 from ray_sweeps.evaluation import Evaluator, Items, Points, Rows, evaluate, resolve
 from ray_sweeps.keys import engine
-from ray_sweeps.runner.executor import Ended, Evaluate, Resolve, Task
+from ray_sweeps.runner.executor import RETRIES, Ended, Evaluate, Resolve, Task
 from ray_sweeps.runner.head import Head
 from ray_sweeps.runner.probe import AS_HERE
 from ray_sweeps.runner.work import TASK_S
-
-_RETRIES: Final = 3
-"""How often Ray begins a task again that was lost."""
 
 
 def _resolve(evaluator: Evaluator, numbers: range, engine_hash: str) -> tuple[int, Points]:
@@ -66,7 +63,7 @@ class OnRay:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = ray.put(evaluator)
-        remote = ray.remote(num_cpus=1, max_retries=_RETRIES, retry_exceptions=False)
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)
         self._resolve, self._evaluate = remote(_resolve), remote(_evaluate)
         self._tasks: dict[Any, Task] = {}
         self._head = Head(ray.get_runtime_context().gcs_address)
@@ -111,7 +108,7 @@ class OnRay:
             raise _cause(problem) from None
         except RayError as problem:
             lost = type(problem).__name__
-            return Ended(task=task, result=None, attempts=1 + _RETRIES, lost=lost)
+            return Ended(task=task, result=None, attempts=1 + RETRIES, lost=lost)
         return Ended(task=task, result=result, attempts=attempts)
 
 
