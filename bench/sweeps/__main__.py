@@ -129,7 +129,8 @@ def _throughput_figures(samples: Sequence[Sample]) -> Iterator[Figure]:
         each_s = len(os.sched_getaffinity(0)) / plain
         note = (
             f"{len(pairs)} pairs, {shares.min():.1f} to {shares.max():.1f} %;"
-            f" {ray:.3g} against {plain:.3g} runs/s of {each_s:.2g} s each; processors used {used[0]:.2f}, {used[1]:.2f};"
+            f" {ray:.3g} against {plain:.3g} runs/s of {each_s:.2g} s each;"
+            f" processors used {used[0]:.2f}, {used[1]:.2f};"
             f" load {np.median([s['load'] for s in samples if s['kind'] == kind]):.1f}"
         )
         name = f"runs a second on Ray over those of plain processes, {kind} points"

@@ -15,7 +15,7 @@ from ray_sweeps.sweep_file import parse_sweep
 ENDED_S, PROCESS = "ended_s", "process"
 
 KINDS: Final = {"cheap": (1, 40), "middle": (8, 1300), "dear": (16, 12_000)}
-"""Workers, and steps of each: runs of about 10 ms, 0.5 s, 10 s on a slow machine, half of that on a fast one."""
+"""Workers, and steps of each: runs of some 10 ms, 0.5 s and 10 s, by the machine."""
 
 _SWEEP: Final = """
 name = "equal-costs"
