@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from netcosim.cli import CrashSite, Parser, output, run_main
+from netcosim.cli.options import given_path
 from netcosim.errors import CaptureError, ScenarioError, StorageError, UntrustedResultError
 from netcosim.extras import require
 
@@ -101,7 +102,9 @@ def _parser() -> Parser:
     parser.add_argument(
         "--port", metavar="N", type=int, action="append", help="only TCP from or to this port"
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write all of it as JSON too")
+    parser.add_argument(
+        "--json", metavar="FILE", type=given_path, help="write all of it as JSON too"
+    )
     parser.add_argument("--schema", action="store_true", help="print the JSON's schema, then stop")
     parser.add_argument("--streams", metavar="N", type=int, default=40, help="rows of each table")
     parser.add_argument("--turns", metavar="N", type=int, default=40, help="turns to list")

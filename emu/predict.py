@@ -14,6 +14,7 @@ from typing import Final
 from emu.prediction.summary_facts import parameters_used
 from emu.rerun import Rerun, read_record, rerun
 from netcosim.cli import CrashSite, Parser, output, print_levels, print_summary, run_main
+from netcosim.cli.options import given_path
 from netcosim.job import resolve_cells
 from netcosim.results.collection import open_run
 from netcosim.results.folder import GRANTS, LOST, TRACE, WINDOWS, ResultsFolder, trace_file
@@ -55,13 +56,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "folder",
         metavar="FOLDER",
-        type=Path,
+        type=given_path,
         help="a run's results folder, or FOLDER#RUN of a collection",
     )
     parser.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=given_path,
         help="a new or empty folder for the run's small files with the new predictions",
     )
     return parser

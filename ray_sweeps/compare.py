@@ -6,13 +6,12 @@ with leaving_at_once("ray_sweeps.compare"):
     import argparse
     import sys
     from collections.abc import Sequence
-    from pathlib import Path
     from typing import TYPE_CHECKING, Final
 
     from netcosim.cli.columns import Column, print_columns
     from netcosim.cli.console import output
     from netcosim.cli.ending import run_main
-    from netcosim.cli.options import Parser
+    from netcosim.cli.options import Parser, given_path
     from netcosim.extras import require
     from netcosim.failure import CrashSite
     from netcosim.formatting import escaped, one_line, percent
@@ -51,9 +50,9 @@ def _main(arguments: "Sequence[str]", _: "CrashSite") -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", type=Path, help="the folder of a sweep")
+    parser.add_argument("a", metavar="A", type=given_path, help="the folder of a sweep")
     parser.add_argument(
-        "b", metavar="B", type=Path, nargs="?", help="another; differences are B less A"
+        "b", metavar="B", type=given_path, nargs="?", help="another; differences are B less A"
     )
     parser.add_argument(
         "--between",

@@ -17,6 +17,9 @@ from ray_sweeps.key_set import Keys, keys_of, texts_of
 KEY, RUN, ERROR, ENGINE_HASH = "key", "run", "error", "engine_hash"
 """Columns that rows of every evaluator have."""
 
+FACTOR = "factor_"
+"""How the names of columns begin that are values of factors."""
+
 Values = dict[str, Any]
 
 

@@ -91,21 +91,18 @@ class Session:
             They are of another sweep or engine.
         """
         before = self.folder.read_record()
-        if before is not None and before.complete and before.definition == self.definition:
+        dataset = Dataset(self.folder, self.evaluator.schema())
+        taken = dataset.taken(engine())
+        if before is not None and self._is_complete(before, len(taken)):
             self.was_complete = True
             return before
-        dataset = Dataset(self.folder, self.evaluator.schema())
-        work = Work(
-            numbers=len(self.evaluator.space),
-            runs=self.sweep.replications,
-            taken=dataset.taken(engine()),
-        )
+        work = Work(numbers=len(self.evaluator.space), runs=self.sweep.replications, taken=taken)
         self.folder.write_sweep(self.sweep)
         self.folder.write_record(self._record(None, None))
         state: State | None = None
         try:
-            compile_missing(self.cost.kernels, self.listener)
             with self._executor() as executor:
+                compile_missing(self.cost.kernels, self.listener)
                 state = State(work=work, processors=executor.processors)
                 drive(state, executor, dataset, self.listener)
         except (KeyboardInterrupt, Exception) as problem:  # noqa: BLE001 - told by the command
@@ -116,6 +113,10 @@ class Session:
         except StorageError as problem:
             self.failure = self.failure or problem
         return record
+
+    def _is_complete(self, before: SweepRecord, taken: int) -> bool:
+        """True if all runs were made, and all of them are still there."""
+        return before.complete and before.definition == self.definition and before.kept == taken
 
     @contextmanager
     def _executor(self) -> Iterator[Executor]:
@@ -154,6 +155,7 @@ class Session:
             points=0 if work is None else work.wanted // max(1, work.runs),
             twice=0 if work is None else work.twice,
             runs=0 if work is None else work.wanted,
+            kept=(0 if work is None else len(work.taken)) + (0 if state is None else state.made),
             made=0 if state is None else state.made,
             errors=0 if state is None else state.errors,
             again=0 if state is None else state.again,

@@ -11,7 +11,7 @@ from netcosim.formatting import one_line
 from netcosim.results.training.runs_table import runs_schema
 from netcosim.scenario import Scenario, with_values
 from netcosim.user_files import FileContent, supplied
-from ray_sweeps.evaluation import ENGINE_HASH, ERROR, KEY, RUN, Resolved, Values
+from ray_sweeps.evaluation import ENGINE_HASH, ERROR, FACTOR, KEY, RUN, Resolved, Values
 from ray_sweeps.keys import engine, key_of, spelled_key
 from ray_sweeps.space import Factor, Point, Space
 from sim.experiment.axes import worker_counts
@@ -22,7 +22,7 @@ _LEFT_OUT: Final = frozenset({"run", "scenario", "cell", "engine_hash"})
 
 def factor_column(factor: Factor) -> str:
     """Name of a factor's column."""
-    return f"factor_{factor.name}"
+    return FACTOR + factor.name
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Simulated:
         """Make a run of a point; return its row."""
         point = self.space.point(number)
         assert point is not None
-        factors = {f"factor_{name}": value for name, value in point.values.items()}
+        factors = {FACTOR + name: value for name, value in point.values.items()}
         row = {KEY: key, RUN: run, ENGINE_HASH: engine(), ERROR: None, **factors}
         try:
             scenario = self.scenario(point)

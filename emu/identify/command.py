@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emu.identify.subject import SCENARIO, Subject
 from netcosim.cli import Parser, output
+from netcosim.cli.options import given_path
 
 if TYPE_CHECKING:
     from netcosim.results.folder import ResultsFolder
@@ -18,7 +18,7 @@ def add_subject_options(parser: Parser) -> None:
     """Add the options that name the subject of the identification."""
     group = parser.add_argument_group(f"with --scenario {SCENARIO}: whose rules to identify")
     group.add_argument("--release", metavar="X.Y.Z", help="a release of grpcio, not the newest")
-    group.add_argument("--endpoint", metavar="PATH", type=Path, help="an endpoint script")
+    group.add_argument("--endpoint", metavar="PATH", type=given_path, help="an endpoint script")
     group.add_argument("--discipline", metavar="NAME", help="our own sender, by this rule")
     group.add_argument("--credit", metavar="NAME", help="our own receiver, by this rule")
 

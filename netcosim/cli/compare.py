@@ -4,14 +4,13 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from netcosim.cli.comparison_table import print_comparison
 from netcosim.cli.ending import run_main
-from netcosim.cli.options import Parser
+from netcosim.cli.options import Parser, given_path
 from netcosim.failure import CrashSite
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.json_files import to_json
@@ -43,8 +42,8 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", type=Path, help="a results folder")
-    parser.add_argument("b", metavar="B", type=Path, help="another; differences are B less A")
+    parser.add_argument("a", metavar="A", type=given_path, help="a results folder")
+    parser.add_argument("b", metavar="B", type=given_path, help="another; differences are B less A")
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
     found = parser.parse_args(arguments)
     with ResultsFolder.open(found.a) as a, ResultsFolder.open(found.b) as b:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from netcosim.cli.options import Parser
+from netcosim.cli.options import Parser, given_path
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import one_line
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str], _: CrashSite) -> int:
     parser = Parser(prog=PROG, description=__doc__, allow_abbrev=False)
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=Path, help="a profile of any known format"
+        "files", metavar="FILE", nargs="+", type=given_path, help="a profile of any known format"
     )
     wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
     return ScenarioError.exit_code if wrong else 0

@@ -95,7 +95,7 @@ def make_parser(prog: str, description: str) -> Parser:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=given_path,
         help="a new or empty folder for the results (default: results/<scenario>-<UTC time>)",
     )
     parser.add_argument(
@@ -138,6 +138,13 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
     """
     name = default if options.scenario is None else options.scenario
     return adjust(named_scenario(name, builtin, "--scenario"), options)
+
+
+def given_path(text: str) -> Path:
+    """A path from the command line; an empty one would be the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text)
 
 
 def adjust(scenario: Scenario, options: Options) -> Scenario:

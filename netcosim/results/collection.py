@@ -134,7 +134,7 @@ class Collection:
     ) -> Any:
         """The rows of all runs that count, and those of the one that will."""
         parts = [] if content is None else [_named(read_parquet(content), name, kept.revision)]
-        whole = self._table(file)
+        whole = self._table_of_rows(file)
         if whole is not None:
             live = {(run, each.revision) for run, each in runs.items()}
             pairs = zip(whole["run"].to_pylist(), whole["revision"].to_pylist(), strict=True)
@@ -160,11 +160,23 @@ class Collection:
 
     def _rows(self, file: str, name: str, kept: _Kept) -> Any:
         """A run's rows, as the table that they were."""
-        table = self._table(file)
+        table = self._table_of_rows(file)
         if table is None:
             raise StorageError(f"{self.path / file}: is not there, but {name} has rows in it")
         mine = pc.and_(pc.equal(table["run"], name), pc.equal(table["revision"], kept.revision))
         return table.filter(mine).drop_columns(["run", "revision"])
+
+    def _table_of_rows(self, file: str) -> Any:
+        """A table with the rows of runs; None where there is none."""
+        table = self._table(file)
+        for name in () if table is None else ("run", "revision"):
+            wanted = _COLUMNS.field(name).type
+            if name not in table.schema.names or table[name].type != wanted:
+                raise StorageError(
+                    f'{self.path / file}: is no table of a collection: has no column "{name}" of'
+                    f" type {wanted}"
+                )
+        return table
 
     def _table(self, file: str) -> Any:
         """A table; None where there is none."""

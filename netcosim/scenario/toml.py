@@ -59,6 +59,8 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     """
     if _DEEP_KEY.search(text):  # the parser takes the square of its length
         raise ScenarioError(f"{source}: not TOML: nested too deeply")
+    if text.startswith("\ufeff"):
+        raise ScenarioError(f"{source}: not TOML: begins with a byte order mark, which must go")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -8,10 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from netcosim.errors import ScenarioError
 from netcosim.intervals import difference
-from ray_sweeps.analysis.dataset import FACTOR, MAIN, Dataset, collected
+from ray_sweeps.analysis.dataset import MAIN, Dataset, collected
 from ray_sweeps.analysis.paired import paired_differences
 from ray_sweeps.analysis.points import NO_FIGURES
 from ray_sweeps.analysis.summary import FactorValue
+from ray_sweeps.evaluation import FACTOR
 
 COMPARED: Final = (MAIN, "step_median_ns", "step_p95_ns", "worker_utilisation")
 """Figures that are compared, as far as both datasets have them."""

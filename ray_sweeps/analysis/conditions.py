@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from ray_sweeps.analysis.dataset import FACTOR
 from ray_sweeps.analysis.levels import ordered, value_text
 from ray_sweeps.analysis.points import Points
+from ray_sweeps.evaluation import FACTOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import polars as pl
 
 from netcosim.errors import StorageError
 from netcosim.results.training.points_table import POINT_COLUMNS
+from ray_sweeps.evaluation import FACTOR
 
 RUNS: Final = "runs"
 PARTS: Final = "part-*.parquet"
-FACTOR: Final = "factor_"
 MAIN: Final = "examples_per_s"
 
 SETTINGS: Final = (

@@ -10,10 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ray_sweeps.analysis.bins import bin_codes, bin_edges
-from ray_sweeps.analysis.dataset import FACTOR, MAIN
+from ray_sweeps.analysis.dataset import MAIN
 from ray_sweeps.analysis.levels import quantities, short_number, value_text
 from ray_sweeps.analysis.points import Points
 from ray_sweeps.analysis.sweep_protocol import FactorValues
+from ray_sweeps.evaluation import FACTOR
 
 BINS: Final = 6
 _FEW: Final = 10

@@ -9,10 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from netcosim.intervals import t_95
-from ray_sweeps.analysis.dataset import FACTOR, MAIN
+from ray_sweeps.analysis.dataset import MAIN
 from ray_sweeps.analysis.design import Column, Design
 from ray_sweeps.analysis.levels import quantities
 from ray_sweeps.analysis.points import Points
+from ray_sweeps.evaluation import FACTOR
 
 Method = Literal["means", "least squares", "confounded"]
 

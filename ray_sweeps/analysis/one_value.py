@@ -5,8 +5,9 @@ from dataclasses import replace
 import polars as pl
 
 from netcosim.errors import ScenarioError
-from ray_sweeps.analysis.dataset import FACTOR, Dataset, collected
+from ray_sweeps.analysis.dataset import Dataset, collected
 from ray_sweeps.analysis.levels import Value, ordered, value_text
+from ray_sweeps.evaluation import FACTOR
 
 
 def with_value(dataset: Dataset, factor: str, text: str) -> Dataset:

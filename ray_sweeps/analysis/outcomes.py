@@ -9,7 +9,7 @@ import polars as pl
 from ray_sweeps.analysis import findings
 from ray_sweeps.analysis.best import Best, best_of, knee, pareto_front, steps_beyond
 from ray_sweeps.analysis.conditions import EVERYWHERE, Condition, conditions_of
-from ray_sweeps.analysis.dataset import FACTOR, MAIN, Dataset
+from ray_sweeps.analysis.dataset import MAIN, Dataset
 from ray_sweeps.analysis.design import STRAGGLER_DRAW, Design, design_of
 from ray_sweeps.analysis.effects import Effects, main_effects
 from ray_sweeps.analysis.levels import value_text
@@ -40,6 +40,7 @@ from ray_sweeps.analysis.sweep_protocol import (
     SweepDescription,
     factors_of,
 )
+from ray_sweeps.evaluation import FACTOR
 
 _MOST_EQUAL: Final = 10
 _MOST_VALUES: Final = 20

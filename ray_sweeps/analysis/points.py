@@ -9,7 +9,6 @@ import polars as pl
 from netcosim.results.json_files import DIGITS
 from netcosim.results.training.points_table import POINT_COLUMNS
 from ray_sweeps.analysis.dataset import (
-    FACTOR,
     MAIN,
     MEANS,
     SETTINGS,
@@ -21,6 +20,7 @@ from ray_sweeps.analysis.dataset import (
 from ray_sweeps.analysis.levels import ordered
 from ray_sweeps.analysis.paired import half_width
 from ray_sweeps.analysis.sweep_protocol import FactorValues, PriceList
+from ray_sweeps.evaluation import FACTOR
 
 COST: Final = "cost_"
 HALF: Final = "_half_width"

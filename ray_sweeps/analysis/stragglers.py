@@ -8,10 +8,11 @@ from typing import Final
 import polars as pl
 
 from ray_sweeps.analysis.bins import bin_codes, bin_edges
-from ray_sweeps.analysis.dataset import FACTOR, MAIN
+from ray_sweeps.analysis.dataset import MAIN
 from ray_sweeps.analysis.design import STRAGGLER_DRAW
 from ray_sweeps.analysis.paired import half_width
 from ray_sweeps.analysis.points import Points
+from ray_sweeps.evaluation import FACTOR
 
 ENSEMBLE: Final = "straggler"
 SYNCHRONISATION: Final = "synchronisation"

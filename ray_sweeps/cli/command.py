@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,6 +73,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     path = found.resume or found.out or default_path(sweep.name, datetime.now(UTC))
     with _folder(path, sweep, found.resume is not None, cost) as folder, telling_where(path):
         site.keep(folder)
+        if found.resume is not None and found.sweep is not None:
+            _note_another_name(folder, sweep, progress)
         session = Session(
             sweep=sweep,
             evaluator=evaluator,
@@ -107,6 +110,15 @@ def _withdraw_if_refused(folder: SweepFolder, failure: BaseException | None) -> 
     if isinstance(failure, ScenarioError | EnvironmentRefusedError):
         folder.withdraw()
         raise failure
+
+
+def _note_another_name(folder: SweepFolder, sweep: Sweep, progress: Progress) -> None:
+    """Tell that the file's sweep has another name than the folder's: it may be the wrong one."""
+    before = sweep.name
+    with suppress(NetcosimError):  # what is damaged is written anew
+        before = folder.read_sweep().name
+    if before != sweep.name:
+        progress.say(f'note: the folder is of the sweep "{before}", the file of "{sweep.name}"')
 
 
 def _sweep(found: argparse.Namespace) -> Sweep:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.status import Status
 
 from netcosim.cli import CrashSite, Parser, output, print_path, run_main
+from netcosim.cli.options import given_path
 from netcosim.errors import InterruptedRunError, NetcosimError, StorageError
 from netcosim.formatting import one_line
 from netcosim.results.folder import default_path
@@ -65,7 +66,7 @@ def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> in
             work.do(scores, doing)
         if not work.checks:
             folder.withdraw()
-            raise work.failure or StorageError(f"nothing to compare: {work.lines[0]}")
+            raise work.failure or StorageError("nothing to compare")
         found = summarise_checks(
             work.checks,
             work.lines,
@@ -141,11 +142,11 @@ def _parser() -> argparse.ArgumentParser:
         "folder",
         metavar="FOLDER",
         nargs="+",
-        type=Path,
+        type=given_path,
         help="a results folder of the emulator, a collection of runs, or COLLECTION#RUN",
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="a new or empty folder for the results"
+        "--out", metavar="DIR", type=given_path, help="a new or empty folder for the results"
     )
     parser.add_argument(
         "--cells", action="store_true", help="print each cell, too, with its stored score"
@@ -153,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--scores",
         metavar="FILE",
-        type=Path,
+        type=given_path,
         help="the emulator's scores of runs whose folder has no summary.json, as ./dev bench"
         " fidelity writes them",
     )

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from ray_sweeps.analysis.dataset import FACTOR
 from ray_sweeps.analysis.findings import configuration_text
 from ray_sweeps.analysis.levels import ordered, short_number, value_text
 from ray_sweeps.analysis.outcomes import Outcomes
@@ -17,6 +16,7 @@ from ray_sweeps.analysis.stragglers import (
     binned,
     summed_up,
 )
+from ray_sweeps.evaluation import FACTOR
 from ray_sweeps.report.curves import Picture, intervals_text
 from ray_sweeps.report.small_multiples import (
     MOST_PANELS,

@@ -9,7 +9,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 from netcosim.formatting import percent
 from netcosim.report.page_parts import Banner, environment
 from netcosim.results.training.findings import signed
-from ray_sweeps.analysis.dataset import FACTOR, MAIN
+from ray_sweeps.analysis.dataset import MAIN
 from ray_sweeps.analysis.findings import chosen_text, configuration_text, cost_text, rate_of
 from ray_sweeps.analysis.levels import number_text
 from ray_sweeps.analysis.outcomes import Outcomes
@@ -22,6 +22,7 @@ from ray_sweeps.analysis.summary import (
     StragglerImpact,
     SweepSummary,
 )
+from ray_sweeps.evaluation import FACTOR
 from ray_sweeps.report.curves import Picture
 
 _MOST_ROWS: Final = 40

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import netcosim
-from netcosim.errors import EnvironmentRefusedError, ScenarioError
+from netcosim.errors import EnvironmentRefusedError
 from netcosim.formatting import one_line
 from ray_sweeps.keys import engine
 from ray_sweeps.runner import probe
+from ray_sweeps.runner.address import check_address
 from ray_sweeps.runner.drive import Listener
 from ray_sweeps.runner.quiet import unseen_stderr
 
@@ -40,7 +41,7 @@ def joined_cluster(address: str, listener: Listener, *, ship_code: bool = False)
     EnvironmentRefusedError
         Nobody answers there, or a machine has another release of the project or of Python.
     """
-    _check_address(address)
+    _check_listens(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
@@ -66,16 +67,12 @@ def joined_cluster(address: str, listener: Listener, *, ship_code: bool = False)
         ray.shutdown()
 
 
-def _check_address(address: str) -> None:
-    """Refuse what is no address, and one at which nobody listens, without waiting for Ray to."""
-    if address == "auto":
+def _check_listens(address: str) -> None:
+    """Refuse an address at which nobody listens, without waiting for Ray to."""
+    if (place := check_address(address)) is None:
         return
-    host, separator, port = address.rpartition(":")
-    number = int(port) if port.isascii() and port.isdecimal() else 0
-    if not separator or "/" in address or not 0 < number < 65536:
-        raise ScenarioError.at("--address", address, "must be HOST:PORT of a Ray head, or auto")
     try:
-        socket.create_connection((host.strip("[]"), number), _CONNECT_S).close()
+        socket.create_connection(place, _CONNECT_S).close()
     except (OSError, UnicodeError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise EnvironmentRefusedError(

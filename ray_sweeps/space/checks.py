@@ -1,6 +1,7 @@
 """Checks of a space before anything is simulated: some points of each value are tried."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from random import Random
 from typing import Final
 
@@ -119,7 +120,7 @@ class _Trial:
             try:
                 self.check_point(point)
             except ScenarioError as problem:
-                first = first or self._named(axis, level, point, problem)
+                first = first or self._named(axis, point, problem)
                 continue
             self._note(point)
             return None
@@ -161,16 +162,32 @@ class _Trial:
             if any(point.values[c.name] is not None for c in columns):
                 self.fine.add((axis, level))
 
-    def _named(self, axis: int, level: int, point: Point, problem: ScenarioError) -> ScenarioError:
-        """Problem of a point with the factor that it is of, which may be another one's."""
-        columns = self.space.axes[axis].columns
-        for column in sorted(columns, key=lambda c: self._is_fine_alone(c, level, point)):
-            value = point.values[column.name]
-            if value is not None:
-                field = self.fields.get(column.name, column.name)
-                said = str(problem).removeprefix(f"{_SOURCE}: ")
-                return ScenarioError(f"{field}: {quoted(value)}: {said}")
+    def _named(self, axis: int, point: Point, problem: ScenarioError) -> ScenarioError:
+        """Problem of a point with what it is of: the scenario, or a factor, if it can be told.
+
+        That is the scenario if it has the problem without any change; else a factor whose value
+        alone is refused, one of the axis first; else the first one of the axis.
+        """
+        said = str(problem).removeprefix(f"{_SOURCE}: ")
+        if said == self.base_problem:
+            return ScenarioError(f"scenario: {said}")
+        levels = self.space.levels(point.number)
+        axes = [axis, *(other for other in range(len(levels)) if other != axis)]
+        columns = [(levels[a], column) for a in axes for column in self.space.axes[a].columns]
+        varied = [(n, column) for n, column in columns if point.values[column.name] is not None]
+        for _, column in sorted(varied, key=lambda c: self._is_fine_alone(c[1], c[0], point))[:1]:
+            field = self.fields.get(column.name, column.name)
+            return ScenarioError(f"{field}: {quoted(point.values[column.name])}: {said}")
         return problem
+
+    @cached_property
+    def base_problem(self) -> str | None:
+        """What is wrong with the scenario that points change."""
+        try:
+            checked_cells(with_share(self.base), self.plans)
+        except ScenarioError as problem:
+            return str(problem)
+        return None
 
     def _is_fine_alone(self, column: Column, level: int, point: Point) -> bool:
         """True if the value alone makes a scenario."""

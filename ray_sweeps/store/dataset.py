@@ -6,6 +6,7 @@ were on the disk by then.
 
 import re
 import time
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from netcosim.errors import ScenarioError, StorageError
 from netcosim.results.storage.directory import Directory
 from netcosim.results.storage.parquet import read_parquet
-from ray_sweeps.evaluation import ENGINE_HASH, KEY, RUN, Rows
+from ray_sweeps.evaluation import ENGINE_HASH, FACTOR, KEY, RUN, Rows
 from ray_sweeps.key_set import RUN_BYTES, KeySet, keys_of, runs_of
 from ray_sweeps.store.folder import RUNS
 
@@ -24,6 +25,7 @@ of its time, as every file that is added costs its readers."""
 _PART_OF: Final = 0.005
 
 _MOST_WAITING: Final = 20_000
+_GO_ON: Final = "; move it away, and --resume makes its runs again"
 _PART: Final = re.compile(r"part-([0-9]{6,})\.parquet", re.ASCII)
 
 
@@ -47,12 +49,15 @@ class Dataset:
         return sorted(found)
 
     def tables(self) -> Any:
-        """Yield the table of each file."""
+        """Yield the path and the table of each file."""
         for _, name in self._parts():
+            where = self._folder.path / RUNS / name
             try:
-                yield read_parquet(self._folder.read(f"{RUNS}/{name}"))
-            except ValueError as problem:
-                raise StorageError(f"{self._folder.path / RUNS / name}: {problem}") from None
+                table = read_parquet(self._folder.read(f"{RUNS}/{name}"))
+            except (ValueError, StorageError) as problem:
+                said = str(problem).removeprefix(f"{where}: ")
+                raise StorageError(f"{where}: {said}{_GO_ON}") from None
+            yield where, table
 
     def taken(self, engine_hash: str) -> KeySet:
         """Find the keys of the runs that are in the files.
@@ -65,19 +70,25 @@ class Dataset:
             A row was made by another engine, or for other factors.
         """
         taken = KeySet(RUN_BYTES)
-        for table in self.tables():
-            self._check(table, engine_hash)
+        for path, table in self.tables():
+            self._check(path, table, engine_hash)
             if table.num_rows:
                 keys = keys_of(table.column(KEY).to_pylist())
                 taken.add(runs_of(keys, table.column(RUN).to_numpy().astype(np.int64)))
         return taken
 
-    def _check(self, table: Any, engine_hash: str) -> None:
+    def _check(self, path: Path, table: Any, engine_hash: str) -> None:
         where = str(self._folder.path)
         if not table.schema.equals(self._schema):
             differing = sorted(set(table.schema) ^ set(self._schema), key=lambda field: field.name)
-            names = ", ".join(dict.fromkeys(field.name for field in differing)) or "their order"
-            allowed = f"has runs of a sweep with other factors ({names}): take a new folder"
+            names = list(dict.fromkeys(field.name for field in differing))
+            if not all(name.startswith(FACTOR) for name in names):
+                raise StorageError(
+                    f"{path}: is not of a sweep by this release: differs in the column(s)"
+                    f" {', '.join(names)}{_GO_ON}"
+                )
+            said = ", ".join(name.removeprefix(FACTOR) for name in names) or "their order"
+            allowed = f"has runs of a sweep with other factors ({said}): take a new folder"
             raise ScenarioError.at("--resume", where, allowed)
         engines = table.column(ENGINE_HASH).unique().to_pylist()
         if any(found != engine_hash for found in engines):

@@ -34,6 +34,7 @@ class SweepRecord(BaseModel):
     command, started, finished : of the last start
     made, errors, again, given_up : see `ray_sweeps.runner.drive.State`; of the last start
     points, runs : of the sweep, where they are known
+    kept : runs in the dataset, those of values that the sweep no longer has included
     twice : numbers of the space that are the same point as another one
     versions, host : of the last start
     """
@@ -53,6 +54,7 @@ class SweepRecord(BaseModel):
     points: int = 0
     twice: int = 0
     runs: int = 0
+    kept: int = 0
     made: int = 0
     errors: int = 0
     again: int = 0

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netcosim.formatting import quoted
 from netcosim.nearest import listed, unknown
 from netcosim.scenario.fields import Flag, Record
 from ray_sweeps.sweep_file.fields import MOST_VALUES, Finite, Kind, Scalar, filled
@@ -61,7 +62,7 @@ class Distribution(Record):
         if self.distribution == "choice" and (self.whole or self.unit is not None):
             raise ValueError("choice has no 'whole' and no 'unit': it takes values as they are")
         if self.unit is not None and self.unit not in UNITS:
-            raise ValueError(f"unit: {unknown(self.unit, list(UNITS))}")
+            raise ValueError(f"unit: {quoted(self.unit)}: {unknown(self.unit, list(UNITS))}")
         _check_bounds(self)
         return self
 

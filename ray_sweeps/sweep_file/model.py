@@ -14,6 +14,9 @@ from ray_sweeps.sweep_file.sweep import Price
 MOST_DRAWN = 1_000_000
 """Most points of a draw."""
 
+MOST_REPLICATIONS = 1000
+"""Most runs of a point."""
+
 
 def _scenario(value: Any) -> Any:
     if isinstance(value, dict) or (isinstance(value, str) and value and value.isprintable()):
@@ -48,7 +51,7 @@ class SweepFile(Record):
     description: Annotated[str, AfterValidator(line)] = ""
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
     scenario: Annotated[Any, BeforeValidator(_scenario)] = "default"
-    replications: Annotated[Whole, Field(ge=1, le=1000)] | None = None
+    replications: Annotated[Whole, Field(ge=1, le=MOST_REPLICATIONS)] | None = None
     where: Annotated[tuple[str, ...], BeforeValidator(_conditions)] = ()
     given: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     fixed: dict[str, Any] = {}

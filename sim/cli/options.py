@@ -5,11 +5,11 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Final
 
 from netcosim.cli import Options, Parser, make_parser
 from netcosim.cli.completion import offer
+from netcosim.cli.options import given_path
 from netcosim.errors import ScenarioError
 from netcosim.policies import order_names, placement_names, synchronisation_names
 from netcosim.scenario import Scenario, builtin_scenarios, with_values
@@ -62,7 +62,7 @@ def sim_parser(prog: str) -> Parser:
     add(
         "--resume",
         metavar="DIR",
-        type=Path,
+        type=given_path,
         help="go on with a simulation that was interrupted: finished cells are kept",
     )
     add("--no-report", action="store_true", help="draw no pictures, write no report.html")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from netcosim.cli import Parser
+from netcosim.cli.options import given_path
 from netcosim.errors import ScenarioError
 from netcosim.workload.model import MOST
 
@@ -94,7 +95,7 @@ def _parser(prog: str) -> Parser:
     add("--branches", action="store_true", help="layers wait for what they read, not for the last")
     add("--parsing", metavar="ALPHA,BETA", help="of a message at its receiver, in ns/byte and ns")
     add("--name", metavar="NAME", help="of the profile (default: the function's, the network's)")
-    add("--out", metavar="FILE", type=Path, default=Path("profile.json"), help="is replaced")
+    add("--out", metavar="FILE", type=given_path, default=Path("profile.json"), help="is replaced")
     return parser
 
 

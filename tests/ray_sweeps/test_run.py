@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars
+import pyarrow.parquet as pq
 import pytest
 
 from netcosim.workload.catalogue import load_profile
@@ -103,6 +104,55 @@ def test_more_values_and_replications_keep_what_was_made(
     assert rows_in(fresh).equals(after)
 
 
+@pytest.mark.parametrize("damage", ["gone", "cut", "other columns", "other factors"])
+def test_a_complete_sweep_whose_rows_are_lost_is_not_complete(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--no-report", "--out", out) == 0
+    before = rows_in(out)
+    (part,) = (out / "runs").iterdir()
+    table = polars.read_parquet(part)
+    said = ""
+    match damage:
+        case "gone":
+            part.unlink()
+        case "cut":
+            part.write_bytes(part.read_bytes()[:300])
+            said = f"{part}: can't be read as Parquet: "
+        case "other columns":
+            table.select(x="run").write_parquet(part)
+            said = f"{part}: is not of a sweep by this release: differs in the column(s) "
+        case "other factors":
+            names = [n.replace("factor_rate", "factor_speed") for n in table.columns]
+            pq.write_table(pq.read_table(part).rename_columns(names), part)
+            said = "has runs of a sweep with other factors (rate, speed): take a new folder"
+    capsys.readouterr()
+    code = run("--resume", out, "--serial", "--no-report")
+    heard = capsys.readouterr()
+    if damage == "gone":
+        assert code == 0 and "12 made now" in heard.out
+    else:
+        assert code in (2, 6)
+        *_, last = heard.err.splitlines()
+        assert said in last
+        assert ("move it away, and --resume makes its runs again" in last) == (code == 6)
+        part.unlink()
+        assert run("--resume", out, "--serial", "--no-report") == 0
+    assert rows_in(out).equals(before)
+
+
+def test_a_sweep_of_another_name_is_told_of(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--no-report", "--out", out) == 0
+    sweep.write_text(BURST.replace('"burst"', '"other"', 1))
+    assert run(sweep, "--serial", "--no-report", "--resume", out) == 0
+    note = 'note: the folder is of the sweep "burst", the file of "other"'
+    assert note in capsys.readouterr().err
+
+
 def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
     """A sweep that names a scenario and a profile by their paths, resumed without either file."""
     folder = tmp_path / "files"
@@ -152,12 +202,13 @@ def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path)
         (["--resume", "nothing"], 6, "nothing: can't be opened: No such file"),
         (["{sweep}", "--out", "/proc/x", "--serial"], 6, "/proc/x: can't be"),
         (["{sweep}", "--out", "{here}", "--serial"], 6, "is not empty: must be a new or an empty"),
-        (["{sweep}", "--replications", "0"], 2, "--replications: 0: must be 1 to 100000"),
+        (["{sweep}", "--replications", "0"], 2, "--replications: 0: must be 1 to 1000"),
         (["{sweep}", "--serial", "--address", "auto"], 2, "--address: has no meaning with"),
         (["{sweep}", "--ship-code"], 2, "--ship-code: has no meaning without --address"),
         (["{sweep}", "--address", "nowhere"], 2, '--address: "nowhere": must be HOST:PORT'),
         (["{sweep}", "--address", "127.0.0.1:70000"], 2, "must be HOST:PORT of a Ray head"),
         (["{sweep}", "--address", "127.0.0.1:1"], 3, "127.0.0.1:1: nobody answers there"),
+        (["{sweep}", "--out", ""], 2, "argument --out: must not be empty"),
         (["{sweep}", "--pln"], 2, "unrecognized arguments: --pln; did you mean --plan?"),
     ],
 )

@@ -221,8 +221,11 @@ class Directory:
         StorageError
             Another process holds it.
         """
-        with storage_errors(self.path, "is in use by another run"):
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with storage_errors(self.path, "can't be locked"):
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StorageError(f"{self.path}: is in use by another run") from None
         try:
             yield
         finally:

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from netcosim.errors import StorageError
 from netcosim.results.collection import RUNS, Collection, open_run
 from netcosim.results.folder import GRANTS, LOST, RUN, SCENARIO, grants_file, lost_file
+from netcosim.results.storage.parquet import parquet_bytes
 from netcosim.results.streams.grants import WINDOW_UPDATE, GrantRow
 from netcosim.results.streams.lost import PAUSE, LostRow
 from tests.netcosim.results.synthetic import Case, write_folder
@@ -121,6 +123,16 @@ def test_what_is_no_collection_is_one_line(tmp_path: Path) -> None:
     (tmp_path / RUNS).write_bytes(grants_file([grant(1)]))
     with pytest.raises(StorageError, match="is not a table of runs of version 1"):
         collection.names()
+
+
+def test_a_table_of_something_else_is_one_line(tmp_path: Path) -> None:
+    collection = Collection(path=tmp_path)
+    collection.put("one", files(1, 1))
+    other = pa.table({"run": [1, 2], "revision": [1, 1]})
+    (tmp_path / GRANTS).write_bytes(parquet_bytes(other))
+    message = f'{GRANTS}: is no table of a collection: has no column "run" of type string'
+    with pytest.raises(StorageError, match=message), open_run(Path(f"{tmp_path}#one")):
+        pass
 
 
 WRITER = """

@@ -89,7 +89,7 @@ class Wider(Made):
 @pytest.mark.parametrize(
     ("evaluator", "engine", "said"),
     [
-        (Wider(), "made", r"has runs of a sweep with other factors \(factor_more\)"),
+        (Wider(), "made", r"has runs of a sweep with other factors \(more\)"),
         (Made(), "other", "has runs of another release of the simulator, whose figures"),
     ],
 )

@@ -77,7 +77,7 @@ def refused(text: str, message: str) -> None:
         ),
         (
             f'{DRAW}delay = {{ distribution = "uniform", low = 1, high = 4, unit = "mms" }}',
-            r"unit: unknown; did you mean ms\?",
+            r"unit: .*: unknown; did you mean ms\?",
         ),
         (
             f'{DRAW}servers = {{ distribution = "uniform", low = 1, high = 4 }}',
@@ -153,6 +153,22 @@ def test_wrong_factors(factors: str, message: str) -> None:
         (f"{'a.' * 200}b = 1", "not TOML: nested too deeply"),
         (f"a = {'9' * 5000}", "not TOML: a number of thousands of digits"),
         ("a = ", "not TOML: Invalid value"),
+        ('\ufeffname = "x"', "not TOML: begins with a byte order mark"),
+        (
+            'name = "x"\n[fixed]\nsteps = 20\n[factors]\nworkers = [0]',
+            "factors.workers: 0: training.workers: must be numbers of workers",
+        ),
+        (
+            'name = "x"\n[fixed]\nsteps = 20\n[factors]\nworkers = [1.5]',
+            "factors.workers: 1.5: training.workers: must be a list of whole numbers",
+        ),
+        (
+            'name = "x"\n[scenario]\nname = "y"\n[scenario.cluster]\ntopology = "star"\n'
+            'link = { rate = "1gbit" }\n[[scenario.workload]]\nname = "w"\nprofile = "./no.json"\n'
+            '[[scenario.transport]]\nname = "t"\nsender = "h2"\nreceiver = "h2"\n'
+            "[factors]\nworkers = [1, 2]",
+            r"toml: scenario: .*no.json: can't be read: No such file",
+        ),
     ],
 )
 def test_wrong_files(text: str, message: str) -> None:
