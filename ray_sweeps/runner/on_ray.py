@@ -19,14 +19,30 @@ from ray_sweeps.runner.probe import AS_HERE
 from ray_sweeps.runner.work import TASK_S
 
 
-def _resolve(evaluator: Evaluator, numbers: range, engine_hash: str) -> tuple[int, Points]:
+def _resolve(evaluator: "Held", numbers: range, engine_hash: str) -> tuple[int, Points]:
     check_engine(engine_hash)
-    return _attempt(), resolve(evaluator, numbers)
+    return _attempt(), resolve(_evaluator(evaluator), numbers)
 
 
-def _evaluate(evaluator: Evaluator, items: Items, engine_hash: str) -> tuple[int, Rows]:
+def _evaluate(evaluator: "Held", items: Items, engine_hash: str) -> tuple[int, Rows]:
     check_engine(engine_hash)
-    return _attempt(), evaluate(evaluator, items, TASK_S)
+    return _attempt(), evaluate(_evaluator(evaluator), items, TASK_S)
+
+
+Held = tuple[Any]
+"""A reference that Ray does not resolve, as it is within something."""
+
+_evaluators: dict[str, Evaluator] = {}
+
+
+def _evaluator(held: Held) -> Evaluator:
+    """The evaluator of a sweep, read once in each process: what it has kept is kept."""
+    (reference,) = held
+    name = reference.hex()
+    if name not in _evaluators:
+        _evaluators.clear()
+        _evaluators[name] = ray.get(reference)
+    return _evaluators[name]
 
 
 def check_engine(wanted: str) -> None:
@@ -58,11 +74,11 @@ class OnRay:
 
     Parameters
     ----------
-    evaluator : is sent once to each machine
+    evaluator : is sent once to each machine, and read once in each process there
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = ray.put(evaluator)
+        self._evaluator: Held = (ray.put(evaluator),)
         remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)
         self._resolve, self._evaluate = remote(_resolve), remote(_evaluate)
         self._tasks: dict[Any, Task] = {}
