@@ -43,7 +43,7 @@ TABLE: Final = FileKind(name="a table", most_bytes=4 << 30)
 
 @dataclass(frozen=True, kw_only=True)
 class FileContent:
-    """What was in a file: it can be read where the file itself is not."""
+    """Content of a file, to be read where the file itself is not."""
 
     data: bytes
 
@@ -69,7 +69,7 @@ def supplied(files: Mapping[str, FileContent]) -> Iterator[None]:
 
 
 def state_of(path: Path) -> tuple[int | str, ...]:
-    """What changes when a file is written anew; empty where there is none."""
+    """State of a file, another one once it is written anew; empty where there is none."""
     given = _SUPPLIED.get(str(path))
     if given is not None:
         return (given.digest,)

@@ -1,4 +1,4 @@
-"""What a sweep will cost, before it is run, from a sample of its points."""
+"""Estimate of a sweep's time and disk before it is run, from a sample of its points."""
 
 import os
 import time
@@ -31,7 +31,7 @@ _FOLDER_BYTES: Final = 3_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a sweep will cost.
+    """Time and disk that a sweep will take.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a sweep's runs are made by: from a point's number to its key, and to the row of a run.
+"""Evaluators, which make a sweep's runs: from a point's number to its key, and to a run's row.
 
 A driver hands out numbers and gets tables; it knows no scenario. So an evaluator is sent once to
 each process that makes runs, and a driver costs little for each.
@@ -18,7 +18,7 @@ KEY, RUN, ERROR, ENGINE_HASH = "key", "run", "error", "engine_hash"
 """Columns that rows of every evaluator have."""
 
 FACTOR = "factor_"
-"""How the names of columns begin that are values of factors."""
+"""Beginning of the names of columns that are values of factors."""
 
 Values = dict[str, Any]
 
@@ -80,7 +80,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """What has become of runs that were to be made.
+    """Rows of runs that were to be made, as many as were.
 
     Attributes
     ----------

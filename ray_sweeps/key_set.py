@@ -34,7 +34,7 @@ class KeySet:
         return new
 
     def has(self, keys: Keys) -> NDArray[np.bool_]:
-        """Whether each of these keys, (n,), is in the set."""
+        """Find which of these keys, (n,), are in the set."""
         found = np.asarray(keys, dtype=self._kind)
         known = np.zeros(len(found), dtype=bool)
         for level in self._levels:

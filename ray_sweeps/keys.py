@@ -64,7 +64,7 @@ def spelled_key(base: Scenario, changes: Mapping[str, object]) -> str:
 
 
 def content_of(scenario: Scenario) -> dict[str, Any]:
-    """What is simulated of a point, as plain data: equal of two spellings of the same point.
+    """Content of a point as plain data, the same for every spelling of the point.
 
     Units are resolved and defaults filled in; a profile and a speed trace stand for their bytes.
     Left out are names, how many runs are made, and what only traces and reports have.

@@ -27,7 +27,7 @@ _LIBRARIES: Final = ("netcosim", "ray", "numpy", "numba", "llvmlite", "pyarrow")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where runs are made.
+    """Place where runs are made: this process, a Ray of the sweep's own, or a cluster.
 
     Attributes
     ----------

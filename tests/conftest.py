@@ -7,9 +7,13 @@ KILL_SEED, which trials with kill -9 have in their names, is new in every run un
 import os
 import random
 import signal
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 os.environ.setdefault("KILL_SEED", str(random.SystemRandom().randrange(10**6)))
 
@@ -24,6 +28,22 @@ def signals_as_a_terminal_gives_them() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> "list[Figure]":
+    """Figures of reports, each when it is drawn."""
+    from netcosim.report import style  # here, as few tests need what draws
+
+    kept: list[Figure] = []
+    real = style.png
+
+    def keep(figure: "Figure") -> bytes:
+        kept.append(figure)
+        return real(figure)
+
+    monkeypatch.setattr(style, "png", keep)
+    return kept
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

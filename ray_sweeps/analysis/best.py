@@ -105,7 +105,7 @@ def pareto_front(table: pl.DataFrame, cost: str) -> pl.DataFrame:
 
 
 def steps_beyond(points: Points, front: pl.DataFrame) -> list[bool]:
-    """Whether each point of a front is faster than the cheaper one before it beyond noise.
+    """Find which points of a front are faster than the cheaper one before, beyond noise.
 
     True for the first; where the two share fewer than two runs noise is not known, and any
     difference counts.

@@ -44,7 +44,7 @@ class SweepSide(_Record):
 
 
 class ChangedFigure(_Record):
-    """How many points' figure is equal, differs within its interval, or beyond."""
+    """Counts of points whose figure is equal, differs within its interval, or beyond."""
 
     figure: str
     equal: int = Field(description="the same in all runs that both have, to 2e-9 of it")
@@ -77,7 +77,7 @@ class FactorChange(_Record):
 
 
 class SweepComparison(_Record):
-    """What changed from one dataset to another."""
+    """Changes from one dataset to another."""
 
     format: Literal["netcosim-sweep-comparison"] = "netcosim-sweep-comparison"
     version: Literal[1] = 1

@@ -85,7 +85,7 @@ class Design:
 
     @property
     def balanced(self) -> bool:
-        """Whether each combination of the levels is there equally often."""
+        """True if each combination of the levels is there equally often."""
         whole = 1
         for column in self.columns:
             whole *= column.count

@@ -115,7 +115,7 @@ def points_of(
 
 
 def describe(name: str) -> str:
-    """What a column of the table of points is."""
+    """Description of a column of the table of points."""
     if name in COLUMNS:
         return COLUMNS[name]
     if name.startswith(FACTOR):

@@ -1,11 +1,11 @@
-"""What the analysis needs to know of a sweep beside its dataset."""
+"""Protocol of a sweep, as far as the analysis needs it beside the dataset."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 
 class PriceList(Protocol):
-    """What machines cost: a configuration's cost is workers * worker + servers * server."""
+    """Prices of machines: a configuration costs workers * worker + servers * server."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What came out of a sweep, on a terminal."""
+"""Findings of a sweep on a terminal."""
 
 from rich.console import Console
 from rich.text import Text

@@ -62,7 +62,7 @@ class Progress:
 
 
 def progress_line(state: State, runs: int) -> str:
-    """How far a sweep has come, in a line."""
+    """Progress of a sweep in a line."""
     work = state.work
     done = state.made + work.known
     total = work.wanted if work.all_resolved else max(runs, work.wanted)

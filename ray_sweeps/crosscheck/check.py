@@ -181,7 +181,7 @@ def _release(transport: TransportSpec) -> str:
 
 
 def _window_moved(one: _Cell) -> bool:
-    """Whether some receiver of the cell changed its initial window, as a gRPC probe does."""
+    """True if some receiver of the cell changed its initial window, as a gRPC probe does."""
     for name, ends in one.record.peers.items():
         if name.startswith(f"{one.cell.name} connection "):
             taken: Any = ends

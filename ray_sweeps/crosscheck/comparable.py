@@ -49,7 +49,7 @@ Finding = tuple[str, str]
 
 
 def cell_finding(scenario: Scenario, workload: WorkloadSpec) -> Finding | None:
-    """Why no burst of a cell can be simulated, as far as its scenario says so."""
+    """Reason why no burst of a cell can be simulated, as far as its scenario says so."""
     if workload.stagger and scenario.cluster.workers > 1:
         return STAGGER, format_duration(workload.stagger)
     links: dict[str, LinkSpec] = {"link": scenario.cluster.link, **scenario.cluster.links}
@@ -67,7 +67,7 @@ def burst_finding(
     expected: Mapping[tuple[str, str, str], int],
     tensor_of_apart: Mapping[str, int],
 ) -> Finding | None:
-    """Why a burst is not compared; None if it is.
+    """Reason why a burst is not compared; None if it is.
 
     Parameters
     ----------

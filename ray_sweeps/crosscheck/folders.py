@@ -152,7 +152,7 @@ def _read(name: str, folder: ResultsFolder, scores: Scores) -> ReadRun:
 
 
 def _remarks(name: str, summary: Summary | None, missing: Sequence[str]) -> list[str]:
-    """What is not whole about a run whose finished cells are compared all the same."""
+    """Remarks on what is missing of a run whose finished cells are compared all the same."""
     lines = []
     if (summary is not None and not summary.complete) or missing:
         lacks = f": no burst of {', '.join(missing)}" if missing else ""

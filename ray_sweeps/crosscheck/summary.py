@@ -34,7 +34,7 @@ GROUPS: Final[dict[str, Callable[[StreamCheck], str]]] = {
     "burst on its connections": lambda s: "first" if s.first else "later",
     "credit": lambda s: "streams ran out of it" if s.bound else "no stream ran out of it",
 }
-"""What streams are grouped by."""
+"""Properties by which streams are grouped."""
 
 _LEAVES_OUT: Final = (
     "Simulated links carry TCP payload alone, 1448 of the 1514 bytes of a full Ethernet frame, at"

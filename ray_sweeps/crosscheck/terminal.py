@@ -23,7 +23,7 @@ HEADINGS: Final = (
     *("order\nmean", "order\nmax", "end\nmean", "+-"),
 )
 _RANKS: Final = (4, 2, 3, 5, 0, 6, 1, 7, 1, 2, 0, 8, 2, 3)
-"""Which columns a narrow terminal is shown without, the highest first."""
+"""Ranks of columns that a narrow terminal is shown without, the highest first."""
 
 _CELLS_TITLE = (
     "By cell: the simulator, and beside it the emulator's own model of the same discipline as it is"

@@ -107,7 +107,7 @@ def _horizontal(ranked: Sequence[Column]) -> Column | None:
 
 
 def intervals_text(outcomes: Outcomes) -> str:
-    """What bars and bands of a picture are."""
+    """Sentence that explains bars and bands of a picture."""
     design = outcomes.design
     if design is not None and len(design.runs) == 1:
         return "Single runs have no interval."

@@ -121,7 +121,7 @@ def _draw(axes: "Axes", effect: Effect, room: int) -> None:
 
 
 def _is_spaced(effect: Effect) -> bool:
-    """Whether levels are drawn at their numbers: of many, or medians of bins, none of them null."""
+    """True if levels are drawn at their numbers: of many, or medians of bins, none of them null."""
     numbers = effect.numeric and len(effect.names) == 1
     many = effect.drawn or len(effect.levels) > _MOST_TICKS
     return numbers and many and all(level.text != NOT_VARIED for level in effect.levels)
@@ -133,7 +133,7 @@ def _tick_texts(effect: Effect) -> dict[int, str]:
 
 
 def _is_tight(effect: Effect, room: int) -> bool:
-    """Whether texts of the levels must be turned to have room."""
+    """True if texts of the levels must be turned to have room."""
     return not _is_spaced(effect) and sum(len(t) + 2 for t in _tick_texts(effect).values()) > room
 
 

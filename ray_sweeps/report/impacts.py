@@ -33,7 +33,7 @@ _PLACE: Final = "place"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Across:
-    """What is on the horizontal axis: its name, and the ratios with a column `place`."""
+    """Quantity of the horizontal axis: its name, and the ratios with a column `place`."""
 
     name: str
     rows: pl.DataFrame

@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What the base template asks of a report's data."""
+    """Data that the base template of reports needs."""
 
     name: str = field(default="")
 

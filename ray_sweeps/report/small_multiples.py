@@ -57,7 +57,7 @@ class XAxis:
 
     @property
     def ordered(self) -> bool:
-        """Whether a line between two places means something: they are numbers, or of numbers."""
+        """True if a line between two places has a meaning: they are numbers, or of numbers."""
         return self.numeric or all(text[:1].isdigit() for text in self.texts)
 
 
@@ -182,7 +182,7 @@ def draw_x_axis(axes: "Axes", axis: XAxis) -> None:
 
 
 def _is_crowded(places: Sequence[float]) -> bool:
-    """Whether most numbers would crowd at the left of a linear axis."""
+    """True if most numbers would crowd at the left of a linear axis."""
     return places[0] > 0 and places[len(places) // 2] * _CROWDED <= places[-1]
 
 

@@ -90,7 +90,7 @@ def write_outcomes(folder: Path, sweep: SweepDescription, *, drawn: bool = True)
 
 
 def _pictures(outcomes: Outcomes) -> Iterator[Picture]:
-    """What there is to show, in the order of the page."""
+    """Sections of the page that have content, in its order."""
     drawn = [
         throughput_curves(outcomes),
         effects_picture(outcomes),

@@ -1,1 +1,1 @@
-"""How the runs of a sweep are made: here in turn, by a Ray of its own, or by a cluster."""
+"""Runner of a sweep: in this process, on a Ray of its own, or on a cluster."""

@@ -82,7 +82,7 @@ def _check_listens(address: str) -> None:
 
 
 def _advice(said: str) -> str:
-    """What to look at where Ray says no more than that it can't."""
+    """Advice where Ray says no more than that it can't connect."""
     if "Failed to connect" not in said:
         return ""
     return (

@@ -12,7 +12,7 @@ _POLL_S: Final = 0.5
 
 
 class Store(Protocol):
-    """Where rows are kept."""
+    """Store of rows."""
 
     def add(self, rows: Rows) -> None:
         """Take rows; they are on the disk a few seconds later."""
@@ -22,7 +22,7 @@ class Store(Protocol):
 
 
 class Listener(Protocol):
-    """Who is told how far a sweep has come."""
+    """Listener to the progress of a sweep."""
 
     def progressed(self, state: "State") -> None:
         """Look at the state; called several times a second."""
@@ -33,7 +33,7 @@ class Listener(Protocol):
 
 @dataclass(slots=True)
 class State:
-    """How far a sweep has come.
+    """Progress of a sweep.
 
     Attributes
     ----------

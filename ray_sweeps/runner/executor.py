@@ -1,4 +1,4 @@
-"""How tasks are executed: what a driver asks of Ray, or of its own process."""
+"""Tasks of a driver, and the interface of what executes them: Ray, or its own process."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from ray_sweeps.evaluation import Items, Points, Rows
 
 RETRIES: Final = 3
-"""How often Ray begins a task again that was lost."""
+"""Number of times that Ray begins a lost task again."""
 
 TASKS_A_PROCESSOR: Final = 2
 """Tasks in flight: one that is executed, and one that waits to be."""

@@ -1,4 +1,4 @@
-"""What a sweep's own Ray has on this machine, recorded so that the next start can remove it.
+"""Record of what a sweep's own Ray has on this machine, so that the next start can remove it.
 
 After a kill -9 of the driver most of these processes end by themselves; agents and the temporary
 folder stay. A watcher removes them (`ray_sweeps.runner.watcher`), and if that is killed, too, the

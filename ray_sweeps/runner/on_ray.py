@@ -62,7 +62,7 @@ def check_engine(wanted: str) -> None:
 
 
 def _attempt() -> int:
-    """How often this task was begun, by what Ray knows but does not publish; else 1."""
+    """Number of times that this task was begun, by what Ray knows but does not publish; else 1."""
     from ray._private.worker import global_worker
 
     told = getattr(global_worker.core_worker, "get_current_task_attempt_number", None)
@@ -129,7 +129,7 @@ class OnRay:
 
 
 def _cause(problem: RayTaskError) -> Exception:
-    """What a task has raised, as it stands; a machine that can't even read it is refused."""
+    """Exception of a task as it stands; a machine that can't even read the task is refused."""
     cause: Exception = problem.cause
     if isinstance(cause, NetcosimError):
         return cause

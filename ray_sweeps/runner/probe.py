@@ -1,9 +1,9 @@
-"""What a machine of a cluster is asked before it gets work; sent as source, it needs no project."""
+"""Probe of a cluster's machine before it gets work; sent as source, it needs no project."""
 
 from typing import Any, Final
 
 AS_HERE: Final = "install the same there, or say --ship-code"
-"""What puts another engine right."""
+"""Advice where a machine has another engine."""
 
 
 def probe() -> dict[str, Any]:

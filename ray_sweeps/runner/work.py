@@ -21,7 +21,7 @@ _FADING: Final = 0.7
 
 @dataclass(slots=True)
 class Pace:
-    """How long one unit of work takes, from what was measured; later measurements count more."""
+    """Pace of work, from measurements of which later ones count more."""
 
     work: float = 0.0
     seconds: float = 0.0
@@ -38,7 +38,7 @@ class Pace:
 
 @dataclass(slots=True, kw_only=True)
 class Work:
-    """What is left to be done of a sweep.
+    """Work of a sweep, done and left.
 
     Attributes
     ----------

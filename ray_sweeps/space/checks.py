@@ -182,7 +182,7 @@ class _Trial:
 
     @cached_property
     def base_problem(self) -> str | None:
-        """What is wrong with the scenario that points change."""
+        """Problem of the scenario that points change; None if it has none."""
         try:
             checked_cells(with_share(self.base), self.plans)
         except ScenarioError as problem:

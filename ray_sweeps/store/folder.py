@@ -23,7 +23,7 @@ RECORD: Final = "run.json"
 
 
 class SweepRecord(BaseModel):
-    """How the runs of a sweep's folder were made, as far as that has come.
+    """Record of how the runs of a sweep's folder were made, as far as that has come.
 
     Attributes
     ----------

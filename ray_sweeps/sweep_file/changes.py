@@ -95,7 +95,7 @@ def change_of(
     seed: int,
     has_warmup: bool,
 ) -> Change:
-    """How the values of a factor change a scenario.
+    """Changes of a scenario by the values of a factor.
 
     Parameters
     ----------

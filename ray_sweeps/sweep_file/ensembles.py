@@ -61,7 +61,7 @@ def check_ensemble(name: str, ensemble: Ensemble, seed: int) -> None:
 
 
 def draws_of(text: str, ensembles: Mapping[str, Ensemble]) -> int:
-    """How many points differ by what these ensembles, combined with +, draw."""
+    """Number of points that differ by what these ensembles, combined with +, draw."""
     return max((ensembles[name].draws for name in _names(text) if name in ensembles), default=1)
 
 

@@ -62,7 +62,7 @@ class Expression:
     _evaluate: Evaluate
 
     def __call__(self, values: Values) -> bool | None:
-        """Whether the condition holds for these values of the factors."""
+        """True if the condition holds for these values of the factors."""
         found: bool | None = self._evaluate(values)
         return found
 
@@ -124,7 +124,7 @@ def type_of(kind: str, values: Sequence[object] | None, unit: str | None = None)
 
 
 class _RefusedError(Exception):
-    """What is wrong with an expression."""
+    """Problem of an expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ def _constant(value: object) -> _Part:
 
 
 def _same(left: _Part, right: _Part, source: str) -> Evaluate:
-    """Whether two values are equal; quantities are by their sizes."""
+    """True if two values are equal, quantities by their sizes."""
     types = {left.type, right.type}
     if len(types) == 1 and left.type in _QUANTITIES:
         a, b = _sized(left), _sized(right)
@@ -282,7 +282,7 @@ def _may_be_equal(left: _Part, right: _Part) -> bool:
 
 
 def _contained(left: _Part, right: _Part, source: str) -> Evaluate:
-    """Whether a value is in a list, or a text in a text."""
+    """True if a value is in a list, or a text in a text."""
     if left.parts is not None:
         raise _RefusedError(f"{source}: a list may only stand behind 'in'")
     if right.parts is not None:
@@ -312,7 +312,7 @@ def _sized(part: _Part) -> Evaluate:
 
 
 def _computed(compute: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
-    """What is computed of two values; None if one is, or if there is no such value."""
+    """Result of arithmetic on two values; None if one is None, or if there is no such value."""
 
     def value(given: Values) -> Any:
         a, b = left(given), right(given)

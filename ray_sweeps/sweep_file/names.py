@@ -40,7 +40,7 @@ _LONGEST: Final = 60
 _TABLES: Final = ("cluster", "training", "policy", "transport", "workload", "straggler")
 _KEYS: Final = ("values", "from", "to", "distribution", "path")
 _ONCE: Final = ("name", "description", "repetitions")
-"""What a scenario has that does not vary from point to point."""
+"""Fields of a scenario that do not vary from point to point."""
 
 
 def checked_name(name: str, field: str, entry: object) -> None:

@@ -107,7 +107,7 @@ def _sweep(
 
 
 def _groups(file: SweepFile) -> Iterator[Group]:
-    """What varies, in the file's order."""
+    """Groups of factors that vary together, in the file's order."""
     for name, entry in file.factors.items():
         varied = read_factor(name, entry, f"factors.{name}", ("when",))
         yield Group(field=varied.field, factors=(varied,), length=_length(varied))
@@ -175,7 +175,7 @@ def _base(given: str | dict[str, Any]) -> Scenario:
 
 
 def _depth(value: object) -> int:
-    """How deeply tables and lists are nested."""
+    """Depth to which tables and lists are nested."""
     level, depth = [value], 0
     while level:
         depth += 1

@@ -14,7 +14,7 @@ TEXT, WHOLE, NUMBER, FLAG = "string", "int64", "double", "bool"  # names of Arro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Where a row of a table comes from: a point, or a single run as one.
+    """Source of a row of a table: a point, or a single run as one.
 
     Attributes
     ----------

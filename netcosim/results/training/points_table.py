@@ -15,7 +15,7 @@ FORMAT: Final = "netcosim-points"
 POINT_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     {name: column.description for name, column in POINT.items()}
 )
-"""What each column is; beside these there is one per formula, ``formula_NAME_steps_per_s``."""
+"""Descriptions of columns; beside these, one per formula, ``formula_NAME_steps_per_s``."""
 
 
 def points_table(summary: TrainingSummary) -> Any:

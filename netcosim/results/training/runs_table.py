@@ -39,7 +39,7 @@ RUN_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""What each column is."""
+"""Descriptions of the columns."""
 
 
 def runs_schema() -> Any:

@@ -30,20 +30,6 @@ from tests.netcosim.results.synthetic_training import (
 )
 
 
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """Every figure that is drawn."""
-    kept: list[Figure] = []
-    real = style.png
-
-    def keep(figure: Figure) -> bytes:
-        kept.append(figure)
-        return real(figure)
-
-    monkeypatch.setattr(style, "png", keep)
-    return kept
-
-
 @pytest.mark.parametrize("lead", [None, 0])
 def test_straggling_is_shown_where_workers_go_in_rounds(
     tmp_path: Path, lead: int | None, figures: list[Figure]

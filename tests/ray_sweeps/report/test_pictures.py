@@ -30,20 +30,6 @@ from tests.ray_sweeps.made_sweep import (
 LUCK = [1.0, 1.05, 0.96]
 
 
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """Every figure that is drawn."""
-    kept: list[Figure] = []
-    real = style.png
-
-    def keep(figure: Figure) -> bytes:
-        kept.append(figure)
-        return real(figure)
-
-    monkeypatch.setattr(style, "png", keep)
-    return kept
-
-
 def outcomes(folder: Path, rows: list[Row]) -> Outcomes:
     prices = (Price(), Price(name="a name of a price list that is rather long", worker=2.0))
     return outcomes_of(read_dataset(write_sweep(folder, rows)), Sweep(prices=prices))
