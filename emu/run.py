@@ -13,7 +13,7 @@ if __name__ == "__main__":
 
 from collections.abc import Sequence
 
-from netcosim.entry import leaving_at_once
+from netcosim.entry import leave, leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,4 +29,4 @@ def identify(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -1,14 +1,17 @@
-"""Handling of Ctrl-C while a command is still loading: one line, no traceback.
+"""Handling of Ctrl-C while a command is still loading, or ending: one line, no traceback.
 
 The libraries take about a second to load. Ctrl-C in the midst of that would be a traceback out of
-whatever was being imported; nothing has begun yet, so the program just ends.
+whatever was being imported; nothing has begun yet, so the program just ends. And when a command has
+said how it ended, another Ctrl-C would be a traceback out of the interpreter.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Never
 
 
 @contextmanager
@@ -26,3 +29,9 @@ def leaving_at_once(prog: str) -> Iterator[None]:
     yield
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, before)
+
+
+def leave(code: int) -> Never:
+    """End the program; Ctrl-C changes nothing any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

@@ -1,6 +1,6 @@
 """``python -m ray_sweeps.compare A B``: what changed between two sweeps' datasets."""
 
-from netcosim.entry import leaving_at_once
+from netcosim.entry import leave, leaving_at_once
 
 with leaving_at_once("ray_sweeps.compare"):
     import argparse
@@ -214,4 +214,4 @@ def _half(point: "ChangedPoint") -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from netcosim.entry import leaving_at_once
+from netcosim.entry import leave, leaving_at_once
 from ray_sweeps.threads import start_again_if_threaded, start_no_threads
 
 
@@ -23,4 +23,4 @@ def start(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from netcosim.entry import leaving_at_once
+from netcosim.entry import leave, leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,4 +14,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Never
 
-from netcosim.entry import leaving_at_once
+from netcosim.entry import leave, leaving_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,17 +17,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def start(arguments: Sequence[str]) -> Never:
     """Simulate how training scales, from one worker's profile; end the program."""
-    leave(main(arguments))
+    end(main(arguments))
 
 
-def leave(code: int) -> Never:
+def end(code: int) -> Never:
     """End the program; on a failure, without waiting for runs in other threads."""
     if code == 0:
-        sys.exit(code)
+        leave(code)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 if __name__ == "__main__":
-    leave(main())
+    end(main())

@@ -108,11 +108,12 @@ def _take_in(ended: Ended, state: State, store: Store, listener: Listener) -> No
         case Resolve(numbers), Points() as points:
             work.points_resolved(numbers, points)
         case Evaluate(items), Rows() as rows:
+            # Counted first: whoever interrupts this must not be told that there are no rows.
+            state.made += len(rows)
+            state.errors += rows.errors
             store.add(rows)
             work.runs_made(items.part(0, len(rows)), rows.seconds)
             work.put_back(items.part(len(rows)))
-            state.made += len(rows)
-            state.errors += rows.errors
         case Evaluate(items), None if len(items) > 1:
             listener.say(f"{ended.lost}: its {len(items)} runs are made in smaller parts")
             half = len(items) // 2

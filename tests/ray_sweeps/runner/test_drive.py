@@ -193,3 +193,20 @@ def test_points_are_taken_in_by_their_numbers_whatever_the_order() -> None:
             work.points_resolved(parts[place], points)
         numbers = [n for n, _ in pairs(work._popped(100, 1e9))]
         assert numbers == [n for n in range(20) if n % 3 != 2]
+
+
+class Interrupted(Kept):
+    """A store that Ctrl-C comes to just behind the rows that it has taken."""
+
+    def add(self, rows: Rows) -> None:
+        super().add(rows)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_sweep_has_counted_what_it_has_kept() -> None:
+    """Else it would say that there is nothing, of a folder with rows."""
+    kept, executor = Interrupted(), Serial(Made())
+    state = State(work=Work(numbers=3, runs=2), processors=1)
+    with pytest.raises(KeyboardInterrupt):
+        drive(state, executor, kept, kept)
+    assert state.made == len(kept.rows) > 0
