@@ -57,6 +57,8 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         "net/ipv4/tcp_rmem": f"{_LEAST_BYTES} {receive} {receive}",
         # What one connection learnt must not steer the next one.
         "net/ipv4/tcp_no_metrics_save": "1",
+        # Responders listen above these, and none may find its port taken by a connection.
+        "net/ipv4/ip_local_port_range": "16384 49151",
         # Nor must the pause between two bursts, which is ours, start one of them slowly again.
         "net/ipv4/tcp_slow_start_after_idle": "0",
         # A full segment is 1448 bytes, an acknowledgement 52, only with timestamps.

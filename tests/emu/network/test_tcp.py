@@ -1,7 +1,10 @@
 """TCP settings of a host from the rates and round trips that it has to fill."""
 
+from emu.measurement.round import FIRST_PORT
 from emu.network.tcp import bunch_segments, choose_sysctls, window_clamp
 from netcosim.scenario import TcpSpec
+
+PORTS = "net/ipv4/ip_local_port_range"
 
 
 def test_buffers_follow_rate_and_round_trip() -> None:
@@ -39,3 +42,9 @@ def test_what_was_asked_for_is_fixed() -> None:
     assert chosen["net/ipv4/tcp_wmem"] == "4096 131072 131072"
     assert chosen["net/ipv4/tcp_rmem"] == "4096 1048576 1048576"
     assert chosen["net/ipv4/tcp_notsent_lowat"] == "65536"
+
+
+def test_no_connection_takes_the_port_of_a_responder() -> None:
+    """The kernel chooses local ports of connections; responders of cells listen from 50051 on."""
+    lowest, highest = map(int, choose_sysctls(TcpSpec(), 10**9, 0)[PORTS].split())
+    assert 1024 < lowest < highest < FIRST_PORT

@@ -1,8 +1,9 @@
 """Machine code damaged on the disk is compiled again; a full disk keeps none and ends nothing."""
 
+import gc
+import importlib
 import logging
 import os
-import runpy
 import shutil
 import subprocess
 import sys
@@ -96,12 +97,17 @@ def test_the_project_at_another_place_finds_what_was_compiled(
     found = []
     for place in ("one", "other"):
         (tmp_path / place).mkdir()
-        source = tmp_path / place / "small.py"
+        source = tmp_path / place / "small_kernel.py"
         source.write_text("def seven_times(x: int) -> int:\n    return 7 * x\n")
         monkeypatch.setattr(kept, "_ROOT", tmp_path / place)
-        function = runpy.run_path(str(source))["seven_times"]
-        assert compile_kernel(function, "small", {}, {})(6) == 42
+        with monkeypatch.context() as at_this_place:
+            at_this_place.syspath_prepend(tmp_path / place)
+            at_this_place.delitem(sys.modules, "small_kernel", raising=False)
+            function = importlib.import_module("small_kernel").seven_times
+            assert compile_kernel(function, "small", {}, {})(6) == 42
         found.append({path: path.stat().st_mtime_ns for path in files(tmp_path)})
+        del function
+        gc.collect()  # as in a new process, nothing of the first kernel is left
     assert len(found[0]) == 2 and found[0] == found[1]
 
 
