@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+NONE = -1
+
 DOWN, UP = 0, 1
 WORKER, SERVER = 0, 1
 
@@ -28,12 +30,16 @@ class Channel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processor:
-    """Processor of one worker: its own (`WORKER`), or its share of a server's (`SERVER`)."""
+    """Processor of one worker: its own (`WORKER`), or its part of a server's (`SERVER`).
+
+    One that is `shared` is there once, at a server: all workers' work queues at it in one line.
+    """
 
     node: int
     server: int
     resource: str
     capacity: int
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,12 @@ class StepPlan:
         over, are ``after[after_start[i]:after_start[i + 1]]``
     sources : (recorded steps, sources) what waits for nothing, in the order of hand-over
     members : per operation the recorded operations that it stands for, by index; in order
+    once : (operations,) 1 for updates that are done once for all workers, on a shared processor,
+        as soon as their gradients are joined; None where each worker's step has its own
+    pulled_after : (operations,) of pulls that wait for nothing in their own step, the update of the
+        step before without which there is nothing to pull; NONE for all others. With `once` only
+    released : (recorded steps, such operations) what is directly behind updates that are done
+        once, in the order of hand-over where all of it may go on at one time. With `once` only
     """
 
     servers: int
@@ -70,6 +82,9 @@ class StepPlan:
     after_start: Ints
     sources: Ints
     members: tuple[tuple[int, ...], ...]
+    once: Ints | None = None
+    pulled_after: Ints | None = None
+    released: Ints | None = None
 
     @property
     def operations(self) -> int:

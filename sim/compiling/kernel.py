@@ -11,6 +11,7 @@ from sim.kernels.compiled import compile_engine
 from sim.shares import share_names
 
 FAST: Final = "fast"
+EXTENDED: Final = "extended"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -21,10 +22,12 @@ class Kernel:
     ----------
     discipline : that it asks; None for the fast path that asks none
     share : of links, for the generic engine; None for the fast path
+    extended : whether that engine joins gradients and shares processors among workers
     """
 
     discipline: str | None
     share: str | None = None
+    extended: bool = False
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -35,22 +38,25 @@ class Kernel:
         ScenarioError
             There is none; the message says what is allowed.
         """
-        first, separator, second = name.partition("/")
-        if first == FAST and not separator:
-            return cls(None)
-        if first == FAST and second in disciplines.names():
-            return cls(second)
-        if first in disciplines.names() and second in share_names():
-            return cls(first, second)
+        known, shares = disciplines.names(), share_names()
+        match name.split("/"):
+            case ["fast"]:
+                return cls(None)
+            case ["fast", discipline] if discipline in known:
+                return cls(discipline)
+            case [discipline, share] if discipline in known and share in shares:
+                return cls(discipline, share)
+            case [discipline, share, "extended"] if discipline in known and share in shares:
+                return cls(discipline, share, extended=True)
         allowed = (
-            f"must be {FAST}, {FAST}/DISCIPLINE or DISCIPLINE/SHARE;"
+            f"must be {FAST}, {FAST}/DISCIPLINE, DISCIPLINE/SHARE or DISCIPLINE/SHARE/{EXTENDED};"
             f" disciplines: {', '.join(disciplines.names())}; shares: {', '.join(share_names())}"
         )
         raise ScenarioError.at("kernel", name, allowed)
 
     def __str__(self) -> str:
         if self.share is not None:
-            return f"{self.discipline}/{self.share}"
+            return f"{self.discipline}/{self.share}" + (f"/{EXTENDED}" if self.extended else "")
         return FAST if self.discipline is None else f"{FAST}/{self.discipline}"
 
     @property
@@ -63,7 +69,7 @@ class Kernel:
         if self.share is None or self.discipline is None:
             kernel: Any = compile_fast(self.discipline)
         else:
-            kernel = compile_engine(self.discipline, self.share)
+            kernel = compile_engine(self.discipline, self.share, extended=self.extended)
         return _has_index(kernel)
 
 

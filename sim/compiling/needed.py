@@ -35,7 +35,7 @@ def _kernels_of(
     cell: TrainingCell, workers: Sequence[int], *, traced: bool, compared: bool
 ) -> Iterator[Kernel]:
     sending = cell.sending
-    generic = Kernel(sending.discipline, cell.network(1).share)
+    generic = Kernel(sending.discipline, cell.network(1).share, extended=cell.needs_extended)
     fast = Kernel(sending.discipline if asks_discipline(sending) else None)
     fits = cell.plans(0).shape is not None
     if compared:

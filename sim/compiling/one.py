@@ -35,12 +35,12 @@ def warm(what: Kernel) -> float:
     )
     draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
     kind = FastEngine if what.share is None else Engine
-    kind(tiny_plan(), network, sending, draws).run()
+    kind(tiny_plan(shared=what.extended), network, sending, draws).run()
     return time.monotonic() - begun
 
 
-def tiny_plan() -> StepPlan:
-    """Plan of one pull, one computation, one push and one update."""
+def tiny_plan(*, shared: bool = False) -> StepPlan:
+    """Plan of one pull, one computation, one push and one update; its processor may be shared."""
     return StepPlan(
         servers=1,
         names=("pull", "compute", "push", "update"),
@@ -50,7 +50,7 @@ def tiny_plan() -> StepPlan:
         ),
         processors=(
             Processor(node=WORKER, server=0, resource="worker", capacity=1),
-            Processor(node=SERVER, server=0, resource="ps", capacity=1),
+            Processor(node=SERVER, server=0, resource="ps", capacity=1, shared=shared),
         ),
         place=np.array([0, 2, 1, 3]),
         size_bytes=np.array([1000, 0, 1000, 0]),

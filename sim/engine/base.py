@@ -18,12 +18,14 @@ class Steps:
     ----------
     worker, step : (steps,)
     start_ns, end_ns : (steps,)
+    weight : (steps,) part of the updates that counted a step's gradients; 1 where none is joined
     """
 
     worker: Ints
     step: Ints
     start_ns: Floats
     end_ns: Floats
+    weight: Floats
 
 
 class BaseEngine:
@@ -60,8 +62,18 @@ class BaseEngine:
 
     def steps(self) -> Steps:
         """The steps ended so far."""
-        row, time = joined_parts(self._steps, 2, 2)
-        return Steps(worker=row[:, 0], step=row[:, 1], start_ns=time[:, 0], end_ns=time[:, 1])
+        row, time = joined_parts(self._steps, self._run.step_row.shape[1], 2)
+        return Steps(
+            worker=row[:, 0],
+            step=row[:, 1],
+            start_ns=time[:, 0],
+            end_ns=time[:, 1],
+            weight=self._weight(row),
+        )
+
+    def _weight(self, row: Ints) -> Floats:
+        """Part of the updates that counted the steps of these rows."""
+        return np.ones(len(row))
 
 
 def joined_parts(parts: list[tuple[Ints, Floats]], ints: int, floats: int) -> tuple[Ints, Floats]:

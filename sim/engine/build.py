@@ -17,15 +17,18 @@ from sim.speed import SpeedTrace
 
 UNBOUNDED = 2**62
 NOBODY_WAITS = 2**62
+_JOINS = {"step": arrays.BY_STEP, "tensor": arrays.BY_TENSOR}
 
 
 def make_step(plan: StepPlan, workers: int) -> Step:
     """Build a plan's arrays for so many workers."""
     channels = len(plan.channels)
     transfer = plan.place < channels
+    shared = np.array([p.shared for p in plan.processors], dtype=bool)
     slot = np.full(plan.operations, NONE, dtype=np.int64)
     slot[transfer] = np.arange(transfer.sum())
-    capacity = np.array([p.capacity for p in plan.processors], dtype=np.int64)
+    all_places = np.array([p.capacity for p in plan.processors], dtype=np.int64)
+    capacity = np.where(shared, 0, all_places)
     processor_of = np.where(transfer, NONE, plan.place - channels)
     members = np.bincount(processor_of[~transfer], minlength=len(plan.processors))
     link_of = [c.server if c.direction == DOWN else plan.servers + c.server for c in plan.channels]
@@ -49,7 +52,7 @@ def make_step(plan: StepPlan, workers: int) -> Step:
         at_worker=at_worker,
         place_of=np.repeat(np.arange(len(capacity)), capacity).astype(np.int64),
         link_of=np.array(link_of, dtype=np.int64),
-        **_sources(workers, plan.servers, capacity, at_worker, channels),
+        **_sources(workers, plan.servers, capacity, at_worker, channels, all_places[shared].sum()),
         leaf_of=leaf_of,
         on_link=on_link,
         channel_at=channel_at,
@@ -66,11 +69,65 @@ def make_step(plan: StepPlan, workers: int) -> Step:
             ],
             dtype=np.int64,
         ),
+        **_shared_processors(shared, all_places, members, workers),
+        **joined_updates(plan),
     )
 
 
+def _shared_processors(
+    shared: NDArray[np.bool_], places: Ints, members: Ints, workers: int
+) -> dict[str, Ints]:
+    """Number, places and queue of each processor that all workers share.
+
+    A queue has room for all that all workers, and the job itself, can have there at one time.
+    """
+    number = np.full(len(shared), NONE, dtype=np.int64)
+    number[shared] = np.arange(shared.sum())
+    room = members[shared] * (workers + 1)
+    return {
+        "shared_of": number,
+        "shared_first": np.concatenate([[0], np.cumsum(places[shared])]).astype(np.int64),
+        "shared_queue": np.concatenate([[0], np.cumsum(room)]).astype(np.int64),
+        "shared_processor": np.repeat(number[shared], places[shared]).astype(np.int64),
+    }
+
+
+def joined_updates(plan: StepPlan) -> dict[str, Ints]:
+    """Updates that are done once for all workers, what they wait for, and who waits for them."""
+    operations, nothing = plan.operations, np.zeros(0, dtype=np.int64)
+    once = np.zeros(operations, dtype=np.int64) if plan.once is None else plan.once
+    after = plan.pulled_after
+    pulled_after = np.full(operations, NONE, dtype=np.int64) if after is None else after
+    pulls = np.flatnonzero(pulled_after != NONE)
+    order = np.argsort(pulled_after[pulls], kind="stable")
+    edges = np.repeat(np.arange(operations), np.diff(plan.after_start))
+    joint = once[edges] == 1
+    behind = edges[joint][np.argsort(plan.after[joint], kind="stable")]
+    released = nothing.reshape(1, 0) if plan.released is None else plan.released
+    return {
+        "update": np.flatnonzero(once).astype(np.int64),
+        "once": once,
+        "pulled_after": pulled_after,
+        "pull": pulls[order].astype(np.int64),
+        "pull_start": _ranges(pulled_after[pulls], operations),
+        "released": released,
+        "behind": behind.astype(np.int64),
+        "behind_start": _ranges(plan.after[joint], operations),
+    }
+
+
+def _ranges(of: Ints, count: int) -> Ints:
+    """(count + 1,) where the entries of each number begin, once they are sorted."""
+    return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=count))]).astype(np.int64)
+
+
 def _sources(
-    workers: int, servers: int, capacity: Ints, at_worker: Ints, channels: int
+    workers: int,
+    servers: int,
+    capacity: Ints,
+    at_worker: Ints,
+    channels: int,
+    shared_places: int,
 ) -> dict[str, Ints]:
     """Sources of events, in the order in which simultaneous events are processed."""
     here = int(capacity[at_worker == 1].sum())
@@ -83,6 +140,7 @@ def _sources(
         (np.repeat(everyone, here), np.tile(places[:here], workers)),
         (nobody, np.arange(servers, 2 * servers)),
         (np.repeat(everyone, len(places) - here), np.tile(places[here:], workers)),
+        (np.full(shared_places, NONE), np.arange(shared_places)),
         (flows // max(channels, 1), flows),
         (everyone, np.zeros(workers)),
     ]
@@ -134,7 +192,7 @@ def make_net(
     start, time, work = _speed_arrays(speeds)
     window = UNBOUNDED if sending.window_bytes is None else sending.window_bytes
     connection = sending.connection_window_bytes
-    bound = control.staleness
+    bound, join = control.staleness, control.join
     return Net(
         ns_per_byte=np.tile(8e9 / server, 2),
         capacity=np.stack([ports, ports]),
@@ -157,6 +215,8 @@ def make_net(
                 control.count_from,
                 delayed,
                 control.stop_at_last,
+                arrays.NO_JOIN if join is None else _JOINS[join.by],
+                0 if join is None else join.first,
             ],
             dtype=np.int64,
         ),
@@ -174,7 +234,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
     """Build the initial state of a run; every worker is absent."""
     return Run(
         clock=np.zeros(2),
-        scalar=_scalars(),
+        scalar=_scalars(step),
         **_event_sources(step, net),
         **_links(step),
         **_chunks(step),
@@ -184,19 +244,22 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         **_lines(step, net),
         **_modes(step),
         **_tables(step, net, rows),
+        **_shared_state(step),
+        **_join_state(step),
     )
 
 
-def _scalars() -> Ints:
+def _scalars(step: Step) -> Ints:
     scalars = np.zeros(arrays.SCALARS, dtype=np.int64)
     scalars[arrays.FREED] = NONE
+    scalars[arrays.AT_COMPLETE] = len(step.update)
     return scalars
 
 
 def _event_sources(step: Step, net: Net) -> dict[str, Any]:
     """Tournaments: among all sources of events, and among the connections of each link."""
     workers, links = int(step.sizes[W]), 2 * int(step.sizes[K])
-    sources = links + workers * int(step.sizes[U])
+    sources = links + workers * int(step.sizes[U]) + len(step.shared_processor)
     if net.flag[arrays.DELAYED]:
         sources += workers * (int(step.sizes[C]) + 1)
     top, wide = width(sources), width(workers * step.channel_at.shape[1])
@@ -318,7 +381,7 @@ def _modes(step: Step) -> dict[str, Any]:
 def _tables(step: Step, net: Net, rows: int) -> dict[str, Any]:
     """Tables of results with so many rows; those that are not kept are of minimal size."""
     kept, chunks_kept = bool(net.flag[arrays.KEEP_ROWS]), bool(net.flag[arrays.KEEP_CHUNKS])
-    workers, ops = int(step.sizes[W]) if kept else 1, int(step.sizes[N])
+    workers, ops = int(step.sizes[W]) + 1 if kept else 1, int(step.sizes[N])
     operations, chunks = rows if kept else 1, rows if chunks_kept else 1
     ints, floats = zeros(np.int64), zeros(np.float64)
     return {
@@ -328,8 +391,36 @@ def _tables(step: Step, net: Net, rows: int) -> dict[str, Any]:
         "row_time": floats(operations, 3),
         "chunk": ints(chunks, 4),
         "chunk_time": floats(chunks, 2),
-        "step_row": ints(rows, 2),
+        "step_row": ints(rows, 3),
         "step_time": floats(rows, 2),
+    }
+
+
+def _shared_state(step: Step) -> dict[str, Any]:
+    """Queues and places of the processors that all workers share, all of them free."""
+    processors, ints = len(step.shared_first) - 1, zeros(np.int64)
+    return {
+        "shared_running": np.full(len(step.shared_processor), NONE, dtype=np.int64),
+        "shared_line": ints(int(step.shared_queue[-1])),
+        "shared_head": ints(processors),
+        "shared_count": ints(processors),
+    }
+
+
+def _join_state(step: Step) -> dict[str, Any]:
+    """Updates that are done once for all: none was made, and nobody's gradients have arrived."""
+    workers, ops = int(step.sizes[W]), int(step.sizes[N])
+    ints = zeros(np.int64)
+    joined = workers if len(step.update) else 1
+    return {
+        "made": ints(ops),
+        "handed_over": ints(ops),
+        "counted": ints(ops),
+        "last_counted": ints(ops),
+        "sent_step": np.full((joined, ops), NONE, dtype=np.int64),
+        "counted_step": np.full((joined, ops), NONE, dtype=np.int64),
+        "sent": ints(workers),
+        "counted_for": ints(workers),
     }
 
 

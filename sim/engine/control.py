@@ -1,7 +1,20 @@
 """Control of a run: synchronisation, stop conditions, and what is kept."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Rule by which servers join the gradients of a step.
+
+    An update is done when the gradients of `first` workers, or of all that take part if these are
+    fewer, have arrived; those that come later are ignored. `by` "tensor": each tensor's update by
+    itself. `by` "step": all updates together, once all gradients of these workers are there.
+    """
+
+    by: Literal["step", "tensor"]
+    first: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,6 +24,7 @@ class Control:
     Attributes
     ----------
     staleness : how many steps a worker may be ahead of the slowest; None: any
+    join : how gradients are joined; None: every worker's gradients are updates of their own
     keep_operations, keep_chunks : whether to keep a row for each operation, and for each chunk; of
         the generic engine alone
     keep_workers : of how many workers these rows are kept, from the first; None: of all
@@ -21,6 +35,7 @@ class Control:
     """
 
     staleness: int | None = None
+    join: Join | None = None
     keep_operations: bool = False
     keep_chunks: bool = False
     keep_workers: int | None = None

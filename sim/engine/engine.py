@@ -23,6 +23,11 @@ from sim.speed import SpeedTrace
 _ROWS = 1 << 16
 
 
+def needs_extended(plan: StepPlan, control: Control) -> bool:
+    """True if a job needs the engine that joins gradients and shares processors among workers."""
+    return control.join is not None or any(p.shared for p in plan.processors)
+
+
 class Stop(IntEnum):
     """Reason for which `Engine.run` returned."""
 
@@ -91,7 +96,13 @@ class Engine(BaseEngine):
         workers, steps = draws.step.shape
         self.plan = plan
         self._bound = (sending.discipline, network.share)
-        self._advance = compile_engine(*self._bound) if compiled else self._interpreted(advance)
+        self._extended = needs_extended(plan, control)
+        self._joins = control.join is not None
+        self._advance = (
+            compile_engine(*self._bound, extended=self._extended)
+            if compiled
+            else self._interpreted(advance)
+        )
         self._step = make_step(plan, workers)
         self._net = make_net(network, sending, draws, control, speeds or [None] * workers)
         self._run = make_run(self._step, self._net, sending, steps, _ROWS)
@@ -105,6 +116,7 @@ class Engine(BaseEngine):
         taking_part = [w for w in range(workers) if w not in absent]
         self._run.presence[taking_part] = arrays.PRESENT
         self._run.scalar[arrays.AT_SLOWEST] = len(taking_part)
+        self._run.scalar[arrays.NEEDED] = min(len(taking_part), int(self._net.flag[arrays.FIRST]))
         self.begin(taking_part)
 
     def run(self, until_ns: float = math.inf) -> Stop:
@@ -124,7 +136,7 @@ class Engine(BaseEngine):
 
     def join(self, worker: int) -> None:
         """Let an absent worker begin its next step now, as far as `staleness` allows it."""
-        self._interpreted(changes.arrive)(self._run, worker)
+        self._change(changes.arrive, worker)
         self._begin_all()
 
     def abandon(self, worker: int) -> None:
@@ -181,7 +193,12 @@ class Engine(BaseEngine):
         )
 
     def _interpreted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return interpret(function, *self._bound)
+        return interpret(function, *self._bound, extended=self._extended)
+
+    def _weight(self, row: Ints) -> Floats:
+        if not self._joins:
+            return super()._weight(row)
+        return row[:, 2] / len(self._step.update)
 
     def _drain(self) -> None:
         """Move the rows of steps, operations and chunks out of the kernel's tables."""
@@ -194,6 +211,6 @@ class Engine(BaseEngine):
         ):
             used = int(run.scalar[count])
             if used:
-                mine = row[:used, 0] < workers
+                mine = (row[:used, 0] < workers) | (row[:used, 0] == everyone)
                 kept.append((row[:used][mine].astype(kind), time[:used][mine]))
                 run.scalar[count] = 0

@@ -27,7 +27,8 @@ class Counted:
 
     Attributes
     ----------
-    steps_per_s : steps a second in the interval, of all workers
+    steps_per_s : steps a second in the interval, of all workers; where gradients are joined, each
+        counts as the part of the updates that it entered
     left_out : steps of each worker, beyond the warm-up, that were found not to be steady
     steady : whether the rest is
     steps : (steps,) true for those that ended in the interval
@@ -58,7 +59,7 @@ def count_settled(steps: Steps, workers: int, warmup: int) -> Counted:
     if ends <= begins:  # some worker ends hardly any
         return count_all(steps, warmup)
     inside = np.minimum(steps.end_ns, ends) - np.maximum(since_ns, begins)
-    parts = np.clip(inside, 0.0, None) / (steps.end_ns - since_ns)
+    parts = np.clip(inside, 0.0, None) / (steps.end_ns - since_ns) * steps.weight
     return Counted(
         steps_per_s=float(parts.sum() / (ends - begins) * 1e9),
         left_out=first,
@@ -77,7 +78,7 @@ def count_all(steps: Steps, warmup: int) -> Counted:
     ends = float(steps.end_ns.max())
     counted = steps.end_ns > begins
     return Counted(
-        steps_per_s=float(counted.sum() / (ends - begins) * 1e9),
+        steps_per_s=float(steps.weight[counted].sum() / (ends - begins) * 1e9),
         left_out=0,
         steady=True,
         steps=counted,

@@ -45,7 +45,17 @@ START_REQUESTS: Final = 8
 """Number of workers asked to begin a step."""
 FREED: Final = 9
 """Source of events of the place whose computation has just ended; NONE if there is none."""
-SCALARS: Final = 10
+COMPLETE: Final = 10
+"""Steps of which every update was made, where gradients are joined."""
+AT_COMPLETE: Final = 11
+"""Updates that were made so often and no oftener."""
+NEEDED: Final = 12
+"""Workers whose gradients an update takes."""
+COUNTED: Final = 13
+"""Workers counted for the step that is next to be handed over, where they are joined by step."""
+HANDED_OVER: Final = 14
+"""Steps whose updates were handed over, where they are joined by step."""
+SCALARS: Final = 15
 
 # Bits of Run.mode: a worker's activities.
 RECEIVING: Final = 1
@@ -83,8 +93,17 @@ class Step(NamedTuple):
     leaf_of : (C,) its number among the channels of that link
     on_link : (L,) channels of a link
     channel_at : (L, most channels of a link) the way back from `leaf_of`
-    first_leaf : (6,) where each class of sources of events begins; see DOWNLINKS and so on
+    first_leaf : (7,) where each class of sources of events begins; see DOWNLINKS and so on
     sizes : (8,) W, C, K, n, T, P, U_worker, U
+    shared_of : (P,) number of a processor that all workers share; NONE if each has its own
+    shared_first, shared_queue : (S + 1,) where its places and its queue begin
+    shared_processor : (places of shared processors,) the way back
+    update : (updates,) operations that are done once for all workers
+    once : (n,) 1 for these
+    pulled_after : (n,) update of the step before that a first pull needs; NONE for all others
+    pull, pull_start : (such pulls,), (n + 1,) the way back, by update
+    released : (recorded steps, ...) operations behind updates, in the order of hand-over
+    behind, behind_start : (edges,), (n + 1,) the updates that each of these waits for
     """
 
     place: Ints
@@ -111,6 +130,18 @@ class Step(NamedTuple):
     what: Ints
     first_leaf: Ints
     sizes: Ints
+    shared_of: Ints
+    shared_first: Ints
+    shared_queue: Ints
+    shared_processor: Ints
+    update: Ints
+    once: Ints
+    pulled_after: Ints
+    pull: Ints
+    pull_start: Ints
+    released: Ints
+    behind: Ints
+    behind_start: Ints
 
 
 # Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
@@ -118,9 +149,11 @@ DOWNLINKS: Final = 0
 AT_WORKERS: Final = 1
 UPLINKS: Final = 2
 AT_SERVERS: Final = 3
-LINES: Final = 4
+SHARED_PLACES: Final = 4
+"""Places of processors that all workers share."""
+LINES: Final = 5
 """Transfers that arrive after a delay, by connection."""
-REQUESTS: Final = 5
+REQUESTS: Final = 6
 
 W: Final = 0
 C: Final = 1
@@ -148,7 +181,8 @@ class Net(NamedTuple):
     speed_start : (W + 1,) each worker's breakpoints in the next two
     speed_time, speed_work : when its speed changes, and the work done by then; ns
     staleness : (1,) how many steps a worker may be ahead of the slowest
-    flag : (6,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST
+    flag : (8,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST, JOIN,
+        FIRST
     """
 
     ns_per_byte: Floats
@@ -173,6 +207,14 @@ STOP_AT_STEPS: Final = 2
 COUNT_FROM: Final = 3
 DELAYED: Final = 4
 STOP_AT_LAST: Final = 5
+JOIN: Final = 6
+"""NO_JOIN, BY_STEP or BY_TENSOR."""
+FIRST: Final = 7
+"""Of how many workers gradients are joined."""
+
+NO_JOIN: Final = 0
+BY_STEP: Final = 1
+BY_TENSOR: Final = 2
 
 
 class Run(NamedTuple):
@@ -207,7 +249,14 @@ class Run(NamedTuple):
     start_requested : (W,) whether a worker is to begin a step when time goes on
     row, row_time : (rows, 3), (rows, 3) worker, step, operation; ready, start, end
     chunk, chunk_time : (rows, 4), (rows, 2) worker, step, operation, bytes; start, end
-    step_row, step_time : (rows, 2), (rows, 2) worker, step; start, end
+    step_row, step_time : (rows, 3), (rows, 2) worker, step, updates that counted it; start, end
+    shared_running : (places of shared processors,) owner * n + operation at each; NONE if free
+    shared_line, shared_head, shared_count : rings of what waits for shared processors
+    made, handed_over, counted : (n,) of updates: how often made and handed over, workers counted
+    last_counted : (n,) of updates: recorded step of the worker that was counted last
+    sent_step : (W, n) of updates: the last step whose gradients have arrived; NONE for none
+    counted_step : (W, n) of updates: the last step for which the worker was counted
+    sent, counted_for : (W,) updates whose gradients have arrived in this step, and that count them
     """
 
     clock: Floats
@@ -269,6 +318,18 @@ class Run(NamedTuple):
     chunk_time: Floats
     step_row: Ints
     step_time: Floats
+    shared_running: Ints
+    shared_line: Ints
+    shared_head: Ints
+    shared_count: Ints
+    made: Ints
+    handed_over: Ints
+    counted: Ints
+    last_counted: Ints
+    sent_step: Ints
+    counted_step: Ints
+    sent: Ints
+    counted_for: Ints
 
 
 class Progress(Protocol):

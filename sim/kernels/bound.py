@@ -13,6 +13,9 @@ Fields = TypeVar("Fields")
 CLOCKED = 1
 """1 if the share is 1/n, so that a virtual clock per link does."""
 
+EXTENDED = 0
+"""1 if gradients may be joined and processors shared; without, the engine has no code for it."""
+
 ASKED = 0
 """1 if the fast path asks the discipline for every chunk, as the generic engine does."""
 

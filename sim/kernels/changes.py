@@ -6,15 +6,26 @@ arrays; whoever calls sees to it that time has not gone past the next event.
 
 import math
 
+import numpy as np
+
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, OUT, READY, TAIL, unlink
 from sim.kernels.arrays import (
     ABSENT,
     BUSY,
+    BY_STEP,
+    BY_TENSOR,
+    COMPLETE,
     DELAYED,
+    FIRST,
+    FREED,
+    JOIN,
+    NEEDED,
+    NO_JOIN,
     PRESENT,
     SLOWEST,
     WAITING,
     C,
+    N,
     Net,
     P,
     Run,
@@ -24,6 +35,7 @@ from sim.kernels.arrays import (
 )
 from sim.kernels.bound import cancelled, start
 from sim.kernels.connections import scheduler, wake
+from sim.kernels.join import make_if_due, make_step_if_due
 from sim.kernels.links import leave
 from sim.kernels.modes import flow_ended, switch_mode
 from sim.kernels.processors import (
@@ -34,6 +46,7 @@ from sim.kernels.processors import (
     segment,
     speed_in,
 )
+from sim.kernels.shared_processors import end_shared, shared_leaf
 from sim.kernels.steps import end_operation, end_step, find_slowest, line_leaf, request_leaf
 from sim.kernels.tree import put
 
@@ -53,20 +66,56 @@ def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:
         put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
     run.rest[worker, :] = -1.0
     run.computes[worker] = 0
+    for processor in range(len(step.shared_first) - 1):
+        _leave_line(step, net, run, worker, processor)
     if was_busy:
         switch_mode(run, net, worker, WAITING)
     run.presence[worker] = presence
+    if net.flag[JOIN] != NO_JOIN:
+        run.sent_step[worker, :] = NONE
     find_slowest(run)
+    _join_as_many_as_there_are(step, net, run)
 
 
-def arrive(run: Run, worker: int) -> None:
+def arrive(step: Step, net: Net, run: Run, worker: int) -> None:
     """Let an absent worker take part from the slowest's step on, with nothing to catch up on."""
     if run.presence[worker] != ABSENT:
         return
-    run.done[worker] = max(run.done[worker], run.scalar[SLOWEST])
+    newest = SLOWEST if net.flag[JOIN] == NO_JOIN else COMPLETE
+    run.done[worker] = max(run.done[worker], run.scalar[newest])
     run.presence[worker] = PRESENT
     run.mode_since[worker] = run.clock[0]
     find_slowest(run)
+    _join_as_many_as_there_are(step, net, run)
+
+
+def _join_as_many_as_there_are(step: Step, net: Net, run: Run) -> None:
+    """Let updates take no more workers' gradients than there are workers."""
+    present = sum(1 for each in run.presence if each != ABSENT)
+    run.scalar[NEEDED] = min(net.flag[FIRST], present)
+    if net.flag[JOIN] == BY_STEP:
+        make_step_if_due(step, net, run)
+    elif net.flag[JOIN] == BY_TENSOR:
+        for update in step.update:
+            make_if_due(step, net, run, update)
+    forget_freed(step, net, run)
+
+
+def _leave_line(step: Step, net: Net, run: Run, worker: int, processor: int) -> None:
+    """Take a worker's computations off a shared processor and out of its queue."""
+    first, room = step.shared_queue[processor], np.diff(step.shared_queue)[processor]
+    head, count = run.shared_head[processor], run.shared_count[processor]
+    line = [run.shared_line[first + (head + i) % room] for i in range(count)]
+    line = [each for each in line if each // step.sizes[N] != worker]
+    run.shared_head[processor], run.shared_count[processor] = 0, len(line)
+    run.shared_line[first : first + len(line)] = line
+    for place in range(step.shared_first[processor], step.shared_first[processor + 1]):
+        running = run.shared_running[place]
+        if running != NONE and running // step.sizes[N] == worker:
+            end_shared(step, net, run, place)
+            if run.shared_running[place] == NONE:
+                put(run.key, run.tree, 0, len(run.key), shared_leaf(step, place), math.inf)
+                run.scalar[FREED] = NONE
 
 
 def _empty(step: Step, net: Net, run: Run, worker: int, channel: int) -> None:
@@ -108,11 +157,13 @@ def end_early(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
 
 def _cancel_computation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
     run.rest[worker, op] = -1.0
+    processor = step.processor_of[op]
+    if step.shared_of[processor] != NONE:
+        return _cancel_shared(step, net, run, worker, op)
     for place in range(step.sizes[U]):
         if run.running[worker, place] == op:
             end_computation(step, net, run, worker, place)
             return True
-    processor = step.processor_of[op]
     first = step.queue_start[processor]
     head, tail = first + run.head[worker, processor], first + run.tail[worker, processor]
     waiting = list(run.queue[worker, head:tail])
@@ -121,6 +172,25 @@ def _cancel_computation(step: Step, net: Net, run: Run, worker: int, op: int) ->
     waiting.remove(op)
     run.queue[worker, head : tail - 1] = waiting
     run.tail[worker, processor] -= 1
+    return True
+
+
+def _cancel_shared(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
+    """End a computation at a shared processor, or take it out of the queue; false if not there."""
+    processor = step.shared_of[step.processor_of[op]]
+    entry = worker * step.sizes[N] + op
+    for place in range(step.shared_first[processor], step.shared_first[processor + 1]):
+        if run.shared_running[place] == entry:
+            end_shared(step, net, run, place)
+            return True
+    first, room = step.shared_queue[processor], np.diff(step.shared_queue)[processor]
+    head, count = run.shared_head[processor], run.shared_count[processor]
+    line = [run.shared_line[first + (head + i) % room] for i in range(count)]
+    if entry not in line:
+        return False
+    line.remove(entry)
+    run.shared_head[processor], run.shared_count[processor] = 0, len(line)
+    run.shared_line[first : first + len(line)] = line
     return True
 
 
@@ -151,6 +221,9 @@ def _cancel_transfer(step: Step, net: Net, run: Run, worker: int, op: int) -> bo
 
 def remaining(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
     """Work left of a computation that runs, ns at full speed; < 0 if it does not run."""
+    at = _shared_place_of(step, run, worker, op)
+    if at != NONE:
+        return float(run.key[shared_leaf(step, at)] - run.clock[0])
     place = _place_of(step, run, worker, op)
     if place == NONE:
         return -1.0
@@ -164,6 +237,10 @@ def remaining(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
 
 def set_remaining(step: Step, net: Net, run: Run, worker: int, op: int, work_ns: float) -> bool:
     """Set the remaining work of a computation from now on; true if the worker is in a step."""
+    at = _shared_place_of(step, run, worker, op)
+    if at != NONE:
+        put(run.key, run.tree, 0, len(run.key), shared_leaf(step, at), run.clock[0] + work_ns)
+        return True
     place = _place_of(step, run, worker, op)
     if place == NONE:
         run.rest[worker, op] = work_ns
@@ -177,6 +254,13 @@ def set_remaining(step: Step, net: Net, run: Run, worker: int, op: int, work_ns:
 def _place_of(step: Step, run: Run, worker: int, op: int) -> int:
     for place in range(step.sizes[U]):
         if run.running[worker, place] == op:
+            return place
+    return NONE
+
+
+def _shared_place_of(step: Step, run: Run, worker: int, op: int) -> int:
+    for place in range(len(run.shared_running)):
+        if run.shared_running[place] == worker * step.sizes[N] + op:
             return place
     return NONE
 

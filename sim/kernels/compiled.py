@@ -35,35 +35,44 @@ _FOLDER: Final = "NETCOSIM_KERNELS"
 
 
 @functools.cache
-def compile_engine(discipline: str, share: str) -> Callable[..., int]:
+def compile_engine(discipline: str, share: str, *, extended: bool = False) -> Callable[..., int]:
     """Compile `sim.kernels.loop.advance` for a discipline and a share.
+
+    Only an `extended` engine joins gradients and shares processors among workers.
 
     Raises
     ------
     ValueError
         There is no such discipline.
     """
-    return compile_kernel(loop.advance, f"{discipline}_{share}", *binding(discipline, share))
+    name = f"{discipline}_{share}" + ("_extended" if extended else "")
+    return compile_kernel(loop.advance, name, *binding(discipline, share, extended=extended))
 
 
 @functools.cache
 def interpret(
-    function: Callable[..., Any], discipline: str, share: str, *, asked: bool = False
+    function: Callable[..., Any],
+    discipline: str,
+    share: str,
+    *,
+    asked: bool = False,
+    extended: bool = False,
 ) -> Callable[..., Any]:
     """Bind a function of an engine as for compiling it, but as plain Python.
 
     For what happens so rarely that compiling it would take longer, and for tests.
     """
-    replaced, constants = binding(discipline, share, asked=asked)
+    replaced, constants = binding(discipline, share, asked=asked, extended=extended)
     return bind_copy(cast("FunctionType", function), replaced, constants, {}, lambda copy: copy)
 
 
 def binding(
-    discipline: str, share: str, *, asked: bool = False
+    discipline: str, share: str, *, asked: bool = False, extended: bool = False
 ) -> tuple[dict[object, object], dict[str, int]]:
     """Replacements for the functions and constants of `sim.kernels.bound`.
 
-    `asked` is true if the fast path asks the discipline for every chunk.
+    `asked` is true if the fast path asks the discipline for every chunk, `extended` if the generic
+    engine may join gradients and share processors among workers.
     """
     rule = disciplines.load(discipline)
     strategy = import_module(f"sim.shares.{share}")  # by name, as shares import kernels
@@ -72,7 +81,8 @@ def binding(
         for name in ("start", "enqueued", "credited", "select", "sent", "cancelled")
     }
     replaced[bound.rates] = strategy.rates
-    return replaced, {"CLOCKED": strategy.CLOCKED, "ASKED": int(asked)}
+    constants = {"CLOCKED": strategy.CLOCKED, "ASKED": int(asked), "EXTENDED": int(extended)}
+    return replaced, constants
 
 
 def compile_kernel(

@@ -17,6 +17,7 @@ from sim.kernels.arrays import (
     NONE,
     REQUESTS,
     ROWS,
+    SHARED_PLACES,
     STEPS,
     STOP_AT_LAST,
     STOP_AT_STEPS,
@@ -27,15 +28,18 @@ from sim.kernels.arrays import (
     Net,
     Run,
     Step,
+    W,
 )
-from sim.kernels.bound import borrow
+from sim.kernels.bound import EXTENDED, borrow
 from sim.kernels.connections import choose, end_chunk
 from sim.kernels.processors import end_computation, forget_freed
+from sim.kernels.shared_processors import end_shared
 from sim.kernels.steps import (
     begin_requested,
     begin_steps,
     end_operation,
     end_step,
+    end_update,
     line_leaf,
     requests_arrive,
 )
@@ -98,12 +102,23 @@ def dispatch(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
     if leaf < first[AT_WORKERS] or first[UPLINKS] <= leaf < first[AT_SERVERS]:
         return sent_off(step, net, run, step.what[leaf])
     worker = step.who[leaf]
+    if EXTENDED and first[SHARED_PLACES] <= leaf < first[LINES]:
+        return end_for_all(step, net, run, step.what[leaf])
     if leaf < first[LINES]:
         return worker, end_computation(step, net, run, worker, step.what[leaf])
     if leaf < first[REQUESTS]:
         return worker, arrive(step, run, step.what[leaf])
     requests_arrive(step, net, run, worker)
     return NONE, NONE
+
+
+def end_for_all(step: Step, net: Net, run: Run, place: int) -> tuple[int, int]:
+    """End what runs at a shared processor's place: the worker and operation, or NONE for both."""
+    owner, op = end_shared(step, net, run, place)
+    if owner == step.sizes[W]:
+        end_update(step, net, run, op)
+        return NONE, NONE
+    return owner, op
 
 
 def sent_off(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:

@@ -8,12 +8,14 @@ from sim.kernels.arrays import (
     FREED,
     KEEP_ROWS,
     NONE,
+    SHARED_PLACES,
     U_WORKER,
     Net,
     Run,
     Step,
     U,
 )
+from sim.kernels.bound import EXTENDED
 from sim.kernels.modes import computing_began, computing_ended
 from sim.kernels.tree import put
 
@@ -62,6 +64,8 @@ def forget_freed(step: Step, net: Net, run: Run) -> None:
     if leaf != NONE:
         run.scalar[FREED] = NONE
         put(run.key, run.tree, 0, len(run.key), leaf, math.inf)
+        if EXTENDED and leaf >= step.first_leaf[SHARED_PLACES]:
+            return
         if step.at_worker[step.place_of[step.what[leaf]]]:
             computing_ended(run, step.who[leaf], net)
 

@@ -6,9 +6,13 @@ from sim.kernels.arrays import (
     ABSENT,
     AT_SLOWEST,
     BUSY,
+    BY_STEP,
+    COMPLETE,
     ENDED,
+    JOIN,
     KEEP_ROWS,
     LINES,
+    NO_JOIN,
     NONE,
     PRESENT,
     REQUESTS,
@@ -24,10 +28,14 @@ from sim.kernels.arrays import (
     Progress,
     Run,
     Step,
+    W,
 )
+from sim.kernels.bound import EXTENDED
 from sim.kernels.connections import hand_over
+from sim.kernels.join import gradient_arrives, has_sent, note_made, pull_is_held
 from sim.kernels.modes import begin_anew, switch_mode
 from sim.kernels.processors import enter
+from sim.kernels.shared_processors import enter_shared
 from sim.kernels.tree import put
 
 
@@ -47,6 +55,8 @@ def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
         run.ready[worker, op] = run.clock[0]
     if step.slot[op] != NONE:
         hand_over(step, net, run, worker, op)
+    elif EXTENDED and step.shared_of[step.processor_of[op]] != NONE:
+        enter_shared(step, net, run, worker, op)
     else:
         enter(step, net, run, worker, op)
 
@@ -59,9 +69,55 @@ def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
         follower = step.after[e]
         run.waits[worker, follower] -= 1
         if run.waits[worker, follower] == 0:
-            make_ready(step, net, run, worker, follower)
+            if EXTENDED and net.flag[JOIN] != NO_JOIN and step.once[follower]:
+                if gradient_arrives(step, net, run, worker, follower):
+                    let_go_on(step, net, run, worker, follower)
+            else:
+                make_ready(step, net, run, worker, follower)
     run.ops_left[worker] -= 1
     return run.ops_left[worker] == 0
+
+
+def one_less(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """Note that something has happened that an operation of a worker's own waits for."""
+    run.waits[worker, op] -= 1
+    if run.waits[worker, op] == 0:
+        make_ready(step, net, run, worker, op)
+
+
+def let_go_on(step: Step, net: Net, run: Run, worker: int, update: int) -> None:
+    """Release what waits for an update in a worker's step."""
+    for e in range(step.after_start[update], step.after_start[update + 1]):
+        one_less(step, net, run, worker, step.after[e])
+
+
+def end_update(step: Step, net: Net, run: Run, update: int) -> None:
+    """End an update that is done once for all; workers go on with its result, lowest first."""
+    t = run.made[update]
+    complete = note_made(step, net, run, update)
+    if net.flag[JOIN] == BY_STEP:
+        if complete:
+            for worker in range(step.sizes[W]):
+                if run.presence[worker] == BUSY and run.done[worker] == t:
+                    _release_step(step, net, run, worker)
+            if len(step.pull) > 0:
+                begin_steps(step, net, run, 0, True)
+        return
+    for worker in range(step.sizes[W]):
+        if has_sent(run, worker, update) and run.done[worker] == t:
+            let_go_on(step, net, run, worker, update)
+        elif run.presence[worker] == BUSY and run.done[worker] == t + 1:
+            for i in range(step.pull_start[update], step.pull_start[update + 1]):
+                one_less(step, net, run, worker, step.pull[i])
+
+
+def _release_step(step: Step, net: Net, run: Run, worker: int) -> None:
+    """Release what waits for a step's updates, in the order of hand-over."""
+    for i in range(step.released.shape[1]):
+        op = step.released[run.rec[worker], i]
+        for e in range(step.behind_start[op], step.behind_start[op + 1]):
+            if has_sent(run, worker, step.behind[e]):
+                one_less(step, net, run, worker, op)
 
 
 def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
@@ -74,6 +130,13 @@ def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
     run.ops_left[worker] = step.sizes[N]
     for i in range(step.sizes[N]):
         run.waits[worker, i] = step.waits[i]
+    if EXTENDED and net.flag[JOIN] != NO_JOIN:
+        run.ops_left[worker] -= len(step.update)
+        run.sent[worker] = 0
+        run.counted_for[worker] = 0
+        for i in range(step.sources.shape[1]):
+            op = step.sources[recorded, i]
+            run.waits[worker, op] = 1 + pull_is_held(step, net, run, worker, op)
     for p in range(step.sizes[P]):
         run.head[worker, p] = run.tail[worker, p] = 0
     delayed = net.delay_ns[worker] > 0.0
@@ -83,7 +146,15 @@ def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
     for i in range(step.sources.shape[1]):
         op = step.sources[recorded, i]
         if not (delayed and is_pull(step, op)):
-            make_ready(step, net, run, worker, op)
+            ask_for(step, net, run, worker, op)
+
+
+def ask_for(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """Hand over what waits for nothing in its step; a pull maybe for an update of the last one."""
+    if EXTENDED and net.flag[JOIN] != NO_JOIN:
+        one_less(step, net, run, worker, op)
+    else:
+        make_ready(step, net, run, worker, op)
 
 
 def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
@@ -92,7 +163,7 @@ def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
     for i in range(step.sources.shape[1]):
         op = step.sources[run.rec[worker], i]
         if is_pull(step, op):
-            make_ready(step, net, run, worker, op)
+            ask_for(step, net, run, worker, op)
 
 
 def is_pull(step: Step, op: int) -> bool:
@@ -105,6 +176,8 @@ def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
     i = run.scalar[STEPS]
     run.step_row[i, 0] = worker
     run.step_row[i, 1] = run.done[worker]
+    if EXTENDED:
+        run.step_row[i, 2] = run.counted_for[worker]
     run.step_time[i, 0] = run.started[worker]
     run.step_time[i, 1] = run.clock[0]
     run.scalar[STEPS] = i + 1
@@ -112,6 +185,8 @@ def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
     switch_mode(run, net, worker, WAITING)
     was_slowest = run.done[worker] == run.scalar[SLOWEST]
     run.done[worker] += 1
+    if EXTENDED and net.flag[JOIN] != NO_JOIN:
+        run.done[worker] = max(run.done[worker], run.scalar[COMPLETE])
     run.presence[worker] = PRESENT
     if not was_slowest:
         return False
@@ -152,8 +227,15 @@ def begin_steps(step: Step, net: Net, run: Run, worker: int, everyone: bool) -> 
     first = 0 if everyone else worker
     last = len(run.done) if everyone else worker + 1
     for w in range(first, last):
-        if may_begin(net, run, w):
+        if may_begin(net, run, w) and not is_held(step, net, run, w):
             begin_step(step, net, run, w)
+
+
+def is_held(step: Step, net: Net, run: Run, worker: int) -> bool:
+    """True if a worker's next step waits for all updates of the step before."""
+    if not EXTENDED or net.flag[JOIN] != BY_STEP:
+        return False
+    return len(step.pull) > 0 and run.done[worker] > run.scalar[COMPLETE]
 
 
 def begin_requested(step: Step, net: Net, run: Run) -> None:
@@ -161,7 +243,8 @@ def begin_requested(step: Step, net: Net, run: Run) -> None:
     if run.scalar[START_REQUESTS] == 0:
         return
     for w in range(len(run.start_requested)):
-        if run.start_requested[w] and may_begin(net, run, w):
+        asked = run.start_requested[w] and may_begin(net, run, w)
+        if asked and not is_held(step, net, run, w):
             begin_step(step, net, run, w)
         run.start_requested[w] = 0
     run.scalar[START_REQUESTS] = 0

@@ -1,5 +1,6 @@
 """The command as a person starts it, and as the tests call it where nothing is to be compiled."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -121,7 +122,7 @@ class Inside:
             patch.setenv("COLUMNS", "200")
             patch.setattr("netcosim.report.write.draw_report", draw)
             if interpreted:
-                bound = lambda discipline, share: interpret(advance, discipline, share)  # noqa: E731
+                bound = functools.partial(interpret, advance)
                 patch.setattr("sim.engine.engine.compile_engine", bound)
                 patch.setattr("sim.fast.engine.compile_fast", interpret_fast)
                 patch.setattr("sim.compiling.builds.compile_together", lambda *_: None)

@@ -269,11 +269,11 @@ def test_no_more_steps_are_done_for_phases_than_a_run_has(
     assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
 
 
-def interpreted(discipline: str, share: str) -> Any:
+def interpreted(discipline: str, share: str, *, extended: bool) -> Any:
     from sim.kernels.compiled import interpret
     from sim.kernels.loop import advance
 
-    return interpret(advance, discipline, share)
+    return interpret(advance, discipline, share, extended=extended)
 
 
 def point_of(inside: Inside, more: str, workers: int, mode: str) -> Point:

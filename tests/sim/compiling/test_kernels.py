@@ -1,5 +1,6 @@
 """Which kernels a simulation needs, whether they are kept, and compiling them side by side."""
 
+import functools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from tests.sim.cli.started import FAST
 LEAVES = 'kind = "leave"\ncount = 1\noptions = { at = "1s", back = "2s" }\n'
 GRPC = FAST.replace('discipline = "fifo"', 'discipline = "write_cycle"')
 MAX_MIN = FAST.replace("[training]", '[training]\nshare = "max_min"')
+JOINED = FAST.replace("[training]", '[training]\nsynchronisation = "join"')
+CORES = FAST.replace("[training]", "[training]\nserver_cores = 2")
 LEAVING = f"{FAST}\n[[straggler]]\n{LEAVES}"
 
 
@@ -39,32 +42,34 @@ class Told(list[str]):
         self.append(message)
 
 
-@pytest.mark.parametrize("name", ["fast", "fast/write_cycle", "write_cycle/max_min"])
+@pytest.mark.parametrize(
+    "name", ["fast", "fast/write_cycle", "write_cycle/max_min", "fifo/equal/extended"]
+)
 def test_a_kernel_has_a_name_that_leads_back_to_it(name):
     assert str(Kernel.named(name)) == name
 
 
 @pytest.mark.parametrize("name", ["", "fasst", "fast/", "fast/equal", "fifo", "fifo/", "x/equal"])
 def test_a_name_of_none_is_refused_with_what_is_allowed(name, capsys):
-    with pytest.raises(ScenarioError, match=r"must be fast, fast/DISCIPLINE or DISCIPLINE/SHARE"):
+    with pytest.raises(ScenarioError, match=r"must be fast, fast/DISCIPLINE, DISCIPLINE/SHARE or"):
         Kernel.named(name)
     assert precompile(["fast", name]) == 2
     assert capsys.readouterr().err.startswith("sim.precompile: kernel: ")
 
 
-@pytest.mark.parametrize("text", [FAST, GRPC, MAX_MIN, LEAVING])
+@pytest.mark.parametrize("text", [FAST, GRPC, MAX_MIN, JOINED, CORES, LEAVING])
 def test_the_runs_of_a_cell_use_the_kernels_that_are_named(text, monkeypatch):
     """What the engines ask for is what is said before; here they are not compiled."""
     asked: list[Kernel] = []
 
     def spy(bound: Callable[..., Any]) -> Callable[..., Any]:
-        def asking(*what: str) -> Any:
-            asked.append(Kernel(*what))
-            return bound(*what)
+        def asking(*what: str, **more: bool) -> Any:
+            asked.append(Kernel(*what, **more))
+            return bound(*what, **more)
 
         return asking
 
-    generic = spy(lambda discipline, share: interpret(advance, discipline, share))
+    generic = spy(functools.partial(interpret, advance))
     monkeypatch.setattr("sim.engine.engine.compile_engine", generic)
     monkeypatch.setattr("sim.fast.engine.compile_fast", spy(interpret_fast))
     small = text.replace("steps = 20", "steps = 2").replace("warmup = 5", "warmup = 0")

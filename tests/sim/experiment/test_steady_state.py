@@ -19,6 +19,7 @@ def table(*ends_ns: list[float], starts_ns: list[float] | None = None) -> Steps:
         step=np.array([r[2] for r in rows]),
         start_ns=np.array([r[3] for r in rows]),
         end_ns=np.array([r[0] for r in rows]),
+        weight=np.ones(len(rows)),
     )
 
 

@@ -8,6 +8,8 @@ import pytest
 from h2model import disciplines
 from sim.fast.engine import FastEngine
 from tests.sim.engine.test_engine_twin import engine_of, random_job
+from tests.sim.engine.test_join_twin import engine_of as engine_of_join
+from tests.sim.engine.test_join_twin import random_join
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws
 
@@ -55,6 +57,15 @@ def test_the_generic_engine_counts_from_the_first(discipline: str, share: str) -
             setattr(engine, name, watched(getattr(engine, name)))
         engine.run()
         assert len(engine.steps().worker) == job[3].step.size
+
+
+def test_joins_and_shared_processors_count_from_the_first() -> None:
+    for seed in range(30):
+        engine = engine_of_join(random_join(seed, share="equal"))
+        for name in ("_step", "_net", "_run"):
+            setattr(engine, name, watched(getattr(engine, name)))
+        engine.run()
+        assert len(engine.steps().worker) > 0
 
 
 @pytest.mark.parametrize("servers", [1, 3])

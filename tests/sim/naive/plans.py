@@ -1,18 +1,20 @@
 """Tiny step plans, networks and draws for tests: by hand, or at random."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from h2model.disciplines import load, names
 from sim.plan import (
     DOWN,
+    NONE,
     SERVER,
     UP,
     WORKER,
     Channel,
     Draws,
+    Ints,
     Network,
     Processor,
     Sending,
@@ -46,8 +48,12 @@ def at_worker(capacity: int = 1, resource: str = "worker") -> Processor:
     return Processor(node=WORKER, server=0, resource=resource, capacity=capacity)
 
 
-def at_server(server: int = 0, capacity: int = 1, resource: str = "ps") -> Processor:
-    return Processor(node=SERVER, server=server, resource=resource, capacity=capacity)
+def at_server(
+    server: int = 0, capacity: int = 1, resource: str = "ps", *, shared: bool = False
+) -> Processor:
+    return Processor(
+        node=SERVER, server=server, resource=resource, capacity=capacity, shared=shared
+    )
 
 
 def make_plan(
@@ -56,10 +62,13 @@ def make_plan(
     servers: int = 1,
     recorded: int = 1,
     sources: Sequence[Sequence[str]] | None = None,
+    once: Mapping[str, Sequence[str]] | None = None,
 ) -> StepPlan:
     """A plan of these operations; dependents are handed over in the order of the list.
 
     Sources are handed over in the order of the list, or in that given for each recorded step.
+    `once` names the updates that are done once for all, each with the pulls of the next step that
+    need it.
     """
     index = {op.name: i for i, op in enumerate(operations)}
     channels = sorted(
@@ -92,7 +101,25 @@ def make_plan(
         after_start=np.cumsum([0, *map(len, after)], dtype=np.int64),
         sources=np.array([[index[name] for name in row] for row in sources], dtype=np.int64),
         members=tuple((i,) for i in range(len(operations))),
+        **({} if once is None else _joined(operations, index, once, recorded)),
     )
+
+
+def _joined(
+    operations: Sequence[Op],
+    index: Mapping[str, int],
+    once: Mapping[str, Sequence[str]],
+    recorded: int,
+) -> dict[str, Ints]:
+    pulled_after = np.full(len(operations), NONE, dtype=np.int64)
+    for update, pulls in once.items():
+        pulled_after[[index[pull] for pull in pulls]] = index[update]
+    behind = [i for i, op in enumerate(operations) if any(name in once for name in op.after)]
+    return {
+        "once": np.array([op.name in once for op in operations], dtype=np.int64),
+        "pulled_after": pulled_after,
+        "released": np.tile(np.array(behind, dtype=np.int64), (recorded, 1)),
+    }
 
 
 def chain_plan(
@@ -225,6 +252,91 @@ def random_plan(
     free = [op.name for op in ops if not op.after]
     order = [[free[i] for i in rng.permutation(len(free))] for _ in range(recorded)]
     return make_plan(ops, servers=servers, recorded=recorded, sources=order)
+
+
+def random_join_plan(
+    rng: np.random.Generator,
+    *,
+    tensors: int = 4,
+    servers: int = 2,
+    recorded: int = 3,
+    ties: bool = False,
+    rotated: bool = False,
+    cores: int | None = None,
+) -> StepPlan:
+    """A random step of pulls, computations, pushes, and updates that are done once for all.
+
+    Each tensor's push is behind its own pull, or, rotated, its pull behind its update. With `cores`
+    messages are parsed where the updates are made; else each worker has a parser of its own.
+    """
+    server = [int(s) for s in rng.integers(0, servers, tensors)]
+    number = {t: [f"push{t}.{i}" for i in range(int(rng.integers(1, 3)))] for t in range(tensors)}
+
+    def takes() -> list[float]:
+        return _random_durations(rng, recorded, ties)
+
+    def pull(t: int, after: tuple[str, ...]) -> Op:
+        return Op(
+            name=f"pull{t}",
+            at=down(server[t]),
+            size_bytes=_random_size(rng, ties),
+            after=after,
+            priority=int(rng.integers(0, 4)),
+        )
+
+    def compute(name: str, after: Sequence[str]) -> Op:
+        capacity = 1 if rng.random() < 0.7 else 2
+        at = at_worker(capacity, "worker" if capacity == 1 else "threads")
+        return Op(name=name, at=at, duration_ns=takes(), after=tuple(dict.fromkeys(after)))
+
+    def some(names: Sequence[str]) -> list[str]:
+        return [name for name in names if rng.random() < 0.4]
+
+    pulls = [pull(t, (f"update{t}",) if rotated else ()) for t in range(tensors)]
+    used: list[Op] = []
+    for t in rng.permutation(tensors):
+        used.append(compute(f"use{t}", [f"pull{t}", *some([op.name for op in used])]))
+    gradients: list[Op] = []
+    for t in rng.permutation(tensors):
+        before = [] if rotated else [f"use{t}"]
+        gradients.append(compute(f"gradient{t}", [*before, *some([op.name for op in gradients])]))
+    servers_part: list[Op] = []
+    for t in range(tensors):
+        ends = []
+        for name in number[t]:
+            servers_part.append(
+                Op(
+                    name=name,
+                    at=up(server[t]),
+                    size_bytes=_random_size(rng, ties),
+                    after=(f"gradient{t}",),
+                    priority=int(rng.integers(0, 4)),
+                )
+            )
+            ends.append(name)
+            if rng.random() < 0.6:
+                at = (
+                    at_server(server[t])
+                    if cores is None
+                    else at_server(server[t], cores, "cores", shared=True)
+                )
+                ends[-1] = f"{name}/parse"
+                servers_part.append(Op(name=ends[-1], at=at, duration_ns=takes(), after=(name,)))
+        where = at_server(server[t], cores or 1, "cores" if cores else "update", shared=True)
+        servers_part.append(Op(name=f"update{t}", at=where, duration_ns=takes(), after=tuple(ends)))
+    operations = [*gradients, *servers_part, *pulls, *used]
+    if not rotated:
+        operations = [*pulls, *used, *gradients, *servers_part]
+    free = [op.name for op in operations if not op.after]
+    plan = make_plan(
+        operations,
+        servers=servers,
+        recorded=recorded,
+        sources=[[free[i] for i in rng.permutation(len(free))] for _ in range(recorded)],
+        once={f"update{t}": [] if rotated else [f"pull{t}"] for t in range(tensors)},
+    )
+    assert plan.released is not None
+    return replace(plan, released=rng.permuted(plan.released, axis=1))
 
 
 def _random_size(rng: np.random.Generator, ties: bool) -> int:

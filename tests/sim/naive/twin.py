@@ -7,6 +7,8 @@ but the shapes of what goes in. What the page leaves open is decided so:
   worker and channel; of operations that end on one processor, the one that began first.
 - The pulls of a step that wait for nothing arrive as one request, in one event.
 - What joins and leaves at one event counts as one change of a link.
+- Updates that are made once for all belong to a worker of their own, `JOB` behind all others.
+- What an update sets free goes on at once, lowest worker first, in the order of hand-over.
 """
 
 from collections import deque
@@ -15,8 +17,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
+import numpy as np
+
+from sim.engine.control import Join
+from sim.plan import DOWN, NONE, WORKER, Draws, Network, Sending, StepPlan
 from tests.sim.naive.disciplines import Scheduler, twin_scheduler
+from tests.sim.naive.joining import Joining
 from tests.sim.naive.shares import Key, Share, share
 
 # The order of events at one time.
@@ -57,11 +63,15 @@ class ChunkRow(NamedTuple):
 
 @dataclass
 class Run:
-    """Record of a run, each list in the order in which things ended."""
+    """Record of a run, each list in the order in which things ended.
+
+    `weights` are, by worker and step, the part of the updates that counted the step's gradients.
+    """
 
     steps: list[StepRow] = field(default_factory=list)
     operations: list[OperationRow] = field(default_factory=list)
     chunks: list[ChunkRow] = field(default_factory=list)
+    weights: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -98,7 +108,7 @@ class Connection:
 
 
 class Processor:
-    """A worker's share of a resource: places, and a queue before them."""
+    """A resource, or a worker's part of it: places, and a queue before them."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -124,6 +134,7 @@ class Simulation:
         sending: Sending,
         draws: Draws,
         staleness: int | None,
+        join: Join | None,
     ) -> None:
         self.plan = plan
         self.network = network
@@ -133,10 +144,14 @@ class Simulation:
         self.now = 0.0
         self.run = Run()
         self.workers, self.steps = draws.step.shape
-        self.ended = [0] * self.workers  # steps
+        self.joining = None if join is None else Joining(plan, join, self.workers, self.steps)
+        self.own = [
+            op for op in range(plan.operations) if self.joining is None or not self.is_update(op)
+        ]
+        self.next_step = [0] * self.workers  # or the one under way
         self.under_way = [False] * self.workers
         self.began_ns = [0.0] * self.workers
-        self.jobs: list[list[Job]] = [[] for _ in range(self.workers)]
+        self.jobs: list[dict[int, Job]] = [{} for _ in range(self.workers)]  # by operation
         self.unended = [0] * self.workers  # operations of the step under way
         self.share: Share = share(network)
         self.connections = {
@@ -148,11 +163,15 @@ class Simulation:
         }
         self.processors = {
             (w, p): Processor(processor.capacity)
-            for w in range(self.workers)
             for p, processor in enumerate(plan.processors)
+            for w in ([self.workers] if processor.shared else range(self.workers))
         }
         self.travelling: list[tuple[float, Job]] = []  # transfers, in order of their last bytes
         self.requested: list[tuple[float, int, list[Job]]] = []  # pulls that wait for nothing
+
+    def is_update(self, operation: int) -> bool:
+        """Whether it is done once for all workers."""
+        return self.plan.once is not None and bool(self.plan.once[operation])
 
     # The loop.
 
@@ -238,7 +257,7 @@ class Simulation:
     def request_arrives(self, request: tuple[float, int, list[Job]]) -> None:
         self.requested.remove(request)
         for job in request[2]:
-            self.hand_over(job)
+            self.one_less(job)
 
     def computation_ends(self, processor: Processor, place: int) -> None:
         job, _ = processor.running.pop(place)
@@ -248,21 +267,78 @@ class Simulation:
         self.run.operations.append(
             OperationRow(job.worker, job.step, job.operation, job.ready_ns, job.start_ns, self.now)
         )
-        first, end = self.plan.after_start[job.operation : job.operation + 2]
-        for dependent in self.plan.after[first:end]:
-            waiting = self.jobs[job.worker][dependent]
-            waiting.waits_for -= 1
-            if waiting.waits_for == 0:
-                self.hand_over(waiting)
+        if job.worker == self.workers:
+            self.update_ends(job)
+            return
+        self.let_go_on(job.worker, self.behind(job.operation))
         self.unended[job.worker] -= 1
         if self.unended[job.worker] == 0:
             self.step_ends(job.worker)
 
+    def behind(self, operation: int) -> list[int]:
+        first, end = self.plan.after_start[operation : operation + 2]
+        return [int(op) for op in self.plan.after[first:end]]
+
+    def one_less(self, waiting: Job) -> None:
+        """Something that this job waited for has happened."""
+        waiting.waits_for -= 1
+        if waiting.waits_for > 0:
+            return
+        if self.joining is None or not self.is_update(waiting.operation):
+            self.hand_over(waiting)
+            return
+        self.gradient_arrives(waiting)
+
     def step_ends(self, worker: int) -> None:
-        self.run.steps.append(StepRow(worker, self.ended[worker], self.began_ns[worker], self.now))
-        self.ended[worker] += 1
+        step = self.next_step[worker]
+        self.run.steps.append(StepRow(worker, step, self.began_ns[worker], self.now))
+        if self.joining is not None:
+            self.run.weights[worker, step] = self.joining.weight(worker, step)
+        done = 0 if self.joining is None else self.joining.complete
+        self.next_step[worker] = max(step + 1, done)
         self.under_way[worker] = False
         self.begin_steps()
+
+    # Updates that are made once for all workers.
+
+    def gradient_arrives(self, waiting: Job) -> None:
+        """All that an update waits for at a worker is there; maybe the update was made long ago."""
+        assert self.joining is not None
+        worker, step, update = waiting.worker, waiting.step, waiting.operation
+        self.joining.gradient_arrives(worker, step, update)
+        for at, each in self.joining.next_updates():
+            self.hand_over(Job(self.workers, at, each, 0))
+        if self.joining.available(update) > step:
+            self.let_go_on(worker, self.behind(update))
+
+    def update_ends(self, job: Job) -> None:
+        """What waits for the result of this update goes on."""
+        assert self.joining is not None
+        available = self.joining.update_ends(job.operation)
+        for worker in range(self.workers):
+            if self.under_way[worker] and available:
+                behind = self.next_step[worker] - job.step
+                if behind == 0:
+                    self.let_go_on(worker, self.freed_in_step(worker, available))
+                elif behind == 1:
+                    pulls = np.flatnonzero(np.isin(self.joining.pulled_after, available))
+                    self.let_go_on(worker, pulls.tolist())
+        self.begin_steps()
+
+    def freed_in_step(self, worker: int, available: list[int]) -> list[int]:
+        """Operations behind these updates, once for each whose gradients the worker has sent."""
+        assert self.joining is not None
+        step = self.next_step[worker]
+        sent = [u for u in available if (worker, step, u) in self.joining.arrived]
+        if self.joining.rule.by == "tensor":
+            return [op for update in sent for op in self.behind(update)]
+        assert self.plan.released is not None
+        order = self.plan.released[self.draws.step[worker, step]]
+        return [int(op) for op in order for u in sent for behind in self.behind(u) if behind == op]
+
+    def let_go_on(self, worker: int, operations: list[int]) -> None:
+        for operation in operations:
+            self.one_less(self.jobs[worker][operation])
 
     # Steps.
 
@@ -273,22 +349,37 @@ class Simulation:
                 self.begin_step(worker)
 
     def may_begin(self, worker: int) -> bool:
-        step = self.ended[worker]
-        if step == self.steps:
+        step = self.next_step[worker]
+        if step >= self.steps:
             return False
-        return self.staleness is None or step - min(self.ended) <= self.staleness
+        if self.joining is not None and self.joining.rule.by == "step" and self.begins_with_pulls:
+            return step <= self.joining.complete
+        return self.staleness is None or step - min(self.next_step) <= self.staleness
+
+    @property
+    def begins_with_pulls(self) -> bool:
+        """Whether the pulls of a step are behind the updates of the step before."""
+        assert self.joining is not None
+        return any(after != NONE for after in self.joining.pulled_after)
 
     def begin_step(self, worker: int) -> None:
-        step = self.ended[worker]
+        step = self.next_step[worker]
         self.under_way[worker] = True
         self.began_ns[worker] = self.now
-        self.unended[worker] = self.plan.operations
-        self.jobs[worker] = [
-            Job(worker, step, operation, int(self.plan.waits[operation]))
+        self.unended[worker] = len(self.own)
+        self.jobs[worker] = {
+            operation: Job(worker, step, operation, self.waits_for(operation, step))
             for operation in range(self.plan.operations)
-        ]
+        }
         sources = self.plan.sources[self.draws.step[worker, step]]
         self.hand_over_sources(worker, [self.jobs[worker][operation] for operation in sources])
+
+    def waits_for(self, operation: int, step: int) -> int:
+        """For how much an operation waits as its step begins; sources for their hand-over, too."""
+        before = max(int(self.plan.waits[operation]), 1)
+        if self.joining is None:
+            return before
+        return before + self.joining.pull_is_held(operation, step)
 
     def hand_over_sources(self, worker: int, sources: list[Job]) -> None:
         """In the gate's order; what the worker pulls has to be asked for, and that travels."""
@@ -296,7 +387,7 @@ class Simulation:
         pulls = [job for job in sources if delay_ns > 0 and self.flows_down(job)]
         for job in sources:
             if job not in pulls:
-                self.hand_over(job)
+                self.one_less(job)
         if pulls:
             self.requested.append((self.now + delay_ns, worker, pulls))
 
@@ -309,7 +400,9 @@ class Simulation:
         job.ready_ns = self.now
         place = int(self.plan.place[job.operation])
         if place >= len(self.plan.channels):
-            self.processors[job.worker, place - len(self.plan.channels)].queue.append(job)
+            p = place - len(self.plan.channels)
+            owner = self.workers if self.plan.processors[p].shared else job.worker
+            self.processors[owner, p].queue.append(job)
             return
         connection = self.connections[job.worker, place]
         stream = 2 * (job.step * self.plan.operations + job.operation) + 1
@@ -334,7 +427,11 @@ class Simulation:
                 processor.running[free] = (job, self.now + self.duration_ns(p, job))
 
     def duration_ns(self, p: int, job: Job) -> float:
-        recorded = self.draws.step[job.worker, job.step]
+        worker = job.worker
+        if worker == self.workers:
+            assert self.joining is not None
+            worker = self.joining.last_counted(job.step, job.operation)
+        recorded = self.draws.step[worker, job.step]
         duration_ns = float(self.plan.duration_ns[recorded, job.operation])
         if self.plan.processors[p].node == WORKER:
             return duration_ns * float(self.draws.factor[job.worker, job.step])
@@ -377,6 +474,7 @@ def simulate(
     draws: Draws,
     staleness: int | None,
     *,
+    join: Join | None = None,
     stop_after_ns: float | None = None,
 ) -> Run:
     """Run every worker through its steps.
@@ -385,6 +483,8 @@ def simulate(
     ----------
     staleness
         By how many steps a worker may be ahead of the slowest; None: as many as it likes.
+    join
+        How gradients are joined; None: every worker's gradients are updates of their own.
     stop_after_ns
         What ends later is left out.
 
@@ -393,4 +493,4 @@ def simulate(
     ValueError
         The share is unknown, or does not know that many servers.
     """
-    return Simulation(plan, network, sending, draws, staleness).go(stop_after_ns)
+    return Simulation(plan, network, sending, draws, staleness, join).go(stop_after_ns)
