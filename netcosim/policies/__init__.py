@@ -103,6 +103,18 @@ def load_synchronisation(name: str) -> StalenessBound:
     return cast("StalenessBound", found.staleness)
 
 
+def synchronisation_joins(name: str) -> bool:
+    """True if servers join workers' gradients under the synchronisation of this name.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    found = _load(synchronisation, "training.synchronisation", name)
+    return bool(getattr(found, "JOINS", False))
+
+
 def release_order(
     policy: PolicySpec, names: Sequence[str], sizes_bytes: Sequence[int], rng: np.random.Generator
 ) -> list[int]:

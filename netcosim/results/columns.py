@@ -95,6 +95,7 @@ _RUN: Final = MappingProxyType(
 OPERATION_COLUMNS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **_RUN,
+        "worker": "number within the run, from 0; as many as there are workers: done once for all",
         "operation": "its name in the profile; of fused operations the first one's",
         "kind": "compute or transfer",
         "place": "server 0 down, worker, server 0 up, server 0 ps: where it is done",

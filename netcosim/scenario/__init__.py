@@ -16,7 +16,13 @@ from netcosim.scenario.model import (
 from netcosim.scenario.named import builtin_scenarios, named_scenario
 from netcosim.scenario.profile import load_workload
 from netcosim.scenario.toml import build_scenario, dump_scenario, parse_scenario, read_scenario
-from netcosim.scenario.training import MOST_SERVERS, MOST_WORKERS, StragglerSpec, TrainingSpec
+from netcosim.scenario.training import (
+    MOST_SERVERS,
+    MOST_WORKERS,
+    MessageCostSpec,
+    StragglerSpec,
+    TrainingSpec,
+)
 
 __all__ = [
     "MOST_SERVERS",
@@ -25,6 +31,7 @@ __all__ = [
     "Direction",
     "Exchange",
     "LinkSpec",
+    "MessageCostSpec",
     "PolicySpec",
     "Scenario",
     "StragglerSpec",

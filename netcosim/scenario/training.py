@@ -10,18 +10,24 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from netcosim.scenario.fields import (
+    DurationNs,
+    Flag,
     Fraction,
     Name,
     RateBps,
     Record,
     Whole,
+    durations,
 )
 
 MOST_WORKERS = 65536
 MOST_SERVERS = 1024
 MIN_RATE_BPS = 1_000_000
 
+MOST_CORES = 4096
+
 _MOST_STEPS = 10**7
+_MOST_MESSAGE_NS = 10**9
 
 
 def _counts(value: Any) -> Any:
@@ -77,6 +83,16 @@ Number = int | float
 StragglerValue = Annotated[bool | str | Number | tuple[Number, ...], BeforeValidator(_setting)]
 
 
+class MessageCostSpec(Record):
+    """Processor time that a message costs at its receiver: a part for each, a part by its bytes."""
+
+    message: Annotated[DurationNs, durations(0, _MOST_MESSAGE_NS)] = 0
+    ns_per_byte: Annotated[Fraction, Field(ge=0, le=1000)] = 0.0
+
+
+Cores = Annotated[Whole, Field(ge=1, le=MOST_CORES)]
+
+
 class TrainingSpec(Record):
     """Training settings, for the simulator.
 
@@ -89,6 +105,13 @@ class TrainingSpec(Record):
     rates : rates of the links that have none of their own, one after the other; None: the cluster's
     synchronisation : name of a rule in `netcosim.policies.synchronisation`
     gap : of that rule, steps
+    join : of that rule: servers join gradients by "step" or by "tensor"; None: by step
+    first : of that rule: of so many workers, the first to arrive; None: of all
+    overlap : whether a step begins behind the loss, so that pulls overlap with pushes
+    server_cores : of each server, for the work of all workers; None: every worker has its own part
+        of a server
+    worker_cores : of each worker, for all that it computes; None: as the profile has it
+    server_messages, worker_messages : what a message costs there; None: as the profile has it
     share : name of a strategy by which links are shared; None: the cheapest one that is right for
         the network (`sim.settings.share`)
     both_busy : what is left of a port's rate, as a factor, while its other direction is busy
@@ -103,6 +126,13 @@ class TrainingSpec(Record):
     rates: Rates | None = None
     synchronisation: Name = "asp"
     gap: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 5
+    join: Literal["step", "tensor"] | None = None
+    first: Annotated[Whole, Field(ge=1, le=MOST_WORKERS)] | None = None
+    overlap: Flag = False
+    server_cores: Cores | None = None
+    worker_cores: Cores | None = None
+    server_messages: MessageCostSpec | None = None
+    worker_messages: MessageCostSpec | None = None
     share: Name | None = None
     both_busy: Annotated[Fraction, Field(ge=0.01, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100

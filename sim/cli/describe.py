@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from netcosim.formatting import one_line
-from netcosim.scenario import Scenario
-from netcosim.units import format_rate, format_size
+from netcosim.policies import synchronisation_joins
+from netcosim.scenario import Scenario, TrainingSpec
+from netcosim.units import format_duration, format_rate, format_size
 from sim.experiment.axes import at_each_rate, simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import conditions_before, notes
@@ -24,9 +25,10 @@ def describe(
         f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
         f" {', '.join(map(format_rate, at_each_rate(scenario)))}, links shared {training.share}",
         f"workers     {', '.join(map(str, counts))}",
-        f"training    {training.synchronisation}, {training.steps} steps of each worker,"
+        f"training    {synchronisation_text(training)}, {training.steps} steps of each worker,"
         f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
     ]
+    lines += _cores_text(training)
     policy = scenario.policy
     lines += [f"policies    order {policy.order}, placement {policy.placement}"]
     lines += [f"straggler   {one_line(straggler_text(spec))}" for spec in scenario.straggler]
@@ -51,6 +53,36 @@ def describe(
         *lines,
         f"in all      {runs} runs, {steps:,} worker-steps{_besides(cells, recommending)}",
     ]
+
+
+def synchronisation_text(training: TrainingSpec) -> str:
+    """A synchronisation with what is set of it and of overlapping steps, in a few words."""
+    text = training.synchronisation
+    if synchronisation_joins(training.synchronisation):
+        count = "all" if training.first is None else f"the first {training.first}"
+        text += f" by {training.join or 'step'}, of {count}"
+    return f"{text}, steps overlap" if training.overlap else text
+
+
+def _cores_text(training: TrainingSpec) -> list[str]:
+    """Cores and costs of messages that are given, if any are."""
+    parts = [
+        f"{cores} core(s) of each {who}{what}"
+        for who, cores, what in (
+            ("server", training.server_cores, " for all workers"),
+            ("worker", training.worker_cores, ""),
+        )
+        if cores is not None
+    ]
+    parts += [
+        f"a message costs a {who} {format_duration(cost.message)} + {cost.ns_per_byte} ns a byte"
+        for who, cost in (
+            ("server", training.server_messages),
+            ("worker", training.worker_messages),
+        )
+        if cost is not None
+    ]
+    return [f"processors  {', '.join(parts)}"] if parts else []
 
 
 def _besides(cells: Sequence[TrainingCell], recommending: bool) -> str:

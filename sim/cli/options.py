@@ -42,6 +42,10 @@ def sim_parser(prog: str) -> Parser:
     add("--warmup", metavar="N", type=int, help="the first steps, which no figure counts")
     add("--synchronisation", metavar="NAME", help=_any_of(synchronisation_names()))
     add("--gap", metavar="N", type=int, help="of ssp, steps")
+    add("--join", choices=("step", "tensor"), help="of join: gradients of a step, or of a tensor")
+    add("--first", metavar="N", type=int, help="of join: of so many workers; default: of all")
+    add("--overlap", action="store_const", const=True, help="pulls overlap with pushes")
+    add("--server-cores", metavar="N", type=int, help="of each server, for all workers' work")
     add("--order", metavar="NAME", help="in which tensors are released")
     add("--placement", metavar="NAME", help="of tensors on servers")
     add("--share", metavar="NAME", help="how connections share a link")
@@ -131,6 +135,10 @@ _PLACES: Final = {
     "warmup": "training.warmup",
     "synchronisation": "training.synchronisation",
     "gap": "training.gap",
+    "join": "training.join",
+    "first": "training.first",
+    "overlap": "training.overlap",
+    "server_cores": "training.server_cores",
     "order": "policy.order",
     "placement": "policy.placement",
     "share": "training.share",
@@ -174,7 +182,7 @@ def _workload(profile: str) -> list[dict[str, str]]:
 def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Scenario:
     """Append the options that changed the scenario to its description."""
     changes = [
-        f"--{option.replace('_', '-')} {getattr(found, option)}"
+        _as_typed(option, getattr(found, option))
         for option in _PLACES
         if getattr(found, option) is not None and _seen(now, option) != _seen(before, option)
     ]
@@ -183,6 +191,11 @@ def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Sc
         return now
     said = f"{before.description.rstrip('.')}; changed by options: {' '.join(changes)}"
     return now.model_copy(update={"description": said})
+
+
+def _as_typed(option: str, value: object) -> str:
+    name = f"--{option.replace('_', '-')}"
+    return name if value is True else f"{name} {value}"
 
 
 def _seen(scenario: Scenario, option: str) -> object:

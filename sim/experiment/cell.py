@@ -4,12 +4,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from netcosim.errors import ScenarioError
 from netcosim.job import Cell, resolve_cells
-from netcosim.policies import load_synchronisation, order_is_drawn, release_order, server_of_each
-from netcosim.scenario import Scenario, TransportSpec, WorkloadSpec
+from netcosim.policies import (
+    load_synchronisation,
+    order_is_drawn,
+    release_order,
+    server_of_each,
+    synchronisation_joins,
+    synchronisation_names,
+)
+from netcosim.scenario import Scenario, TrainingSpec, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.units import format_rate
 from netcosim.workload import Profile
+from sim.engine.control import Join
 from sim.experiment.axes import at_each_rate
 from sim.experiment.burst import burst_profile
 from sim.experiment.kept_plans import Plans
@@ -20,6 +29,8 @@ from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
 from sim.prepare import Assignment
 from sim.prepare.build import tensors_of
+from sim.prepare.machines import Machines
+from sim.prepare.message_costs import with_message_costs
 from sim.settings import network_of, sending_of
 from sim.settings.share import RIGHT_FOR_ALL
 from topo.spec import GOODPUT_SHARE
@@ -97,6 +108,29 @@ class TrainingCell:
         training = self.scenario.training
         return load_synchronisation(training.synchronisation)(training.gap)
 
+    def join(self, workers: int) -> Join | None:
+        """Rule by which servers join the gradients of so many workers; None: they do not."""
+        training = self.scenario.training
+        if not synchronisation_joins(training.synchronisation):
+            return None
+        return Join(by=training.join or "step", first=training.first or workers)
+
+    @property
+    def machines(self) -> Machines:
+        """What computes at workers and servers."""
+        training = self.scenario.training
+        return Machines(
+            server_cores=training.server_cores,
+            worker_cores=training.worker_cores,
+            joined=synchronisation_joins(training.synchronisation),
+        )
+
+    @property
+    def needs_extended(self) -> bool:
+        """True if the generic engine has to join gradients, or to share processors."""
+        machines = self.machines
+        return machines.joined or machines.server_cores is not None
+
     def network(self, workers: int) -> Network:
         """Network of so many workers, as the engines see it; rates are goodput."""
         if workers not in self.networks:
@@ -138,6 +172,8 @@ class TrainingCell:
         source = Source(
             profile=self.profile,
             policy=(scenario.policy, scenario.cluster.servers, self.workload.tensors),
+            machines=self.machines,
+            overlap=scenario.training.overlap,
             seed=scenario.seed,
             batch=self.batch,
             recorded=scenario.training.recorded,
@@ -178,11 +214,15 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
     ScenarioError
         What the scenario names does not exist, or can't be simulated.
     """
-    batch = scenario.training.batch
+    training = scenario.training
+    _check_join(training)
+    _check_overlap(training)
+    batch = training.batch
     plans = Plans() if kept is None else kept
     trained = [w for w in scenario.workload if w.profile is not None]
     with collector_paused():
-        profiles = {w.name: load_workload(w, batch) for w in trained}
+        costs = training.server_messages, training.worker_messages
+        profiles = {w.name: with_message_costs(load_workload(w, batch), *costs) for w in trained}
     at_rates = at_each_rate(scenario)
     bursts = _bursts(scenario)
     share = with_share(scenario).training.share or RIGHT_FOR_ALL
@@ -210,6 +250,31 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
             cells[-1].assignment().arrange(sizes, np.random.default_rng(0))
             _ = cells[-1].staleness
     return tuple(cells)
+
+
+def _check_join(training: TrainingSpec) -> None:
+    if synchronisation_joins(training.synchronisation):
+        return
+    joining = [each for each in synchronisation_names() if synchronisation_joins(each)]
+    for name in ("join", "first"):
+        value = getattr(training, name)
+        if value is not None:
+            why = (
+                f"has no effect with synchronisation {training.synchronisation};"
+                f" it is of {' or '.join(joining)}"
+            )
+            raise ScenarioError.at(f"training.{name}", value, why)
+
+
+def _check_overlap(training: TrainingSpec) -> None:
+    rule = load_synchronisation(training.synchronisation)
+    if training.overlap and rule(training.gap) is not None:
+        unbound = [n for n in synchronisation_names() if load_synchronisation(n)(1) is None]
+        why = (
+            f"steps can't overlap with synchronisation {training.synchronisation}, which counts"
+            f" whole steps; it is for {' and '.join(unbound)}"
+        )
+        raise ScenarioError.at("training.overlap", True, why)
 
 
 def _bursts(scenario: Scenario) -> dict[str, Cell]:

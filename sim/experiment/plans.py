@@ -18,6 +18,8 @@ from sim.plan import Ints, Network, Sending, StepPlan
 from sim.prepare import Assignment
 from sim.prepare.build import Outline, outline
 from sim.prepare.fuse import Fusion, fused_plan, fusion_of
+from sim.prepare.machines import Machines
+from sim.prepare.overlap import overlapping
 
 Say = Callable[[str], None]
 
@@ -70,11 +72,15 @@ class Source:
     ----------
     profile : of the workload
     policy : whatever tells one assignment from another
+    machines : what computes at workers and servers
+    overlap : whether steps overlap
     seed, batch, recorded : as in the scenario
     """
 
     profile: Profile
     policy: Sequence[object]
+    machines: Machines
+    overlap: bool
     seed: int
     batch: int
     recorded: int
@@ -84,7 +90,14 @@ class Source:
         return self.profile is other.profile and self._settings() == other._settings()
 
     def _settings(self) -> tuple[object, ...]:
-        return (tuple(self.policy), self.seed, self.batch, self.recorded)
+        return (
+            tuple(self.policy),
+            self.machines,
+            self.overlap,
+            self.seed,
+            self.batch,
+            self.recorded,
+        )
 
 
 class WorkloadPlans:
@@ -113,9 +126,11 @@ class WorkloadPlans:
         self._facts: dict[int, RunFacts] = {}
         self._arrangements: dict[Sending, tuple[Arrangement, dict[str, Any]]] = {}
         self._parts: Parts | NotOfThisShapeError
+        self._overlap = overlapping(source.profile) if source.overlap else None
+        profile = source.profile if self._overlap is None else self._overlap.profile
         count = f"{len(source.profile.step.operations):,} operations"
         say(f"building the plan of {count}")
-        self._outline: Outline = outline(source.profile, assignment, stream(0, True))
+        self._outline: Outline = outline(profile, assignment, stream(0, True), source.machines)
         say(f"fusing {count}")
         self._fusion: Fusion = fusion_of(self._outline.plan)
         self._fused = fused_plan(self._outline.plan, self._fusion)
@@ -155,6 +170,8 @@ class WorkloadPlans:
             batch=source.batch,
             count=source.recorded,
         )
+        if self._overlap is not None:
+            durations = self._overlap.paired(durations)
         return self._outline.drawn(durations, self._stream(run, True))
 
     def facts(self, run: int) -> RunFacts:

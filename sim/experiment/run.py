@@ -83,6 +83,7 @@ def make_engine(
     """Make the fast path if it can do the job, else the generic engine."""
     prepared, warmup = cell.plans(run), cell.scenario.training.warmup
     job = _job(cell, under, drawn)
+    join = cell.join(len(drawn))
     if prepared.shape is not None and not under.why_generic:
         return FastEngine(
             None,
@@ -93,7 +94,7 @@ def make_engine(
     return Engine(
         prepared.fused,
         *job,
-        Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
+        Control(staleness=cell.staleness, join=join, stop_at_last=True, count_from=warmup),
         speeds=under.speeds,
         absent=under.absent,
     )
@@ -115,6 +116,7 @@ def make_tracing_engine(
         *_job(cell, under, drawn),
         Control(
             staleness=cell.staleness,
+            join=cell.join(len(drawn)),
             keep_operations=True,
             keep_chunks=True,
             keep_workers=keep_workers,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.plan import DOWN, WORKER, StepPlan
-from sim.prepare.graph import Graph, decisive, graph_of
+from sim.prepare.graph import Graph, graph_of, last_forward
 
 
 class NotOfThisShapeError(Exception):
@@ -75,6 +75,8 @@ def _by_kind(
     plan: StepPlan, graph: Graph
 ) -> tuple[list[list[int]], list[list[int]], list[int], list[int]]:
     """Pulls and pushes by server, computations at the worker, updates; in topological order."""
+    if plan.once is not None:
+        raise NotOfThisShapeError("gradients are joined")
     pulls: list[list[int]] = [[] for _ in range(plan.servers)]
     pushes: list[list[int]] = [[] for _ in range(plan.servers)]
     computes, updates = [], []
@@ -90,6 +92,8 @@ def _by_kind(
             (pulls if direction == DOWN else pushes)[server].append(op)
             continue
         processor = plan.processors[place - len(links)]
+        if processor.shared:
+            raise NotOfThisShapeError("workers share a server's processors")
         if processor.capacity > 1:
             raise NotOfThisShapeError(f"{processor.resource} has several places")
         if processor.node == WORKER:
@@ -121,22 +125,13 @@ def _check_computes(
 
 
 def _forward(pulls: Sequence[int], computes: Sequence[int], graph: Graph) -> list[int]:
-    """Forward computations; the last one is the first that can be.
-
-    It comes after all computations before it. So it comes after a pull if and only if it, or one
-    before it, waits for the pull.
-    """
-    index = {op: i for i, op in enumerate(computes)}
-    nobody = len(computes)
-    needed = max(
-        min((index.get(d, nobody) for d in graph.successors[op]), default=nobody) for op in pulls
-    )
-    for i, alone in enumerate(decisive(graph, computes)):
-        if alone and i >= needed:
-            return list(computes[: i + 1])
-    raise NotOfThisShapeError(
-        "there is no computation that all pulls are before, and all others before or behind"
-    )
+    """Forward computations; the last one is the first that can be."""
+    last = last_forward(graph, pulls, computes)
+    if last is None:
+        raise NotOfThisShapeError(
+            "there is no computation that all pulls are before, and all others before or behind"
+        )
+    return list(computes[: last + 1])
 
 
 def _backward(forward: Sequence[int], computes: Sequence[int], graph: Graph) -> list[int]:

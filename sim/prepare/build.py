@@ -1,13 +1,16 @@
 """Build the plan of a profile's step for so many servers."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netcosim.workload import Compute, Operation, Parsing, Profile, Resource, Transfer
-from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Floats, Ints, Processor, StepPlan
+from netcosim.workload import Compute, Profile
+from sim.plan import Channel, Floats, Ints, Processor, StepPlan
+from sim.prepare.joining import updates_of, with_joins
+from sim.prepare.machines import AS_RECORDED, Machines
+from sim.prepare.operations import PlannedOperation, planned_operations
+from sim.prepare.parsing import parsers
 
 Arrange = Callable[[Sequence[int], np.random.Generator], list[int]]
 
@@ -61,35 +64,19 @@ class Outline:
         total[:, self.columns] = durations_ns
         for op, cost_ns in self.parsing:
             total[:, op] += cost_ns
-        rows = self.plan.sources
+        rows, behind = self.plan.sources, self.plan.released
         if self.assignment.each_step_anew:
-            rows = np.array([self._released(self._rank(rng)) for _ in range(steps)])
+            ranks = [_rank(self.assignment, self.sizes, rng) for _ in range(steps)]
+            rows = self._released(rows[0], ranks)
+            behind = None if behind is None else self._released(behind[0], ranks)
         else:
             rows = np.tile(rows, (steps, 1))
-        return replace(self.plan, duration_ns=total, sources=rows)
+            behind = None if behind is None else np.tile(behind, (steps, 1))
+        return replace(self.plan, duration_ns=total, sources=rows, released=behind)
 
-    def _rank(self, rng: np.random.Generator) -> Ints:
-        return _rank(self.assignment, self.sizes, rng)
-
-    def _released(self, rank: Ints) -> Ints:
-        """Sources in their order of release."""
-        return _released(self.plan.sources[0], self.tensor_of, rank)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Op:
-    """Intermediate form of an operation, between profile and plan.
-
-    `waits_for` and `recorded` are indices of recorded operations; a parser has none of its own.
-    """
-
-    name: str
-    place: Channel | Processor
-    size_bytes: int
-    tensor: str | None
-    waits_for: Sequence[int]
-    recorded: int | None
-    parsing_ns: list[float]
+    def _released(self, chosen: Ints, ranks: Sequence[Ints]) -> Ints:
+        """(ranks, chosen) operations in their order of release by each rank."""
+        return np.array([_released(chosen, self.tensor_of, rank) for rank in ranks])
 
 
 def tensors_of(profile: Profile) -> dict[str, int]:
@@ -109,6 +96,7 @@ def make_plan(
     durations_ns: Floats,
     assignment: Assignment,
     rng: np.random.Generator,
+    machines: Machines = AS_RECORDED,
 ) -> StepPlan:
     """Build the plan of a profile in which the linter finds no error.
 
@@ -117,22 +105,34 @@ def make_plan(
     durations_ns : (steps, computations) of the recorded steps; see `netcosim.workload.durations`
     assignment : placement and order of tensors
     rng : draws the orders, where they are drawn
+    machines : what computes at workers and servers
+
+    Raises
+    ------
+    ScenarioError
+        Gradients are to be joined, and the profile's can't be.
     """
-    return outline(profile, assignment, rng).drawn(durations_ns, rng)
+    return outline(profile, assignment, rng, machines).drawn(durations_ns, rng)
 
 
-def outline(profile: Profile, assignment: Assignment, rng: np.random.Generator) -> Outline:
+def outline(
+    profile: Profile,
+    assignment: Assignment,
+    rng: np.random.Generator,
+    machines: Machines = AS_RECORDED,
+) -> Outline:
     """Build what all plans of a profile have in common; `rng` goes to orders that draw nothing."""
-    recorded = _operations(profile, assignment)
-    parsers = _parsers(recorded, profile)
-    ops: list[_Op] = []
+    once = updates_of(profile) if machines.joined else frozenset[str]()
+    recorded = planned_operations(profile, assignment.server_of, machines, once)
+    parser_for = parsers(recorded, profile, machines)
+    ops: list[PlannedOperation] = []
     place_of, parser_of = [], {}
     for i, op in enumerate(recorded):
         place_of.append(len(ops))
         ops.append(op)
-        if i in parsers:
+        if i in parser_for:
             parser_of[i] = len(ops)
-            ops.append(parsers[i])
+            ops.append(parser_for[i])
     ends = [parser_of.get(i, at) for i, at in enumerate(place_of)]
     sizes = tensors_of(profile)
     number = {name: t for t, name in enumerate(sizes)}
@@ -142,8 +142,13 @@ def outline(profile: Profile, assignment: Assignment, rng: np.random.Generator) 
     if not assignment.each_step_anew:
         rank = _rank(assignment, list(sizes.values()), rng)
     source, target = _edges(ops, place_of, ends)
+    plan = _plan(ops, assignment, source, target, tensor_of, rank)
+    if machines.joined:
+        plan = with_joins(plan, ops)
+        if rank is not None and plan.released is not None:
+            plan = replace(plan, released=_released(plan.released[0], tensor_of, rank)[np.newaxis])
     return Outline(
-        plan=_plan(ops, assignment, source, target, tensor_of, rank),
+        plan=plan,
         columns=_ints(
             [place_of[i] for i, op in enumerate(profile.step.operations) if isinstance(op, Compute)]
         ),
@@ -154,112 +159,9 @@ def outline(profile: Profile, assignment: Assignment, rng: np.random.Generator) 
     )
 
 
-def _operations(profile: Profile, assignment: Assignment) -> list[_Op]:
-    """The recorded operations, each with its place."""
-    resources = {r.name: r for r in profile.step.resources}
-    place_of = functools.cache(functools.partial(_place, resources))
-    operations = profile.step.operations
-    servers = _servers(operations, assignment)
-    index = {op.name: i for i, op in enumerate(operations)}
-    return [
-        _Op(
-            name=op.name,
-            place=(
-                place_of(op.source, op.connection, servers[op.name])
-                if isinstance(op, Transfer)
-                else place_of(None, op.resource, servers[op.name])
-            ),
-            size_bytes=op.size_bytes if isinstance(op, Transfer) else 0,
-            tensor=op.tensor,
-            waits_for=[index[name] for name in dict.fromkeys(op.after)],
-            recorded=i,
-            parsing_ns=[],
-        )
-        for i, op in enumerate(operations)
-    ]
-
-
-def _servers(operations: Sequence[Operation], assignment: Assignment) -> dict[str, int]:
-    """Server of every operation: its tensor's, else that of what it waits for, else 0."""
-    found: dict[str, int] = {}
-    for op in operations:
-        if op.tensor is not None:
-            found[op.name] = assignment.server_of[op.tensor]
-    for op in operations:
-        if op.name not in found:
-            found[op.name] = next((found[a] for a in op.after if a in found), 0)
-    return found
-
-
-def _place(
-    resources: Mapping[str, Resource], source: str | None, name: str, server: int
-) -> Channel | Processor:
-    """A connection of this name from a source, or without one a resource."""
-    if source is None:
-        return _processor(resources[name], server)
-    direction = DOWN if source == "server" else UP
-    return Channel(server=server, direction=direction, connection=name)
-
-
-def _processor(resource: Resource, server: int) -> Processor:
-    """The resource at the worker, or at this server."""
-    at_worker = resource.node == "worker"
-    return Processor(
-        node=WORKER if at_worker else SERVER,
-        server=0 if at_worker else server,
-        resource=resource.name,
-        capacity=resource.capacity,
-    )
-
-
-def _parsers(ops: Sequence[_Op], profile: Profile) -> dict[int, _Op]:
-    """Add each message's parsing to the operation that depends on it; else it gets a parser.
-
-    Source: Li et al. (ICPE 2020), sections 3.2.1 and 3.4.
-    """
-    if not profile.parsing:
-        return {}
-    resources = {r.name: r for r in profile.step.resources}
-    dependents: list[list[_Op]] = [[] for _ in ops]
-    for op in ops:
-        for i in op.waits_for:
-            dependents[i].append(op)
-    made = {}
-    for i, op in enumerate(ops):
-        rule = _rule_for(op, profile.parsing)
-        if rule is None:
-            continue
-        cost_ns = rule.alpha_ns_per_byte * op.size_bytes + rule.beta_ns
-        place = _processor(resources[rule.resource], op.place.server)
-        reader = next((d for d in dependents[i] if d.place == place), None)
-        if reader is None:
-            made[i] = _parser(op, i, place, cost_ns)
-        else:
-            reader.parsing_ns.append(cost_ns)
-    return made
-
-
-def _rule_for(op: _Op, rules: Sequence[Parsing]) -> Parsing | None:
-    if not isinstance(op.place, Channel):
-        return None
-    destination = "worker" if op.place.direction == DOWN else "server"
-    return next((rule for rule in rules if rule.destination == destination), None)
-
-
-def _parser(op: _Op, message: int, place: Processor, cost_ns: float) -> _Op:
-    """An operation that only parses."""
-    return _Op(
-        name=f"{op.name}/parse",
-        place=place,
-        size_bytes=0,
-        tensor=op.tensor,
-        waits_for=[message],
-        recorded=None,
-        parsing_ns=[cost_ns],
-    )
-
-
-def _edges(ops: Sequence[_Op], place_of: Sequence[int], ends: Sequence[int]) -> tuple[Ints, Ints]:
+def _edges(
+    ops: Sequence[PlannedOperation], place_of: Sequence[int], ends: Sequence[int]
+) -> tuple[Ints, Ints]:
     """Dependencies as pairs of operations, by the second one.
 
     A parser waits for its message, all others that did wait for the parser.
@@ -279,7 +181,7 @@ def _rank(assignment: Assignment, sizes: Sequence[int], rng: np.random.Generator
 
 
 def _plan(
-    ops: Sequence[_Op],
+    ops: Sequence[PlannedOperation],
     assignment: Assignment,
     source: Ints,
     target: Ints,
@@ -314,13 +216,13 @@ def _plan(
     )
 
 
-def _channels(ops: Sequence[_Op]) -> list[Channel]:
+def _channels(ops: Sequence[PlannedOperation]) -> list[Channel]:
     """Channels in use, by direction, server and connection."""
     used = {op.place for op in ops if isinstance(op.place, Channel)}
     return sorted(used, key=lambda c: (c.direction, c.server, c.connection))
 
 
-def _processors(ops: Sequence[_Op]) -> list[Processor]:
+def _processors(ops: Sequence[PlannedOperation]) -> list[Processor]:
     """Processors in use: the worker's, then each server's, in order of first use."""
     used = dict.fromkeys(op.place for op in ops if isinstance(op.place, Processor))
     return sorted(used, key=lambda p: (p.node, p.server))

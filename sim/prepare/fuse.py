@@ -2,7 +2,8 @@
 
 Computation v goes into computation u that it follows when u is all that v waits for, v all that
 waits for u, and both run on the same processor, on which no other operation can be ready when u
-ends: each other one comes before u or after v in the DAG. Then v begins at the moment at which u
+ends: each other one comes before u or after v in the DAG. A processor that workers share is none of
+these: other workers' operations may be ready there. Then v begins at the moment at which u
 ends, whatever else happens, and only the sum of their durations matters.
 
 As v alone follows u, and follows u alone, an operation comes after v exactly if it is another than
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.plan import Floats, Ints, StepPlan
+from sim.plan import NONE, Floats, Ints, StepPlan
 from sim.prepare.graph import Graph, decisive, graph_of
 
 
@@ -86,6 +87,7 @@ def fused_plan(plan: StepPlan, fusion: Fusion, *, like: StepPlan | None = None) 
         like or _without_durations(plan, fusion),
         duration_ns=fusion.durations(plan),
         sources=fusion.number[plan.sources],
+        released=None if plan.released is None else fusion.number[plan.released],
     )
 
 
@@ -109,7 +111,16 @@ def _without_durations(plan: StepPlan, fusion: Fusion) -> StepPlan:
         after=np.array([i for dependents in behind for i in dependents], dtype=np.int64),
         after_start=np.cumsum([0, *map(len, behind)], dtype=np.int64),
         members=tuple(members),
+        once=None if plan.once is None else plan.once[kept],
+        pulled_after=None if plan.pulled_after is None else _renumbered(plan.pulled_after, fusion),
     )
+
+
+def _renumbered(operations: Ints, fusion: Fusion) -> Ints:
+    """(fused operations,) of operations by their number after fusion; NONE stays NONE."""
+    found = operations[fusion.kept]
+    renumbered: Ints = np.where(found == NONE, NONE, fusion.number[found])
+    return renumbered
 
 
 def _heads(plan: StepPlan, graph: Graph) -> Ints:
@@ -129,8 +140,9 @@ def _heads(plan: StepPlan, graph: Graph) -> Ints:
 def _followed(plan: StepPlan, graph: Graph) -> Iterator[tuple[int, int]]:
     """Computations with the one that alone follows them, and follows nothing else, there."""
     place, waits, channels = plan.place.tolist(), plan.waits.tolist(), len(plan.channels)
+    alone = [False] * channels + [not processor.shared for processor in plan.processors]
     for u, dependents in enumerate(graph.successors):
-        if len(dependents) == 1 and place[u] >= channels:
+        if len(dependents) == 1 and alone[place[u]]:
             v = dependents[0]
             if waits[v] == 1 and place[v] == place[u]:
                 yield u, v

@@ -1,6 +1,6 @@
 """The DAG of a plan as lists, and which operations come before or after all others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,11 +33,11 @@ def graph_of(plan: StepPlan) -> Graph:
     for op, dependents in enumerate(successors):
         for dependent in dependents:
             predecessors[dependent].append(op)
-    return Graph(successors=successors, predecessors=predecessors, order=_order(plan, successors))
+    order = _order(plan.waits.tolist(), successors)
+    return Graph(successors=successors, predecessors=predecessors, order=order)
 
 
-def _order(plan: StepPlan, successors: Lists) -> list[int]:
-    waits = plan.waits.tolist()
+def _order(waits: list[int], successors: Lists) -> list[int]:
     order = [op for op, count in enumerate(waits) if count == 0]
     for op in order:
         for dependent in successors[op]:
@@ -76,6 +76,38 @@ def decisive(graph: Graph, members: Sequence[int]) -> list[bool]:
     before = _reached_by_all(members, graph.predecessors)
     behind = _reached_by_all(members[::-1], graph.successors)[::-1]
     return [a and b for a, b in zip(before, behind, strict=True)]
+
+
+def last_forward(graph: Graph, pulls: Sequence[int], computes: Sequence[int]) -> int | None:
+    """Index of the first computation that all pulls are before, and every other before or behind.
+
+    It comes after all computations before it. So it comes after a pull if and only if it, or one
+    before it, waits for the pull.
+
+    Parameters
+    ----------
+    pulls : transfers to the worker; at least one
+    computes : the worker's computations, in topological order
+    """
+    index = {op: i for i, op in enumerate(computes)}
+    nobody = len(computes)
+    needed = max(
+        min((index.get(d, nobody) for d in graph.successors[op]), default=nobody) for op in pulls
+    )
+    alone = decisive(graph, computes)
+    return next((i for i in range(needed, nobody) if alone[i]), None)
+
+
+def graph_of_names(after: Mapping[str, Sequence[str]]) -> Graph:
+    """Build the DAG of operations that name those that they wait for; in the order given."""
+    index = {name: i for i, name in enumerate(after)}
+    predecessors = [[index[name] for name in names] for names in after.values()]
+    successors: list[list[int]] = [[] for _ in index]
+    for op, before in enumerate(predecessors):
+        for earlier in before:
+            successors[earlier].append(op)
+    waits = [len(before) for before in predecessors]
+    return Graph(successors=successors, predecessors=predecessors, order=_order(waits, successors))
 
 
 def _reached_by_all(members: Sequence[int], predecessors: Lists) -> list[bool]:

@@ -11,6 +11,7 @@ from netcosim.policies import (
     load_synchronisation,
     release_order,
     server_of_each,
+    synchronisation_joins,
     synchronisation_names,
 )
 from netcosim.scenario import PolicySpec
@@ -80,11 +81,12 @@ class TestPlacement:
 class TestSynchronisation:
     def test_leads(self):
         found = {name: load_synchronisation(name)(7) for name in synchronisation_names()}
-        assert found == {"asp": None, "bsp": 0, "ssp": 7}
+        assert found == {"asp": None, "bsp": 0, "join": None, "ssp": 7}
+        assert [name for name in found if synchronisation_joins(name)] == ["join"]
 
     def test_an_unknown_one(self):
         with pytest.raises(ScenarioError) as refused:
             load_synchronisation("dsp")
         assert str(refused.value) == (
-            'training.synchronisation: "dsp": unknown; allowed: asp, bsp, ssp'
+            'training.synchronisation: "dsp": unknown; allowed: asp, bsp, join, ssp'
         )

@@ -22,7 +22,7 @@ class CellTraining:
     name : workload/transport
     series : its figures; None if the run ended before its summary
     workers : how many took part in the run that is shown; 0 if none is
-    operations : the first steps of the run's first few workers
+    operations : the first steps of the run's first few workers, and what is done once for all
     """
 
     name: str
@@ -71,5 +71,6 @@ def _cell(name: str, series: Series | None, ops: OperationColumns) -> CellTraini
     workers = full if full in counts else max(counts, default=0)
     chosen = mine.workers == workers
     first_run = mine.run == (mine.run[chosen].min() if chosen.any() else 0)
-    shown = operations.TABLE.where(mine, chosen & first_run & (mine.worker < SHOWN_WORKERS))
+    first_few = (mine.worker < SHOWN_WORKERS) | (mine.worker == mine.workers)
+    shown = operations.TABLE.where(mine, chosen & first_run & first_few)
     return CellTraining(name=name, series=series, workers=workers or 0, operations=shown)

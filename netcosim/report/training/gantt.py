@@ -1,5 +1,6 @@
 """Gantt chart of the first steps of a few workers, by link and processor."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,16 +32,18 @@ def lanes_png(cell: CellTraining) -> bytes | None:
     if not len(ops):
         return None
     workers = np.unique(ops.worker).tolist()
-    height = 1.17 + 0.26 * len(_LANES) * len(workers) + 0.1 * len(workers)
+    shown = sum(worker < cell.workers for worker in workers)
+    lanes_of = [_lanes_of(worker, cell.workers) for worker in workers]
+    height = 1.17 + 0.26 * sum(map(len, lanes_of)) + 0.1 * len(workers)
     figure = style.new_figure(style.WIDTH_IN, height)
     axes = figure.add_axes((0.15, 0.48 / height, 0.835, 1 - 1.05 / height))
     name = style.shortened(cell.name, 60)
-    title = f"{name}: the first steps of {_who(len(workers), cell.workers)}"
+    title = f"{name}: the first steps of {_who(shown, cell.workers)}"
     style.tidy(axes, plain(title), legend_above=True)
     unit, factor = time_unit(float(ops.end_ns.max()))
     axes.locator_params(axis="x", nbins=10)
     axes.grid(visible=False, axis="y")
-    _draw(axes, ops, workers, factor)
+    _draw(axes, ops, workers, lanes_of, factor)
     axes.set_xlabel(f"time since the run began, {unit}")
     return style.png(figure)
 
@@ -51,23 +54,34 @@ def _who(shown: int, all_of_them: int) -> str:
     return f"the first {shown} of {all_of_them} workers"
 
 
-def _draw(axes: "Axes", ops: OperationColumns, workers: list[int], factor: float) -> None:
+def _lanes_of(worker: int, workers: int) -> tuple[tuple[str, str], ...]:
+    """Endings of places with their names; behind all workers is what is done once for all."""
+    return _LANES if worker < workers else (("ps", "updates for all"),)
+
+
+def _draw(
+    axes: "Axes",
+    ops: OperationColumns,
+    workers: list[int],
+    lanes_of: Sequence[Sequence[tuple[str, str]]],
+    factor: float,
+) -> None:
     from matplotlib.patches import Patch
 
     ends = np.array([place.split()[-1] if place else "" for place in ops.place.values])
     lane_of = ends[ops.place.codes]
     ticks: list[float] = []
-    for number, worker in enumerate(workers):
-        for place, (ending, _) in enumerate(_LANES):
-            at = number * (len(_LANES) + 0.4) + place
+    names: list[str] = []
+    at = -1.0
+    for worker, its_lanes in zip(workers, lanes_of, strict=True):
+        at += 0.4 if ticks else 0.0
+        for ending, text in its_lanes:
+            at += 1.0
+            first = ending == _LANES[0][0]
+            names.append(f"worker {worker}   {text}" if first else text)
             ticks.append(at)
             axes.axhspan(at - 0.44, at + 0.44, color="#f3f5f7", linewidth=0, zorder=0)
             _boxes(axes, ops, (ops.worker == worker) & (lane_of == ending), at, factor)
-    names = [
-        f"worker {worker}   {text}" if place == 0 else text
-        for worker in workers
-        for place, (_, text) in enumerate(_LANES)
-    ]
     axes.set_yticks(ticks, names, fontsize=8)
     axes.set_ylim(ticks[-1] + 0.6, -0.6)
     axes.set_xlim(0, float(ops.end_ns.max()) / factor)

@@ -35,7 +35,8 @@ class OperationColumns:
     cell : workload/transport
     workers : how many workers took part in the run
     run : number among the runs of the cell with so many workers, from 0
-    worker : number within the run, from 0
+    worker : number within the run, from 0; behind all workers, as many as there are: what servers
+        do once for all of them
     step : number of the worker's step, from 0
     operation : its name in the profile; of fused operations the first one's
     kind : compute or transfer

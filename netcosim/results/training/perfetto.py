@@ -76,10 +76,11 @@ def _events(operations: OperationColumns) -> Iterator[Event]:
     for place, rows in enumerate(groups):
         number += 1
         pid, first = number, rows[0]
+        worker, workers = operations.worker[first], operations.workers[first]
         name = (
             f"{operations.cell.values[operations.cell.codes[first]]},"
-            f" {operations.workers[first]} workers, run {operations.run[first]},"
-            f" worker {operations.worker[first]}"
+            f" {workers} workers, run {operations.run[first]},"
+            f" {f'worker {worker}' if worker < workers else 'updates for all'}"
         )
         yield metadata_event("process_name", pid, 0, name=name)
         yield metadata_event("process_sort_index", pid, 0, sort_index=place)

@@ -103,7 +103,9 @@ POINT: Final[Mapping[str, Column]] = MappingProxyType(
             lambda r: r.settings.window_bytes,
             null=True,
         ),
-        "synchronisation": Column(TEXT, "asp, bsp or ssp", lambda r: r.settings.synchronisation),
+        "synchronisation": Column(
+            TEXT, "asp, bsp, ssp or join", lambda r: r.settings.synchronisation
+        ),
         "lead_steps": Column(
             WHOLE,
             "steps that a worker may be ahead of the slowest; null: any number",

@@ -1,0 +1,83 @@
+"""Joined gradients, overlapping steps and servers' cores from a scenario to its figures."""
+
+import tomllib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim
+from netcosim.errors import ScenarioError
+from tests.sim.cli.started import FAST
+
+JOB: dict[str, Any] = tomllib.loads(FAST)
+FASTER = {"cluster.link.rate": "10gbit"}
+
+
+def rate(changes: dict[str, object]) -> float:
+    (series,) = sim.simulate(JOB, {"training.workers": [4], **changes}).summary.series
+    return series.points[-1].examples_per_s.mean
+
+
+def test_steps_that_overlap_are_faster() -> None:
+    """Where pulling and pushing take about as long as computing."""
+    joined = {**FASTER, "training.synchronisation": "join", "training.join": "tensor"}
+    assert rate({**joined, "training.overlap": True}) > 1.02 * rate(joined)
+
+
+def test_a_servers_cores_bound_the_messages_that_it_can_read() -> None:
+    """Two milliseconds and a nanosecond a byte for each message: one core is too little."""
+    costs = {
+        "cluster.link.rate": "100gbit",
+        "training.server_messages": {"message": "2ms", "ns_per_byte": 1.0},
+    }
+    one, four, own = (rate({**costs, "training.server_cores": cores}) for cores in (1, 4, None))
+    assert one < 0.6 * four
+    assert four == pytest.approx(own, rel=0.05)
+
+
+def test_backup_workers_count_as_examples_only_if_they_do() -> None:
+    """Of four workers, one far too slow, three count: as many examples as of three workers."""
+    slow = [{"kind": "slow", "workers": [0], "options": {"factor": 20}}]
+    joined = {**FASTER, "training.synchronisation": "join"}
+    backed = rate({**joined, "training.first": 3, "straggler": slow})
+    assert backed == pytest.approx(rate({**joined, "training.workers": [3]}), rel=0.05)
+    assert rate({**joined, "straggler": slow}) < 0.3 * backed
+
+
+def test_a_trace_tells_updates_for_all_from_workers_work() -> None:
+    found = sim.simulate(
+        JOB, {"training.workers": [2], "training.synchronisation": "join"}, trace=[2]
+    ).operations.to_pylist()
+    updates = [row for row in found if row["worker"] == 2]
+    assert updates
+    assert {row["place"] for row in updates} == {"server 0 ps"}
+    assert not any("update" in row["operation"] for row in found if row["worker"] < 2)
+    steps, count = np.unique([row["step"] for row in updates], return_counts=True)
+    assert len(set(count.tolist())) == 1
+    assert steps.tolist() == list(range(len(steps)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"training.join": "tensor"},
+            'training.join: "tensor": has no effect with synchronisation asp; it is of join',
+        ),
+        ({"training.first": 2}, "training.first: 2: has no effect with synchronisation asp"),
+        (
+            {"training.synchronisation": "bsp", "training.overlap": True},
+            "training.overlap: True: steps can't overlap with synchronisation bsp,"
+            " which counts whole steps; it is for asp and join",
+        ),
+        ({"training.synchronisation": "join", "training.first": 0}, "training.first"),
+        ({"training.server_cores": 0}, "training.server_cores"),
+        ({"training.server_messages": {"message": "2 days"}}, "training.server_messages.message"),
+    ],
+)
+def test_what_has_no_effect_or_no_meaning_is_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        sim.simulate(JOB, changes)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
