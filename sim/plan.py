@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 NONE = -1
 
 DOWN, UP = 0, 1
-WORKER, SERVER = 0, 1
+WORKER, SERVER, SENDING = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,7 @@ class Channel:
 class Processor:
     """Processor of one worker: its own (`WORKER`), or its part of a server's (`SERVER`).
 
+    One that is `SENDING` hands the worker's messages to its connection with this server.
     One that is `shared` is there once, at a server: all workers' work queues at it in one line.
     """
 
@@ -40,6 +41,26 @@ class Processor:
     resource: str
     capacity: int
     shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """Messages of a connection that a schedule may hold back, the most urgent one first.
+
+    Attributes
+    ----------
+    channel : number of the connection's channel
+    operations : (messages,) what is held back of each: its transfer, or its sender's work for it
+    ended_by : (messages,) operation with whose end it has arrived
+    size_bytes : (messages,)
+    generated_ns : (messages,) expected time from the step's begin until it may go
+    """
+
+    channel: int
+    operations: tuple[int, ...]
+    ended_by: tuple[int, ...]
+    size_bytes: tuple[int, ...]
+    generated_ns: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +88,7 @@ class StepPlan:
         step before without which there is nothing to pull; NONE for all others. With `once` only
     released : (recorded steps, such operations) what is directly behind updates that are done
         once, in the order of hand-over where all of it may go on at one time. With `once` only
+    gates : of connections before which there is one
     """
 
     servers: int
@@ -85,6 +107,7 @@ class StepPlan:
     once: Ints | None = None
     pulled_after: Ints | None = None
     released: Ints | None = None
+    gates: tuple[Gate, ...] = ()
 
     @property
     def operations(self) -> int:
@@ -122,7 +145,8 @@ class Sending:
     """Multiplexing of every connection; a window of None is flow control off.
 
     `options` are in the order of the discipline's `OPTIONS`. No chunk is larger than `chunk_bytes`:
-    it says how soon a discipline that preempts can do so.
+    it says how soon a discipline that preempts can do so. The `schedule` is that of all gates,
+    with its parameters in the order of its `OPTIONS`.
     """
 
     discipline: str
@@ -130,6 +154,8 @@ class Sending:
     window_bytes: int | None
     connection_window_bytes: int | None = None
     chunk_bytes: int = 2**31 - 1
+    schedule: str | None = None
+    schedule_options: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Release orders, placements and synchronisations, one file each; the folders are the registry."""
+"""Release orders, placements, schedules and synchronisations, one file each, the registry."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,8 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
-from netcosim.policies import order, placement, synchronisation
+from netcosim.policies import order, placement, schedule, synchronisation
+from netcosim.policies.gate.state import GateState
 from netcosim.scenario import PolicySpec
 
 
@@ -43,6 +44,22 @@ class StalenessBound(Protocol):
         """Return the steps that a worker may be ahead of the slowest; None: any number."""
 
 
+class Schedule(Protocol):
+    """A schedule's module; see `netcosim.policies.schedule`."""
+
+    ABOUT: str
+    OPTIONS: dict[str, int]
+
+    @staticmethod
+    def start(g: GateState) -> None: ...
+    @staticmethod
+    def enqueued(g: GateState, i: int, now: int) -> None: ...
+    @staticmethod
+    def select(g: GateState, now: int) -> int: ...
+    @staticmethod
+    def ended(g: GateState, i: int, now: int) -> None: ...
+
+
 def order_names() -> tuple[str, ...]:
     """The names of all release orders, sorted."""
     return _names(order)
@@ -56,6 +73,44 @@ def placement_names() -> tuple[str, ...]:
 def synchronisation_names() -> tuple[str, ...]:
     """The names of all synchronisations, sorted."""
     return _names(synchronisation)
+
+
+def schedule_names() -> tuple[str, ...]:
+    """The names of all schedules, sorted."""
+    return _names(schedule)
+
+
+def load_schedule(name: str) -> Schedule:
+    """The schedule of this name.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    return cast("Schedule", _load(schedule, "policy.schedule", name))
+
+
+def schedule_options(name: str, given: Mapping[str, int]) -> tuple[int, ...]:
+    """A schedule's parameters in its order, defaults filled in.
+
+    Raises
+    ------
+    ScenarioError
+        No such schedule, an unknown option, or a value that is not above 0; `partition_bytes` may
+        be 0.
+    """
+    defaults = load_schedule(name).OPTIONS
+    for key, value in given.items():
+        field = f"policy.schedule_options.{key}"
+        if key not in defaults:
+            raise ScenarioError.at(
+                field, value, unknown(key, defaults, f"{name} has no such option")
+            )
+        if not int(key != PARTITION) <= value <= _MOST:
+            least = int(key != PARTITION)
+            raise ScenarioError.at(field, value, f"must be a whole number, {least} to {_MOST}")
+    return tuple(int(given.get(key, default)) for key, default in defaults.items())
 
 
 def load_order(name: str) -> Arrange:
@@ -156,6 +211,10 @@ def _by_tensor(
 
 
 _SHOWN = 5
+_MOST = 2**53
+
+PARTITION = "partition_bytes"
+"""Option of schedules that cut gradients: the bytes of a slice; 0: none is cut."""
 
 
 @cache

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
 from sim.engine.control import Control
+from sim.engine.gates import gate_state, gate_tables
 from sim.kernels import arrays
-from sim.kernels.arrays import C, Floats, Ints, K, N, Net, P, Run, Step, T, U, W
+from sim.kernels.arrays import C, Floats, G, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
 from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace
@@ -52,7 +53,15 @@ def make_step(plan: StepPlan, workers: int) -> Step:
         at_worker=at_worker,
         place_of=np.repeat(np.arange(len(capacity)), capacity).astype(np.int64),
         link_of=np.array(link_of, dtype=np.int64),
-        **_sources(workers, plan.servers, capacity, at_worker, channels, all_places[shared].sum()),
+        **_sources(
+            workers,
+            plan.servers,
+            capacity,
+            at_worker,
+            channels,
+            all_places[shared].sum(),
+            len(plan.gates),
+        ),
         leaf_of=leaf_of,
         on_link=on_link,
         channel_at=channel_at,
@@ -66,11 +75,13 @@ def make_step(plan: StepPlan, workers: int) -> Step:
                 len(plan.processors),
                 int(capacity[at_worker == 1].sum()),
                 int(capacity.sum()),
+                len(plan.gates),
             ],
             dtype=np.int64,
         ),
         **_shared_processors(shared, all_places, members, workers),
         **joined_updates(plan),
+        **gate_tables(plan),
     )
 
 
@@ -128,6 +139,7 @@ def _sources(
     at_worker: Ints,
     channels: int,
     shared_places: int,
+    gates: int,
 ) -> dict[str, Ints]:
     """Sources of events, in the order in which simultaneous events are processed."""
     here = int(capacity[at_worker == 1].sum())
@@ -143,6 +155,7 @@ def _sources(
         (np.full(shared_places, NONE), np.arange(shared_places)),
         (flows // max(channels, 1), flows),
         (everyone, np.zeros(workers)),
+        (np.repeat(everyone, gates), np.arange(workers * gates)),
     ]
     return {
         "who": np.concatenate([who for who, _ in classes]).astype(np.int64),
@@ -174,8 +187,9 @@ def make_net(
     draws: Draws,
     control: Control,
     speeds: Sequence[SpeedTrace | None],
+    gate_rates: Ints | None = None,
 ) -> Net:
-    """Build the arrays of links, random draws and what the run keeps.
+    """Build the arrays of links, random draws and what the run keeps; without gates no rates.
 
     Raises
     ------
@@ -220,6 +234,8 @@ def make_net(
             ],
             dtype=np.int64,
         ),
+        gate_option=np.array(sending.schedule_options, dtype=np.int64),
+        gate_rate=np.zeros((0, 1), dtype=np.int64) if gate_rates is None else gate_rates,
     )
 
 
@@ -246,6 +262,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         **_tables(step, net, rows),
         **_shared_state(step),
         **_join_state(step),
+        **gate_state(step, net),
     )
 
 
@@ -261,7 +278,7 @@ def _event_sources(step: Step, net: Net) -> dict[str, Any]:
     workers, links = int(step.sizes[W]), 2 * int(step.sizes[K])
     sources = links + workers * int(step.sizes[U]) + len(step.shared_processor)
     if net.flag[arrays.DELAYED]:
-        sources += workers * (int(step.sizes[C]) + 1)
+        sources += workers * (int(step.sizes[C]) + 1 + int(step.sizes[G]))
     top, wide = width(sources), width(workers * step.channel_at.shape[1])
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
     seed(tree, 0, top)

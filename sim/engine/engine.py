@@ -12,10 +12,12 @@ from h2model import disciplines
 from sim.engine.base import BaseEngine, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
+from sim.engine.gates import gate_rates
 from sim.kernels import arrays, changes
 from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import compile_engine, interpret
 from sim.kernels.connections import scheduler
+from sim.kernels.gates import empty
 from sim.kernels.loop import advance
 from sim.plan import Draws, Network, Sending, StepPlan
 from sim.speed import SpeedTrace
@@ -96,15 +98,18 @@ class Engine(BaseEngine):
         workers, steps = draws.step.shape
         self.plan = plan
         self._bound = (sending.discipline, network.share)
+        self._schedule = sending.schedule if plan.gates else None
         self._extended = needs_extended(plan, control)
         self._joins = control.join is not None
         self._advance = (
-            compile_engine(*self._bound, extended=self._extended)
+            compile_engine(*self._bound, extended=self._extended, schedule=self._schedule)
             if compiled
             else self._interpreted(advance)
         )
         self._step = make_step(plan, workers)
-        self._net = make_net(network, sending, draws, control, speeds or [None] * workers)
+        self._net = make_net(
+            network, sending, draws, control, speeds or [None] * workers, gate_rates(plan, network)
+        )
         self._run = make_run(self._step, self._net, sending, steps, _ROWS)
         self._rule = disciplines.load(sending.discipline)
         self._keep_workers = workers if control.keep_workers is None else control.keep_workers
@@ -113,6 +118,8 @@ class Engine(BaseEngine):
         self._chunks: list[tuple[Ints, Floats]] = []
         for connection in range(len(self._run.chunk_slot)):
             self._rule.start(scheduler(self._net, self._run, connection))
+        for gate in range(len(self._run.gate_noted)):
+            self._interpreted(empty)(self._step, self._net, self._run, gate)
         taking_part = [w for w in range(workers) if w not in absent]
         self._run.presence[taking_part] = arrays.PRESENT
         self._run.scalar[arrays.AT_SLOWEST] = len(taking_part)
@@ -193,7 +200,7 @@ class Engine(BaseEngine):
         )
 
     def _interpreted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return interpret(function, *self._bound, extended=self._extended)
+        return interpret(function, *self._bound, extended=self._extended, schedule=self._schedule)
 
     def _weight(self, row: Ints) -> Floats:
         if not self._joins:

@@ -4,7 +4,8 @@
 has it can stop, look, change it and go on.
 
 Shapes: W workers, C channels, F = W * C connections (worker-major), K servers, L = 2 * K links
-(downlinks first), n operations, T transfers, P processors, U places of processors.
+(downlinks first), n operations, T transfers, P processors, U places of processors, G gates of a
+worker, M messages of the gate that has most, H = W * G gates (worker-major).
 """
 
 from typing import Final, NamedTuple, Protocol
@@ -55,7 +56,9 @@ COUNTED: Final = 13
 """Workers counted for the step that is next to be handed over, where they are joined by step."""
 HANDED_OVER: Final = 14
 """Steps whose updates were handed over, where they are joined by step."""
-SCALARS: Final = 15
+GATES_TODO: Final = 15
+"""Gates that are to be asked."""
+SCALARS: Final = 16
 
 # Bits of Run.mode: a worker's activities.
 RECEIVING: Final = 1
@@ -93,8 +96,8 @@ class Step(NamedTuple):
     leaf_of : (C,) its number among the channels of that link
     on_link : (L,) channels of a link
     channel_at : (L, most channels of a link) the way back from `leaf_of`
-    first_leaf : (7,) where each class of sources of events begins; see DOWNLINKS and so on
-    sizes : (8,) W, C, K, n, T, P, U_worker, U
+    first_leaf : (8,) where each class of sources of events begins; see DOWNLINKS and so on
+    sizes : (9,) W, C, K, n, T, P, U_worker, U, G
     shared_of : (P,) number of a processor that all workers share; NONE if each has its own
     shared_first, shared_queue : (S + 1,) where its places and its queue begin
     shared_processor : (places of shared processors,) the way back
@@ -104,6 +107,10 @@ class Step(NamedTuple):
     pull, pull_start : (such pulls,), (n + 1,) the way back, by update
     released : (recorded steps, ...) operations behind updates, in the order of hand-over
     behind, behind_start : (edges,), (n + 1,) the updates that each of these waits for
+    gate_of, message_of : (n,) gate that an operation is held at, and its number there; else NONE
+    brings : (n,) the message that has arrived with an operation's end, by what is held; else NONE
+    gate_op, gate_bytes, gate_generated : (G, M) of each message: operation, bytes, expected time
+    gate_messages : (G,)
     """
 
     place: Ints
@@ -142,6 +149,13 @@ class Step(NamedTuple):
     released: Ints
     behind: Ints
     behind_start: Ints
+    gate_of: Ints
+    message_of: Ints
+    brings: Ints
+    gate_op: Ints
+    gate_bytes: Ints
+    gate_generated: Ints
+    gate_messages: Ints
 
 
 # Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
@@ -154,6 +168,8 @@ SHARED_PLACES: Final = 4
 LINES: Final = 5
 """Transfers that arrive after a delay, by connection."""
 REQUESTS: Final = 6
+ACKNOWLEDGED: Final = 7
+"""Messages whose senders hear of their arrival after a delay, by gate."""
 
 W: Final = 0
 C: Final = 1
@@ -163,6 +179,7 @@ T: Final = 4
 P: Final = 5
 U_WORKER: Final = 6
 U: Final = 7
+G: Final = 8
 
 
 class Net(NamedTuple):
@@ -183,6 +200,8 @@ class Net(NamedTuple):
     staleness : (1,) how many steps a worker may be ahead of the slowest
     flag : (8,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST, JOIN,
         FIRST
+    gate_option : the schedule's parameters
+    gate_rate : (H, 1) bytes a second that each gate's connection may carry
     """
 
     ns_per_byte: Floats
@@ -199,6 +218,8 @@ class Net(NamedTuple):
     speed_work: Floats
     staleness: Ints
     flag: Ints
+    gate_option: Ints
+    gate_rate: Ints
 
 
 KEEP_ROWS: Final = 0
@@ -257,6 +278,10 @@ class Run(NamedTuple):
     sent_step : (W, n) of updates: the last step whose gradients have arrived; NONE for none
     counted_step : (W, n) of updates: the last step for which the worker was counted
     sent, counted_for : (W,) updates whose gradients have arrived in this step, and that count them
+    gate_stage, gate_line, gate_register : (H, M), (H, M), (H, REGISTERS) states of the gates
+    gate_todo, gate_noted : (H,) gates that are to be asked, and whether they are among them
+    ack_message, ack_time, ack_head, ack_count : (H, M), (H, M), (H,), (H,) rings of messages that
+        have arrived, and of when their senders hear of it
     """
 
     clock: Floats
@@ -330,6 +355,15 @@ class Run(NamedTuple):
     counted_step: Ints
     sent: Ints
     counted_for: Ints
+    gate_stage: Ints
+    gate_line: Ints
+    gate_register: Ints
+    gate_todo: Ints
+    gate_noted: Ints
+    ack_message: Ints
+    ack_time: Floats
+    ack_head: Ints
+    ack_count: Ints
 
 
 class Progress(Protocol):

@@ -1,4 +1,4 @@
-"""Placeholders for the functions of a discipline and a share, bound when an engine is compiled.
+"""Placeholders for functions of disciplines, shares and schedules, bound when they are compiled.
 
 Here they only give the signatures.
 """
@@ -6,6 +6,7 @@ Here they only give the signatures.
 from typing import TypeVar
 
 from h2model.state import State
+from netcosim.policies.gate.state import GateState
 from sim.kernels.arrays import Net, Run, Step
 
 Fields = TypeVar("Fields")
@@ -15,6 +16,9 @@ CLOCKED = 1
 
 EXTENDED = 0
 """1 if gradients may be joined and processors shared; without, the engine has no code for it."""
+
+GATED = 0
+"""1 if connections have gates; without, the engine has no code for them."""
 
 ASKED = 0
 """1 if the fast path asks the discipline for every chunk, as the generic engine does."""
@@ -52,6 +56,26 @@ def sent(s: State, i: int, size: int, now: int) -> None:
 
 def cancelled(s: State, i: int, now: int) -> None:
     """`cancelled` of the discipline; see `h2model.disciplines`."""
+    raise NotImplementedError
+
+
+def gate_enqueued(g: GateState, i: int, now: int) -> None:
+    """`enqueued` of the schedule; see `netcosim.policies.schedule`."""
+    raise NotImplementedError
+
+
+def gate_select(g: GateState, now: int) -> int:
+    """`select` of the schedule; see `netcosim.policies.schedule`."""
+    raise NotImplementedError
+
+
+def gate_ended(g: GateState, i: int, now: int) -> None:
+    """`ended` of the schedule; see `netcosim.policies.schedule`."""
+    raise NotImplementedError
+
+
+def gate_start(g: GateState) -> None:
+    """`start` of the schedule; see `netcosim.policies.schedule`."""
     raise NotImplementedError
 
 

@@ -25,6 +25,7 @@ from sim.kernels.arrays import (
     SLOWEST,
     WAITING,
     C,
+    G,
     N,
     Net,
     P,
@@ -35,6 +36,7 @@ from sim.kernels.arrays import (
 )
 from sim.kernels.bound import cancelled, start
 from sim.kernels.connections import scheduler, wake
+from sim.kernels.gates import empty
 from sim.kernels.join import make_if_due, make_step_if_due
 from sim.kernels.links import leave
 from sim.kernels.modes import flow_ended, switch_mode
@@ -66,6 +68,8 @@ def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:
         put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
     run.rest[worker, :] = -1.0
     run.computes[worker] = 0
+    for gate in range(worker * step.sizes[G], (worker + 1) * step.sizes[G]):
+        empty(step, net, run, gate)
     for processor in range(len(step.shared_first) - 1):
         _leave_line(step, net, run, worker, processor)
     if was_busy:

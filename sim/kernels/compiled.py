@@ -20,12 +20,15 @@ from typing import Any, Final, cast
 
 from h2model import disciplines
 from netcosim.errors import StorageError
+from netcosim.policies import load_schedule
 from sim.kernels import bound, loop
 from sim.kernels.copies import bind_copy
 
 KERNEL_PACKAGES: Final = (
     "h2model",
     "h2model.disciplines",
+    "netcosim.policies.gate",
+    "netcosim.policies.schedule",
     "sim.kernels",
     "sim.engine",
     "sim.shares",
@@ -35,10 +38,13 @@ _FOLDER: Final = "NETCOSIM_KERNELS"
 
 
 @functools.cache
-def compile_engine(discipline: str, share: str, *, extended: bool = False) -> Callable[..., int]:
+def compile_engine(
+    discipline: str, share: str, *, extended: bool = False, schedule: str | None = None
+) -> Callable[..., int]:
     """Compile `sim.kernels.loop.advance` for a discipline and a share.
 
-    Only an `extended` engine joins gradients and shares processors among workers.
+    Only an `extended` engine joins gradients and shares processors among workers, only one with a
+    `schedule` has gates.
 
     Raises
     ------
@@ -46,7 +52,9 @@ def compile_engine(discipline: str, share: str, *, extended: bool = False) -> Ca
         There is no such discipline.
     """
     name = f"{discipline}_{share}" + ("_extended" if extended else "")
-    return compile_kernel(loop.advance, name, *binding(discipline, share, extended=extended))
+    name += "" if schedule is None else f"_{schedule}"
+    bound_to = binding(discipline, share, extended=extended, schedule=schedule)
+    return compile_kernel(loop.advance, name, *bound_to)
 
 
 @functools.cache
@@ -57,22 +65,31 @@ def interpret(
     *,
     asked: bool = False,
     extended: bool = False,
+    schedule: str | None = None,
 ) -> Callable[..., Any]:
     """Bind a function of an engine as for compiling it, but as plain Python.
 
     For what happens so rarely that compiling it would take longer, and for tests.
     """
-    replaced, constants = binding(discipline, share, asked=asked, extended=extended)
+    replaced, constants = binding(
+        discipline, share, asked=asked, extended=extended, schedule=schedule
+    )
     return bind_copy(cast("FunctionType", function), replaced, constants, {}, lambda copy: copy)
 
 
 def binding(
-    discipline: str, share: str, *, asked: bool = False, extended: bool = False
+    discipline: str,
+    share: str,
+    *,
+    asked: bool = False,
+    extended: bool = False,
+    schedule: str | None = None,
 ) -> tuple[dict[object, object], dict[str, int]]:
     """Replacements for the functions and constants of `sim.kernels.bound`.
 
     `asked` is true if the fast path asks the discipline for every chunk, `extended` if the generic
-    engine may join gradients and share processors among workers.
+    engine may join gradients and share processors among workers. With a `schedule`
+    connections have gates.
     """
     rule = disciplines.load(discipline)
     strategy = import_module(f"sim.shares.{share}")  # by name, as shares import kernels
@@ -81,7 +98,15 @@ def binding(
         for name in ("start", "enqueued", "credited", "select", "sent", "cancelled")
     }
     replaced[bound.rates] = strategy.rates
-    constants = {"CLOCKED": strategy.CLOCKED, "ASKED": int(asked), "EXTENDED": int(extended)}
+    gates = load_schedule(schedule or "fifo")
+    for name in ("start", "enqueued", "select", "ended"):
+        replaced[getattr(bound, f"gate_{name}")] = getattr(gates, name)
+    constants = {
+        "CLOCKED": strategy.CLOCKED,
+        "ASKED": int(asked),
+        "EXTENDED": int(extended),
+        "GATED": int(schedule is not None),
+    }
     return replaced, constants
 
 

@@ -3,6 +3,7 @@
 import math
 
 from sim.kernels.arrays import (
+    ACKNOWLEDGED,
     AT_SERVERS,
     AT_WORKERS,
     BOUNDARY,
@@ -30,8 +31,9 @@ from sim.kernels.arrays import (
     Step,
     W,
 )
-from sim.kernels.bound import EXTENDED, borrow
+from sim.kernels.bound import EXTENDED, GATED, borrow
 from sim.kernels.connections import choose, end_chunk
+from sim.kernels.gates import acknowledgement_arrives, let_through
 from sim.kernels.processors import end_computation, forget_freed
 from sim.kernels.shared_processors import end_shared
 from sim.kernels.steps import (
@@ -81,7 +83,9 @@ def run_loop(step: Step, net: Net, run: Run, until_ns: float) -> int:
 
 
 def wake_up(step: Step, net: Net, run: Run) -> None:
-    """Let every connection that was noted choose a chunk."""
+    """Ask every gate that was noted, then let every such connection choose a chunk."""
+    if GATED:
+        let_through(step, net, run)
     for i in range(run.scalar[TODO]):
         choose(step, net, run, run.todo[i])
     run.scalar[TODO] = 0
@@ -108,7 +112,10 @@ def dispatch(step: Step, net: Net, run: Run, leaf: int) -> tuple[int, int]:
         return worker, end_computation(step, net, run, worker, step.what[leaf])
     if leaf < first[REQUESTS]:
         return worker, arrive(step, run, step.what[leaf])
-    requests_arrive(step, net, run, worker)
+    if GATED and leaf >= first[ACKNOWLEDGED]:
+        acknowledgement_arrives(step, net, run, step.what[leaf])
+    else:
+        requests_arrive(step, net, run, worker)
     return NONE, NONE
 
 

@@ -30,8 +30,9 @@ from sim.kernels.arrays import (
     Step,
     W,
 )
-from sim.kernels.bound import EXTENDED
+from sim.kernels.bound import EXTENDED, GATED
 from sim.kernels.connections import hand_over
+from sim.kernels.gates import hold, message_arrives
 from sim.kernels.join import gradient_arrives, has_sent, note_made, pull_is_held
 from sim.kernels.modes import begin_anew, switch_mode
 from sim.kernels.processors import enter
@@ -50,10 +51,12 @@ def line_leaf(step: Step, connection: int) -> int:
 
 
 def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """Hand a ready operation over to its connection or processor."""
+    """Hand a ready operation over to its gate, connection or processor."""
     if net.flag[KEEP_ROWS]:
         run.ready[worker, op] = run.clock[0]
-    if step.slot[op] != NONE:
+    if GATED and step.gate_of[op] != NONE:
+        hold(step, net, run, worker, op)
+    elif step.slot[op] != NONE:
         hand_over(step, net, run, worker, op)
     elif EXTENDED and step.shared_of[step.processor_of[op]] != NONE:
         enter_shared(step, net, run, worker, op)
@@ -65,6 +68,8 @@ def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
     """End an operation and release those that wait for it; true if it was its step's last."""
     if net.flag[KEEP_ROWS]:
         _note_row(run, worker, op)
+    if GATED and step.brings[op] != NONE:
+        message_arrives(step, net, run, worker, step.brings[op])
     for e in range(step.after_start[op], step.after_start[op + 1]):
         follower = step.after[e]
         run.waits[worker, follower] -= 1

@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from h2model.disciplines import load, names
+from netcosim.policies import load_schedule, schedule_names, schedule_options
 from sim.plan import (
     DOWN,
     NONE,
+    SENDING,
     SERVER,
     UP,
     WORKER,
     Channel,
     Draws,
+    Gate,
     Ints,
     Network,
     Processor,
@@ -337,6 +340,71 @@ def random_join_plan(
     )
     assert plan.released is not None
     return replace(plan, released=rng.permuted(plan.released, axis=1))
+
+
+def random_gated_plan(
+    rng: np.random.Generator, *, tensors: int = 5, servers: int = 2, ties: bool = False
+) -> StepPlan:
+    """Pulls, computations, pushes behind gates, updates; some messages cost their sender work."""
+    recorded, ops = 2, []
+    gates: dict[int, list[tuple[str, str, int]]] = {}  # by server: what is held, what it ends with
+    server = [int(s) for s in rng.integers(0, servers, tensors)]
+
+    def takes() -> list[float]:
+        return _random_durations(rng, recorded, ties)
+
+    pulls = [
+        Op(name=f"pull{t}", at=down(server[t]), size_bytes=_random_size(rng, ties))
+        for t in range(tensors)
+    ]
+    forward = tuple(op.name for op in pulls)
+    costly = rng.random() < 0.5
+    for t in range(tensors):
+        before = tuple(f"gradient{int(k)}" for k in rng.permutation(t)[: rng.integers(0, 3)])
+        after = before or forward
+        ops.append(Op(name=f"gradient{t}", at=at_worker(), duration_ns=takes(), after=after))
+        held = f"gradient{t}"
+        if costly:
+            sending = Processor(node=SENDING, server=server[t], resource="sending", capacity=1)
+            held = f"send{t}"
+            ops.append(Op(name=held, at=sending, duration_ns=takes(), after=(f"gradient{t}",)))
+        size = _random_size(rng, ties)
+        ops.append(Op(name=f"push{t}", at=up(server[t]), size_bytes=size, after=(held,)))
+        ends = f"push{t}"
+        if rng.random() < 0.5:
+            ends = f"push{t}/parse"
+            ops.append(
+                Op(name=ends, at=at_server(server[t]), duration_ns=takes(), after=(f"push{t}",))
+            )
+        updated = at_server(server[t], resource="update")
+        ops.append(Op(name=f"update{t}", at=updated, duration_ns=takes(), after=(ends,)))
+        gates.setdefault(server[t], []).append((held if costly else f"push{t}", ends, size))
+    plan = make_plan([*pulls, *ops], servers=servers, recorded=recorded)
+    number = {name: i for i, name in enumerate(plan.names)}
+    found = []
+    for at, messages in gates.items():
+        order = [messages[i] for i in rng.permutation(len(messages))]
+        expected = (
+            rng.integers(0, 5, len(order)) * 1000 if ties else rng.integers(0, 300_000, len(order))
+        )
+        found.append(
+            Gate(
+                channel=plan.channels.index(up(at)),
+                operations=tuple(number[held] for held, _, _ in order),
+                ended_by=tuple(number[ends] for _, ends, _ in order),
+                size_bytes=tuple(size for _, _, size in order),
+                generated_ns=tuple(int(ns) for ns in expected),
+            )
+        )
+    return replace(plan, gates=tuple(found))
+
+
+def random_schedule(rng: np.random.Generator, sending: Sending, name: str | None = None) -> Sending:
+    """Any schedule, with a credit of some messages, and a bandwidth that is measured often."""
+    chosen = str(rng.choice(schedule_names())) if name is None else name
+    given = {"credit_bytes": int(rng.integers(1, 200_000)), "monitor_ns": 150_000}
+    options = {k: v for k, v in given.items() if k in load_schedule(chosen).OPTIONS}
+    return replace(sending, schedule=chosen, schedule_options=schedule_options(chosen, options))
 
 
 def _random_size(rng: np.random.Generator, ties: bool) -> int:

@@ -22,11 +22,12 @@ import numpy as np
 from sim.engine.control import Join
 from sim.plan import DOWN, NONE, WORKER, Draws, Network, Sending, StepPlan
 from tests.sim.naive.disciplines import Scheduler, twin_scheduler
+from tests.sim.naive.gates import NaiveGate, twin_gate
 from tests.sim.naive.joining import Joining
 from tests.sim.naive.shares import Key, Share, share
 
 # The order of events at one time.
-DOWNLINK, AT_WORKER, UPLINK, AT_SERVER, ARRIVAL = range(5)
+DOWNLINK, AT_WORKER, UPLINK, AT_SERVER, ARRIVAL, ACKNOWLEDGEMENT = range(6)
 
 
 class StepRow(NamedTuple):
@@ -166,12 +167,29 @@ class Simulation:
             for p, processor in enumerate(plan.processors)
             for w in ([self.workers] if processor.shared else range(self.workers))
         }
+        self.gates = self.make_gates(sending)
+        self.held_at = {
+            op: (g, m) for g, gate in enumerate(plan.gates) for m, op in enumerate(gate.operations)
+        }
+        self.brought_by = {
+            op: (g, m) for g, gate in enumerate(plan.gates) for m, op in enumerate(gate.ended_by)
+        }
+        self.acknowledgements: list[tuple[float, int, int, int]] = []  # worker, gate, message
         self.travelling: list[tuple[float, Job]] = []  # transfers, in order of their last bytes
         self.requested: list[tuple[float, int, list[Job]]] = []  # pulls that wait for nothing
 
     def is_update(self, operation: int) -> bool:
         """Whether it is done once for all workers."""
         return self.plan.once is not None and bool(self.plan.once[operation])
+
+    def make_gates(self, sending: Sending) -> dict[tuple[int, int], NaiveGate]:
+        found = {}
+        for w in range(self.workers):
+            for g, gate in enumerate(self.plan.gates):
+                server = self.plan.channels[gate.channel].server
+                ports = self.network.server_bps[server], self.network.worker_bps[w]
+                found[w, g] = twin_gate(gate, sending, int(min(ports)))
+        return found
 
     # The loop.
 
@@ -197,6 +215,10 @@ class Simulation:
         for request in self.requested:
             at_ns, worker, _ = request
             yield Event(at_ns, (ARRIVAL, worker, -1), partial(self.request_arrives, request))
+        for acknowledgement in self.acknowledgements:
+            at_ns, worker, gate, _ = acknowledgement
+            order = (ACKNOWLEDGEMENT, worker, gate)
+            yield Event(at_ns, order, partial(self.acknowledgement_arrives, acknowledgement))
 
     def ends_of_chunks(self) -> Iterator[Event]:
         for connection in self.connections.values():
@@ -259,6 +281,19 @@ class Simulation:
         for job in request[2]:
             self.one_less(job)
 
+    def message_arrives(self, worker: int, gate: int, message: int) -> None:
+        """Its sender hears of it when word has travelled back."""
+        delay_ns = int(self.network.delay_ns[worker])
+        if delay_ns > 0:
+            self.acknowledgements.append((self.now + delay_ns, worker, gate, message))
+        else:
+            self.gates[worker, gate].acknowledge(message, round(self.now))
+
+    def acknowledgement_arrives(self, acknowledgement: tuple[float, int, int, int]) -> None:
+        self.acknowledgements.remove(acknowledgement)
+        _, worker, gate, message = acknowledgement
+        self.gates[worker, gate].acknowledge(message, round(self.now))
+
     def computation_ends(self, processor: Processor, place: int) -> None:
         job, _ = processor.running.pop(place)
         self.operation_ends(job)
@@ -270,6 +305,8 @@ class Simulation:
         if job.worker == self.workers:
             self.update_ends(job)
             return
+        if job.operation in self.brought_by:
+            self.message_arrives(job.worker, *self.brought_by[job.operation])
         self.let_go_on(job.worker, self.behind(job.operation))
         self.unended[job.worker] -= 1
         if self.unended[job.worker] == 0:
@@ -398,6 +435,14 @@ class Simulation:
     def hand_over(self, job: Job) -> None:
         """Nothing holds this operation up any more: to its connection or its processor's queue."""
         job.ready_ns = self.now
+        if job.operation in self.held_at:
+            gate, message = self.held_at[job.operation]
+            self.gates[job.worker, gate].enqueue(message, round(self.now))
+        else:
+            self.hand_on(job)
+
+    def hand_on(self, job: Job) -> None:
+        """To its connection or its processor's queue, past any gate."""
         place = int(self.plan.place[job.operation])
         if place >= len(self.plan.channels):
             p = place - len(self.plan.channels)
@@ -418,6 +463,9 @@ class Simulation:
     # What begins at once when it can.
 
     def start_what_can_start(self) -> None:
+        for (worker, g), gate in self.gates.items():
+            while (message := gate.next(round(self.now))) is not None:
+                self.hand_on(self.jobs[worker][self.plan.gates[g].operations[message]])
         self.ask_disciplines()
         for (_, p), processor in self.processors.items():
             while processor.queue and len(processor.running) < processor.capacity:
