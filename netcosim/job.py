@@ -49,9 +49,12 @@ def resolve_cells(scenario: Scenario) -> tuple[Cell, ...]:
     Raises
     ------
     ScenarioError
-        An unknown tensor set, order or placement, a scale that leaves no bytes, or a workload that
-        is no burst but a profile.
+        A schedule, an unknown tensor set, order or placement, a scale that leaves no bytes, or a
+        workload that is no burst but a profile.
     """
+    if scenario.policy.schedule is not None:
+        allowed = "schedules are for the simulator, and for workloads with a profile"
+        raise ScenarioError.at("policy.schedule", scenario.policy.schedule, allowed)
     seeds = np.random.SeedSequence(scenario.seed).spawn(len(scenario.workload))
     return tuple(
         _cell(scenario, workload, transport, np.random.default_rng(seed))

@@ -184,14 +184,17 @@ class TransportSpec(Record):
 
 
 class PolicySpec(Record):
-    """Policies of a job: the order of release and the placement of tensors on servers.
+    """Policies of a job: order of release, placement on servers, schedule of gradients.
 
     `priorities` belongs to the order ``given``, `servers` to the placement ``given``: a number for
-    each tensor that is named.
+    each tensor that is named. `schedule` says when gradients are sent, and is for the simulator;
+    `schedule_options` are its own.
     """
 
     order: Name = "as_listed"
     placement: Name = "greedy"
+    schedule: Name | None = None
+    schedule_options: dict[Name, Annotated[Whole, Field(ge=0)]] = {}
     priorities: dict[TensorName, Priority] = {}
     servers: dict[TensorName, Annotated[Whole, Field(ge=0, lt=MOST_SERVERS)]] = {}
 

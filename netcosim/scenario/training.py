@@ -10,14 +10,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from netcosim.scenario.fields import (
+    MOST_SIZE_BYTES,
     DurationNs,
     Flag,
     Fraction,
     Name,
     RateBps,
     Record,
+    SizeBytes,
     Whole,
     durations,
+    sizes,
 )
 
 MOST_WORKERS = 65536
@@ -84,7 +87,7 @@ StragglerValue = Annotated[bool | str | Number | tuple[Number, ...], BeforeValid
 
 
 class MessageCostSpec(Record):
-    """Processor time that a message costs at its receiver: a part for each, a part by its bytes."""
+    """Processor time that a message costs: a part for each, a part by its bytes."""
 
     message: Annotated[DurationNs, durations(0, _MOST_MESSAGE_NS)] = 0
     ns_per_byte: Annotated[Fraction, Field(ge=0, le=1000)] = 0.0
@@ -112,6 +115,9 @@ class TrainingSpec(Record):
         of a server
     worker_cores : of each worker, for all that it computes; None: as the profile has it
     server_messages, worker_messages : what a message costs there; None: as the profile has it
+    sent_messages : what a gradient costs before it is sent, one after the other; with a schedule
+    gradient_blocks : gradients are released together when there are so many bytes of them; None:
+        each as soon as it is computed
     share : name of a strategy by which links are shared; None: the cheapest one that is right for
         the network (`sim.settings.share`)
     both_busy : what is left of a port's rate, as a factor, while its other direction is busy
@@ -133,6 +139,8 @@ class TrainingSpec(Record):
     worker_cores: Cores | None = None
     server_messages: MessageCostSpec | None = None
     worker_messages: MessageCostSpec | None = None
+    sent_messages: MessageCostSpec | None = None
+    gradient_blocks: Annotated[SizeBytes, sizes(1, MOST_SIZE_BYTES)] | None = None
     share: Name | None = None
     both_busy: Annotated[Fraction, Field(ge=0.01, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100

@@ -11,7 +11,7 @@ from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import conditions_before, notes
 from sim.experiment.one_step_more import steps_more
 from sim.prepare.build import tensors_of
-from sim.settings import release_notes, sender_text, windows_text
+from sim.settings import release_notes, schedule_text, sender_text, windows_text
 from sim.stragglers import straggler_text, use_texts
 
 
@@ -31,6 +31,8 @@ def describe(
     lines += _cores_text(training)
     policy = scenario.policy
     lines += [f"policies    order {policy.order}, placement {policy.placement}"]
+    if text := schedule_text(cells[0].sending):
+        lines += [f"schedule    {text}{_released_text(training)}"]
     lines += [f"straggler   {one_line(straggler_text(spec))}" for spec in scenario.straggler]
     under = conditions_before(scenario)
     lines += [f"use         {text}" for text in use_texts(under.use)]
@@ -83,6 +85,15 @@ def _cores_text(training: TrainingSpec) -> list[str]:
         if cost is not None
     ]
     return [f"processors  {', '.join(parts)}"] if parts else []
+
+
+def _released_text(training: TrainingSpec) -> str:
+    """Blocks of gradients, and what each costs its sender, where they are given."""
+    cost, block = training.sent_messages, training.gradient_blocks
+    text = "" if block is None else f", gradients released in blocks of {format_size(block)}"
+    if cost is not None:
+        text += f"; each costs {format_duration(cost.message)} + {cost.ns_per_byte} ns a byte"
+    return text
 
 
 def _besides(cells: Sequence[TrainingCell], recommending: bool) -> str:

@@ -11,7 +11,12 @@ from netcosim.cli import Options, Parser, make_parser
 from netcosim.cli.completion import offer
 from netcosim.cli.options import given_path
 from netcosim.errors import ScenarioError
-from netcosim.policies import order_names, placement_names, synchronisation_names
+from netcosim.policies import (
+    order_names,
+    placement_names,
+    schedule_names,
+    synchronisation_names,
+)
 from netcosim.scenario import Scenario, builtin_scenarios, with_values
 from netcosim.scenario.training import MOST_WORKERS
 from netcosim.workload.catalogue import profile_names
@@ -48,6 +53,7 @@ def sim_parser(prog: str) -> Parser:
     add("--server-cores", metavar="N", type=int, help="of each server, for all workers' work")
     add("--order", metavar="NAME", help="in which tensors are released")
     add("--placement", metavar="NAME", help="of tensors on servers")
+    add("--schedule", metavar="NAME", help=f"of gradients: {_any_of(schedule_names())}")
     add("--share", metavar="NAME", help="how connections share a link")
     add(
         "--straggler",
@@ -78,6 +84,7 @@ def sim_parser(prog: str) -> Parser:
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "--scenario": lambda: builtin_scenarios(resources.files("sim") / "scenarios"),
     "--workload": profile_names,
+    "--schedule": schedule_names,
     "--synchronisation": synchronisation_names,
     "--order": order_names,
     "--placement": placement_names,
@@ -141,6 +148,7 @@ _PLACES: Final = {
     "server_cores": "training.server_cores",
     "order": "policy.order",
     "placement": "policy.placement",
+    "schedule": "policy.schedule",
     "share": "training.share",
     "trace_steps": "training.trace_steps",
 }

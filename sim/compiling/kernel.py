@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 
 from h2model import disciplines
 from netcosim.errors import ScenarioError
+from netcosim.policies import schedule_names
 from sim.fast.engine import compile_fast
 from sim.kernels.compiled import compile_engine
 from sim.shares import share_names
@@ -23,11 +24,13 @@ class Kernel:
     discipline : that it asks; None for the fast path that asks none
     share : of links, for the generic engine; None for the fast path
     extended : whether that engine joins gradients and shares processors among workers
+    schedule : of the gates before that engine's connections; None: there are none
     """
 
     discipline: str | None
     share: str | None = None
     extended: bool = False
+    schedule: str | None = None
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -46,17 +49,24 @@ class Kernel:
                 return cls(discipline)
             case [discipline, share] if discipline in known and share in shares:
                 return cls(discipline, share)
-            case [discipline, share, "extended"] if discipline in known and share in shares:
-                return cls(discipline, share, extended=True)
+            case [discipline, share, *more] if discipline in known and share in shares:
+                extended = more[:1] == [EXTENDED]
+                rest = more[1:] if extended else more
+                if not rest:
+                    return cls(discipline, share, extended)
+                if len(rest) == 1 and rest[0] in schedule_names():
+                    return cls(discipline, share, extended, rest[0])
         allowed = (
-            f"must be {FAST}, {FAST}/DISCIPLINE, DISCIPLINE/SHARE or DISCIPLINE/SHARE/{EXTENDED};"
-            f" disciplines: {', '.join(disciplines.names())}; shares: {', '.join(share_names())}"
+            f"must be {FAST}, {FAST}/DISCIPLINE or DISCIPLINE/SHARE, this one with /{EXTENDED},"
+            f" /SCHEDULE or both behind it; disciplines: {', '.join(disciplines.names())};"
+            f" shares: {', '.join(share_names())}; schedules: {', '.join(schedule_names())}"
         )
         raise ScenarioError.at("kernel", name, allowed)
 
     def __str__(self) -> str:
         if self.share is not None:
-            return f"{self.discipline}/{self.share}" + (f"/{EXTENDED}" if self.extended else "")
+            more = (EXTENDED if self.extended else None, self.schedule)
+            return "/".join([f"{self.discipline}/{self.share}", *filter(None, more)])
         return FAST if self.discipline is None else f"{FAST}/{self.discipline}"
 
     @property
@@ -69,7 +79,9 @@ class Kernel:
         if self.share is None or self.discipline is None:
             kernel: Any = compile_fast(self.discipline)
         else:
-            kernel = compile_engine(self.discipline, self.share, extended=self.extended)
+            kernel = compile_engine(
+                self.discipline, self.share, extended=self.extended, schedule=self.schedule
+            )
         return _has_index(kernel)
 
 

@@ -35,7 +35,8 @@ def _kernels_of(
     cell: TrainingCell, workers: Sequence[int], *, traced: bool, compared: bool
 ) -> Iterator[Kernel]:
     sending = cell.sending
-    generic = Kernel(sending.discipline, cell.network(1).share, extended=cell.needs_extended)
+    share, extended = cell.network(1).share, cell.needs_extended
+    generic = Kernel(sending.discipline, share, extended, sending.schedule)
     fast = Kernel(sending.discipline if asks_discipline(sending) else None)
     fits = cell.plans(0).shape is not None
     if compared:

@@ -2,15 +2,29 @@
 
 import sys
 import time
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from h2model import disciplines
+from netcosim.policies import schedule_options
 from sim.compiling.kernel import Kernel
 from sim.engine.engine import Engine
 from sim.fast.engine import NOT_ASKED, SHARE, FastEngine
-from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Draws, Network, Processor, Sending, StepPlan
+from sim.plan import (
+    DOWN,
+    SERVER,
+    UP,
+    WORKER,
+    Channel,
+    Draws,
+    Gate,
+    Network,
+    Processor,
+    Sending,
+    StepPlan,
+)
 
 _BOUND_BYTES: Final = 1 << 20
 
@@ -34,8 +48,16 @@ def warm(what: Kernel) -> float:
         connection_window_bytes=_BOUND_BYTES if asked else None,
     )
     draws = Draws(step=np.zeros((1, 1), dtype=np.int64), factor=np.ones((1, 1)))
+    plan = tiny_plan(shared=what.extended)
+    if what.schedule is not None:
+        options = schedule_options(what.schedule, {})
+        sending = replace(sending, schedule=what.schedule, schedule_options=options)
+        gate = Gate(
+            channel=1, operations=(2,), ended_by=(2,), size_bytes=(1000,), generated_ns=(0,)
+        )
+        plan = replace(plan, gates=(gate,))
     kind = FastEngine if what.share is None else Engine
-    kind(tiny_plan(shared=what.extended), network, sending, draws).run()
+    kind(plan, network, sending, draws).run()
     return time.monotonic() - begun
 
 

@@ -1,15 +1,20 @@
 """Cells of a scenario (workload, transport and rate), ready to simulate with any workers."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, resolve_cells
 from netcosim.policies import (
+    PARTITION,
+    load_schedule,
     load_synchronisation,
     order_is_drawn,
     release_order,
+    schedule_names,
+    schedule_options,
     server_of_each,
     synchronisation_joins,
     synchronisation_names,
@@ -119,11 +124,24 @@ class TrainingCell:
     def machines(self) -> Machines:
         """What computes at workers and servers."""
         training = self.scenario.training
+        cost = training.sent_messages
         return Machines(
             server_cores=training.server_cores,
             worker_cores=training.worker_cores,
             joined=synchronisation_joins(training.synchronisation),
+            gated=self.scenario.policy.schedule is not None,
+            send_ns=0 if cost is None else cost.message,
+            send_ns_per_byte=0.0 if cost is None else cost.ns_per_byte,
         )
+
+    @property
+    def partition_bytes(self) -> int:
+        """Bytes of the slices in which gradients are sent; 0: they are sent whole."""
+        schedule = self.scenario.policy.schedule
+        if schedule is None or PARTITION not in load_schedule(schedule).OPTIONS:
+            return 0
+        names = list(load_schedule(schedule).OPTIONS)
+        return self.sending.schedule_options[names.index(PARTITION)]
 
     @property
     def needs_extended(self) -> bool:
@@ -174,6 +192,8 @@ class TrainingCell:
             policy=(scenario.policy, scenario.cluster.servers, self.workload.tensors),
             machines=self.machines,
             overlap=scenario.training.overlap,
+            block_bytes=scenario.training.gradient_blocks or 0,
+            partition_bytes=self.partition_bytes,
             seed=scenario.seed,
             batch=self.batch,
             recorded=scenario.training.recorded,
@@ -217,6 +237,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
     training = scenario.training
     _check_join(training)
     _check_overlap(training)
+    scheduled = _schedule(scenario)
     batch = training.batch
     plans = Plans() if kept is None else kept
     trained = [w for w in scenario.workload if w.profile is not None]
@@ -233,6 +254,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
             burst = bursts.get(name)
             profile = profiles[workload.name] if burst is None else burst_profile(burst)
             sending = sending_of(transport, None if burst is None else burst.window_bytes)
+            sending = replace(sending, **scheduled)
             cells += [
                 TrainingCell(
                     name=name if len(at_rates) == 1 else f"{name}@{format_rate(rate_bps)}",
@@ -250,6 +272,22 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
             cells[-1].assignment().arrange(sizes, np.random.default_rng(0))
             _ = cells[-1].staleness
     return tuple(cells)
+
+
+def _schedule(scenario: Scenario) -> dict[str, Any]:
+    """The schedule of all gates and its options; empty without gates."""
+    policy, training = scenario.policy, scenario.training
+    if policy.schedule is None:
+        for field, value in (
+            ("policy.schedule_options", policy.schedule_options),
+            ("training.sent_messages", training.sent_messages),
+        ):
+            if value:
+                allowed = f"has no effect without policy.schedule: {', '.join(schedule_names())}"
+                raise ScenarioError.at(field, "a table", allowed)
+        return {}
+    options = schedule_options(policy.schedule, policy.schedule_options)
+    return {"schedule": policy.schedule, "schedule_options": options}
 
 
 def _check_join(training: TrainingSpec) -> None:

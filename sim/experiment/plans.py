@@ -16,10 +16,12 @@ from sim.fast.shape import Arrangement, arrange, check_settings, released_order,
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
 from sim.plan import Ints, Network, Sending, StepPlan
 from sim.prepare import Assignment
-from sim.prepare.build import Outline, outline
+from sim.prepare.build import Outline, outline, tensors_of
 from sim.prepare.fuse import Fusion, fused_plan, fusion_of
 from sim.prepare.machines import Machines
 from sim.prepare.overlap import overlapping
+from sim.prepare.release_blocks import in_blocks
+from sim.prepare.slices import sliced
 
 Say = Callable[[str], None]
 
@@ -74,6 +76,8 @@ class Source:
     policy : whatever tells one assignment from another
     machines : what computes at workers and servers
     overlap : whether steps overlap
+    block_bytes, partition_bytes : of blocks in which gradients are released, and of slices in which
+        they are sent; 0: each by itself, and whole
     seed, batch, recorded : as in the scenario
     """
 
@@ -81,6 +85,8 @@ class Source:
     policy: Sequence[object]
     machines: Machines
     overlap: bool
+    block_bytes: int
+    partition_bytes: int
     seed: int
     batch: int
     recorded: int
@@ -94,6 +100,8 @@ class Source:
             tuple(self.policy),
             self.machines,
             self.overlap,
+            self.block_bytes,
+            self.partition_bytes,
             self.seed,
             self.batch,
             self.recorded,
@@ -109,6 +117,10 @@ class WorkloadPlans:
     assignment : placement and order of tensors
     stream : (run, whether of orders) -> generator that draws durations or orders
     say : told what is done, while the first plan is made
+
+    Attributes
+    ----------
+    tensor_of : by transfer, its tensor or slice of one
     """
 
     def __init__(
@@ -119,15 +131,25 @@ class WorkloadPlans:
         say: Say,
     ) -> None:
         self.source = source
-        self._assignment = assignment
         self._stream = stream
         self._lock = RLock()
         self._kept: dict[int, StepPlan] = {}
         self._facts: dict[int, RunFacts] = {}
         self._arrangements: dict[Sending, tuple[Arrangement, dict[str, Any]]] = {}
         self._parts: Parts | NotOfThisShapeError
-        self._overlap = overlapping(source.profile) if source.overlap else None
-        profile = source.profile if self._overlap is None else self._overlap.profile
+        profile = source.profile
+        if source.block_bytes:
+            profile = in_blocks(profile, source.block_bytes)
+        self._slices = sliced(profile, source.partition_bytes) if source.partition_bytes else None
+        if self._slices is not None:
+            sizes = list(tensors_of(profile).values())
+            assignment = self._slices.assignment(assignment, sizes)
+            profile = self._slices.profile
+        self._assignment = assignment
+        self.tensor_of = {op.name: op.tensor for op in profile.step.transfers}
+        self._overlap = overlapping(profile) if source.overlap else None
+        if self._overlap is not None:
+            profile = self._overlap.profile
         count = f"{len(source.profile.step.operations):,} operations"
         say(f"building the plan of {count}")
         self._outline: Outline = outline(profile, assignment, stream(0, True), source.machines)
@@ -170,6 +192,8 @@ class WorkloadPlans:
             batch=source.batch,
             count=source.recorded,
         )
+        if self._slices is not None:
+            durations = self._slices.durations(durations)
         if self._overlap is not None:
             durations = self._overlap.paired(durations)
         return self._outline.drawn(durations, self._stream(run, True))

@@ -31,6 +31,7 @@ from sim.experiment.statistics import (
     worker_utilisation,
 )
 from sim.plan import DOWN, UP, Network, StepPlan
+from sim.settings import schedule_text
 from sim.settings.share import overfilled
 from sim.stragglers import straggler_text
 
@@ -208,6 +209,7 @@ def settings_of(cell: TrainingCell) -> CellSettings:
         lead=cell.staleness,
         order=scenario.policy.order,
         placement=scenario.policy.placement,
+        schedule=schedule_text(cell.sending),
         share=cell.share,
         stragglers=tuple(straggler_text(s) for s in scenario.straggler),
     )

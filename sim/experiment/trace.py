@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 
 from netcosim.results.training.operations import WORKER as AT_WORKER
-from netcosim.results.training.operations import OperationColumns, link_place, server_place
+from netcosim.results.training.operations import (
+    OperationColumns,
+    link_place,
+    sender_place,
+    server_place,
+)
 from netcosim.trace import Service, StreamRow
 from sim.engine.engine import Chunks, Operations
 from sim.experiment.cell import TrainingCell
 from sim.experiment.run import conditions_of, draw_steps, make_tracing_engine, play
-from sim.plan import DOWN, WORKER, StepPlan
+from sim.plan import DOWN, SENDING, SERVER, WORKER, StepPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,7 @@ def trace(
             start_ns=ended.start_ns,
             end_ns=ended.end_ns,
         ),
-        transfers=_transfers(cell, plan, ended, chunks),
+        transfers=_transfers(cell, run, ended, chunks),
     )
 
 
@@ -69,17 +74,21 @@ def _first_steps(
 def places(plan: StepPlan) -> list[str]:
     """Place of each operation, as tables and pictures name it."""
     links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
-    processors = [
-        AT_WORKER if p.node == WORKER else server_place(p.server) for p in plan.processors
-    ]
+    of_node = {
+        WORKER: lambda _: AT_WORKER,
+        SERVER: server_place,
+        SENDING: sender_place,
+    }
+    processors = [of_node[p.node](p.server) for p in plan.processors]
     return [[*links, *processors][place] for place in plan.place]
 
 
 def _transfers(
-    cell: TrainingCell, plan: StepPlan, ended: Operations, chunks: Chunks
+    cell: TrainingCell, run: int, ended: Operations, chunks: Chunks
 ) -> tuple[StreamRow, ...]:
     """Trace rows, one per transfer; the burst is the step, and connections count up by worker."""
-    tensor_of = {op.name: op.tensor for op in cell.profile.step.transfers}
+    plan = cell.plans(run).plan
+    tensor_of = cell.plans(run).plans.tensor_of
     services: dict[tuple[int, int, int], list[Service]] = {}
     for i in range(len(chunks.worker)):
         key = (int(chunks.worker[i]), int(chunks.step[i]), int(chunks.operation[i]))

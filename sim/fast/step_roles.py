@@ -77,6 +77,8 @@ def _by_kind(
     """Pulls and pushes by server, computations at the worker, updates; in topological order."""
     if plan.once is not None:
         raise NotOfThisShapeError("gradients are joined")
+    if plan.gates:
+        raise NotOfThisShapeError("gradients wait at gates")
     pulls: list[list[int]] = [[] for _ in range(plan.servers)]
     pushes: list[list[int]] = [[] for _ in range(plan.servers)]
     computes, updates = [], []

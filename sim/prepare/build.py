@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from netcosim.workload import Compute, Profile
-from sim.plan import Channel, Floats, Ints, Processor, StepPlan
+from sim.plan import SENDING, Channel, Floats, Ints, Processor, StepPlan
+from sim.prepare.gating import expected, is_push, sender, with_gates
 from sim.prepare.joining import updates_of, with_joins
 from sim.prepare.machines import AS_RECORDED, Machines
 from sim.prepare.operations import PlannedOperation, planned_operations
@@ -72,7 +73,8 @@ class Outline:
         else:
             rows = np.tile(rows, (steps, 1))
             behind = None if behind is None else np.tile(behind, (steps, 1))
-        return replace(self.plan, duration_ns=total, sources=rows, released=behind)
+        plan = replace(self.plan, duration_ns=total, sources=rows, released=behind)
+        return replace(plan, gates=expected(plan))
 
     def _released(self, chosen: Ints, ranks: Sequence[Ints]) -> Ints:
         """(ranks, chosen) operations in their order of release by each rank."""
@@ -126,8 +128,12 @@ def outline(
     recorded = planned_operations(profile, assignment.server_of, machines, once)
     parser_for = parsers(recorded, profile, machines)
     ops: list[PlannedOperation] = []
-    place_of, parser_of = [], {}
+    place_of, parser_of, sender_of = [], {}, {}
     for i, op in enumerate(recorded):
+        cost_ns = machines.send_ns + machines.send_ns_per_byte * op.size_bytes
+        if machines.gated and cost_ns and is_push(op):
+            sender_of[i] = len(ops)
+            ops.append(sender(op, cost_ns))
         place_of.append(len(ops))
         ops.append(op)
         if i in parser_for:
@@ -136,17 +142,23 @@ def outline(
     ends = [parser_of.get(i, at) for i, at in enumerate(place_of)]
     sizes = tensors_of(profile)
     number = {name: t for t, name in enumerate(sizes)}
-    transfers = np.array([isinstance(op.place, Channel) for op in ops], dtype=bool)
+    transfers = np.array([_is_sent(op) for op in ops], dtype=bool)
     tensor_of = np.where(transfers, _ints([number.get(op.tensor or "", -1) for op in ops]), -1)
     rank = None
     if not assignment.each_step_anew:
         rank = _rank(assignment, list(sizes.values()), rng)
-    source, target = _edges(ops, place_of, ends)
-    plan = _plan(ops, assignment, source, target, tensor_of, rank)
+    plan = _plan(ops, assignment, *_edges(ops, place_of, ends, sender_of), tensor_of, rank)
     if machines.joined:
         plan = with_joins(plan, ops)
         if rank is not None and plan.released is not None:
             plan = replace(plan, released=_released(plan.released[0], tensor_of, rank)[np.newaxis])
+    if machines.gated:
+        pushes = [
+            (sender_of.get(i, place_of[i]), place_of[i], ends[i])
+            for i, op in enumerate(recorded)
+            if is_push(op)
+        ]
+        plan = with_gates(plan, pushes, tensor_of, np.arange(len(sizes)) if rank is None else rank)
     return Outline(
         plan=plan,
         columns=_ints(
@@ -159,17 +171,32 @@ def outline(
     )
 
 
+def _is_sent(op: PlannedOperation) -> bool:
+    """True for a message, and for its sender's work, which goes in the same order."""
+    return isinstance(op.place, Channel) or op.place.node == SENDING
+
+
 def _edges(
-    ops: Sequence[PlannedOperation], place_of: Sequence[int], ends: Sequence[int]
+    ops: Sequence[PlannedOperation],
+    place_of: Sequence[int],
+    ends: Sequence[int],
+    sender_of: Mapping[int, int],
 ) -> tuple[Ints, Ints]:
     """Dependencies as pairs of operations, by the second one.
 
-    A parser waits for its message, all others that did wait for the parser.
+    A parser waits for its message, all others that did wait for the parser; a message for its
+    sender, which waits for all that the message did.
     """
-    source = [
-        (place_of if op.recorded is None else ends)[before] for op in ops for before in op.waits_for
-    ]
-    target = np.repeat(np.arange(len(ops)), [len(op.waits_for) for op in ops])
+    parsers = {end for end, at in zip(ends, place_of, strict=True) if end != at}
+    before: list[list[int]] = []
+    for i, op in enumerate(ops):
+        if op.recorded is not None and op.recorded in sender_of:
+            before.append([sender_of[op.recorded]])
+        else:
+            known = place_of if i in parsers else ends
+            before.append([known[earlier] for earlier in op.waits_for])
+    source = [earlier for each in before for earlier in each]
+    target = np.repeat(np.arange(len(ops)), [len(each) for each in before])
     return _ints(source), target.astype(np.int64)
 
 

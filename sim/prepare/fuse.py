@@ -3,8 +3,9 @@
 Computation v goes into computation u that it follows when u is all that v waits for, v all that
 waits for u, and both run on the same processor, on which no other operation can be ready when u
 ends: each other one comes before u or after v in the DAG. A processor that workers share is none of
-these: other workers' operations may be ready there. Then v begins at the moment at which u
-ends, whatever else happens, and only the sum of their durations matters.
+these: other workers' operations may be ready there; nor may a gate wait for the end of u. Then v
+begins at the moment at which u ends, whatever else happens, and only the sum of their durations
+matters.
 
 As v alone follows u, and follows u alone, an operation comes after v exactly if it is another than
 v and comes after u. So the last condition is that u comes before or after every other operation of
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.plan import NONE, Floats, Ints, StepPlan
+from sim.plan import NONE, Floats, Gate, Ints, StepPlan
 from sim.prepare.graph import Graph, decisive, graph_of
 
 
@@ -88,6 +89,7 @@ def fused_plan(plan: StepPlan, fusion: Fusion, *, like: StepPlan | None = None) 
         duration_ns=fusion.durations(plan),
         sources=fusion.number[plan.sources],
         released=None if plan.released is None else fusion.number[plan.released],
+        gates=tuple(_gate(gate, fusion) for gate in plan.gates),
     )
 
 
@@ -116,6 +118,15 @@ def _without_durations(plan: StepPlan, fusion: Fusion) -> StepPlan:
     )
 
 
+def _gate(gate: Gate, fusion: Fusion) -> Gate:
+    """A gate with its operations by their number after fusion; none of them is fused into one."""
+    return replace(
+        gate,
+        operations=tuple(fusion.number[list(gate.operations)].tolist()),
+        ended_by=tuple(fusion.number[list(gate.ended_by)].tolist()),
+    )
+
+
 def _renumbered(operations: Ints, fusion: Fusion) -> Ints:
     """(fused operations,) of operations by their number after fusion; NONE stays NONE."""
     found = operations[fusion.kept]
@@ -141,8 +152,9 @@ def _followed(plan: StepPlan, graph: Graph) -> Iterator[tuple[int, int]]:
     """Computations with the one that alone follows them, and follows nothing else, there."""
     place, waits, channels = plan.place.tolist(), plan.waits.tolist(), len(plan.channels)
     alone = [False] * channels + [not processor.shared for processor in plan.processors]
+    noticed = {op for gate in plan.gates for op in gate.ended_by}
     for u, dependents in enumerate(graph.successors):
-        if len(dependents) == 1 and alone[place[u]]:
+        if len(dependents) == 1 and alone[place[u]] and u not in noticed:
             v = dependents[0]
             if waits[v] == 1 and place[v] == place[u]:
                 yield u, v

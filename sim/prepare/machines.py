@@ -20,11 +20,16 @@ class Machines:
         of a server's resources
     worker_cores : of each worker, for all of its resources together; None: as recorded
     joined : whether an update is done once for all workers, when their gradients have arrived
+    gated : whether gradients wait at a gate before they are sent
+    send_ns, send_ns_per_byte : what a gradient costs its sender before it is sent, one at a time
     """
 
     server_cores: int | None = None
     worker_cores: int | None = None
     joined: bool = False
+    gated: bool = False
+    send_ns: int = 0
+    send_ns_per_byte: float = 0.0
 
     def processor(self, resource: Resource, server: int, *, once: bool = False) -> Processor:
         """The resource at the worker, or at this server; `once` of what is done once for all."""

@@ -1,6 +1,6 @@
 """Engine inputs from a scenario: ports of the network, and the sending of connections."""
 
-from sim.settings.connection_text import release_notes, sender_text, windows_text
+from sim.settings.connection_text import release_notes, schedule_text, sender_text, windows_text
 from sim.settings.network import MOST_LAID_OUT, network_of
 from sim.settings.sending import CHUNK_BYTES, sending_of
 from sim.settings.stalls import unseen_stalls
@@ -10,6 +10,7 @@ __all__ = [
     "MOST_LAID_OUT",
     "network_of",
     "release_notes",
+    "schedule_text",
     "sender_text",
     "sending_of",
     "unseen_stalls",

@@ -1,8 +1,9 @@
-"""Text on a connection's discipline, releases and windows."""
+"""Text on a connection's discipline, schedule, releases and windows."""
 
 from h2model import disciplines, transports
 from h2model.candidates import not_studied
 from h2model.parameters import releases
+from netcosim.policies import load_schedule
 from netcosim.scenario import TransportSpec
 from netcosim.scenario.unstudied_releases import not_studied_text
 from netcosim.units import format_size
@@ -13,6 +14,19 @@ def sender_text(sending: Sending) -> str:
     """The discipline with its options, where they are not those that it has by default."""
     given = disciplines.changed_options(sending.discipline, sending.options)
     return f"{sending.discipline} ({', '.join(given)})" if given else sending.discipline
+
+
+def schedule_text(sending: Sending) -> str | None:
+    """The schedule with its options, where they are not those that it has by default."""
+    if sending.schedule is None:
+        return None
+    defaults = load_schedule(sending.schedule).OPTIONS
+    given = [
+        f"{key} {value}"
+        for (key, default), value in zip(defaults.items(), sending.schedule_options, strict=True)
+        if value != default
+    ]
+    return f"{sending.schedule} ({', '.join(given)})" if given else sending.schedule
 
 
 def release_notes(transport: TransportSpec) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Gantt chart of the first steps of a few workers, by link and processor."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STEPS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-_LANES: Final = (("down", "downlink"), ("worker", "computing"), ("up", "uplink"), ("ps", "server"))
+_LANES: Final[tuple[tuple[str, str], ...]] = (
+    ("down", "downlink"),
+    ("worker", "computing"),
+    ("send", "sending"),
+    ("up", "uplink"),
+    ("ps", "server"),
+)
 _MOST_ROWS: Final = 4
 _PIXELS: Final = 2000
 _EDGED: Final = 250
@@ -33,7 +39,8 @@ def lanes_png(cell: CellTraining) -> bytes | None:
         return None
     workers = np.unique(ops.worker).tolist()
     shown = sum(worker < cell.workers for worker in workers)
-    lanes_of = [_lanes_of(worker, cell.workers) for worker in workers]
+    used = {place.split()[-1] for place in ops.place.values if place}
+    lanes_of = [_lanes_of(worker, cell.workers, used) for worker in workers]
     height = 1.17 + 0.26 * sum(map(len, lanes_of)) + 0.1 * len(workers)
     figure = style.new_figure(style.WIDTH_IN, height)
     axes = figure.add_axes((0.15, 0.48 / height, 0.835, 1 - 1.05 / height))
@@ -54,9 +61,14 @@ def _who(shown: int, all_of_them: int) -> str:
     return f"the first {shown} of {all_of_them} workers"
 
 
-def _lanes_of(worker: int, workers: int) -> tuple[tuple[str, str], ...]:
-    """Endings of places with their names; behind all workers is what is done once for all."""
-    return _LANES if worker < workers else (("ps", "updates for all"),)
+def _lanes_of(worker: int, workers: int, used: Container[str]) -> tuple[tuple[str, str], ...]:
+    """Endings of places with their names; behind all workers is what is done once for all.
+
+    Work for messages that are sent has a lane only where there is any.
+    """
+    if worker >= workers:
+        return (("ps", "updates for all"),)
+    return tuple(lane for lane in _LANES if lane[0] != "send" or lane[0] in used)
 
 
 def _draw(

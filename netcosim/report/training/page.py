@@ -107,6 +107,7 @@ def _facts(series: Series, whole: Container[str]) -> list[str]:
         f"{series.synchronisation}{lead if series.lead else ''}",
         f"connections: {series.discipline}{finishing}, flow control {control}",
         f"order {series.order}, placement {series.placement}",
+        *([] if series.schedule is None else [f"schedule {series.schedule}"]),
         f"share of links: {series.share}",
         *(f"straggler: {text}" for text in series.stragglers),
     ]

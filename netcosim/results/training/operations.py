@@ -26,6 +26,11 @@ def server_place(server: int) -> str:
     return f"server {server} ps"
 
 
+def sender_place(server: int) -> str:
+    """The place of a worker's work for the messages that it sends to a server."""
+    return f"server {server} send"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OperationColumns:
     """Operations of any number of runs; times count from the run's beginning.
@@ -40,9 +45,9 @@ class OperationColumns:
     step : number of the worker's step, from 0
     operation : its name in the profile; of fused operations the first one's
     kind : compute or transfer
-    place : ``server 0 down``, ``worker``, ``server 0 up``, ``server 0 ps``
+    place : ``server 0 down``, ``worker``, ``server 0 send``, ``server 0 up``, ``server 0 ps``
     size_bytes : of a transfer; 0 for computations
-    ready_ns : all that it waits for has ended
+    ready_ns : all that it waits for has ended; a message of a schedule may wait at its gate then
     start_ns : its first byte is sent, or its computation begins
     end_ns : it has ended
     """

@@ -17,7 +17,7 @@ from netcosim.results.training.operations import TABLE, WORKER, OperationColumns
 MAX_OPERATIONS: Final = 200_000
 """Most operations in a file: about 30 MB of text, which the viewer opens in a few seconds."""
 
-_ORDER: Final = {"down": 0, WORKER: 1, "up": 2, "ps": 3}
+_ORDER: Final = {"down": 0, WORKER: 1, "send": 2, "up": 3, "ps": 4}
 
 
 def operations_json(operations: OperationColumns, limit: int = MAX_OPERATIONS) -> str:
@@ -30,7 +30,7 @@ def operations_json(operations: OperationColumns, limit: int = MAX_OPERATIONS) -
 
 
 def place_order(place: str) -> tuple[int, int]:
-    """Sort key of a place among a worker's tracks: downlinks, worker, uplinks, servers."""
+    """Sort key of a place among a worker's tracks: downlinks, worker, sending, uplinks, servers."""
     words = place.split()
     server = int(words[1]) if len(words) == 3 and words[1].isdecimal() else 0
     return _ORDER.get(words[-1] if words else "", len(_ORDER)), server

@@ -116,6 +116,12 @@ POINT: Final[Mapping[str, Column]] = MappingProxyType(
             TEXT, "in which a step's tensors are handed over", lambda r: r.settings.order
         ),
         "placement": Column(TEXT, "of tensors on servers", lambda r: r.settings.placement),
+        "schedule": Column(
+            TEXT,
+            "when gradients are sent, with its options; null: at once",
+            lambda r: r.settings.schedule,
+            null=True,
+        ),
         "share": Column(TEXT, "how connections share a link", lambda r: r.settings.share),
         "stragglers": Column(
             TEXT,

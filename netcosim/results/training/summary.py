@@ -165,6 +165,9 @@ class CellSettings(_Record):
     )
     order: str = Field(description="in which a step's tensors are handed over")
     placement: str = Field(description="of tensors on servers")
+    schedule: str | None = Field(
+        default=None, description="when gradients are sent, with its options; null: at once"
+    )
     share: str = Field(description="how connections share a link")
     stragglers: tuple[str, ...] = Field(description="each in a few words; empty: none")
 
