@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netcosim.errors import ScenarioError
-from sim.plan import DOWN, SERVER, UP, WORKER, Floats, Network, StepPlan
+from sim.plan import DOWN, SENDING, SERVER, UP, WORKER, Floats, Network, StepPlan
 
 BITS = 8
 NS = 1e9
@@ -161,7 +161,7 @@ def one_worker(
         server_ns=tuple(float(load_ns[mask].sum()) for mask in at_server),
         rate_bps=tuple(float(rate) for rate in network.server_bps),
         batch=batch,
-        busiest_ns=float((load_ns / capacity).max(initial=0.0)),
+        busiest_ns=float((load_ns / capacity)[nodes != SENDING].max(initial=0.0)),
         one_worker_step_ns=one_worker_step_ns,
         phases=phases,
     )

@@ -4,12 +4,14 @@ Source: P3 (Jayarajan et al., MLSys 2019) and ByteScheduler (Peng et al., SOSP 2
 servers treat a slice as they do a tensor.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
+from netcosim.errors import ScenarioError
 from netcosim.workload import Compute, Operation, Profile, Transfer
 from sim.plan import Floats, Ints
 from sim.prepare.build import Assignment, tensors_of
@@ -67,6 +69,11 @@ def sliced(profile: Profile, partition_bytes: int) -> Slices:
     """Cut every tensor whose gradient is larger than a partition, with its updates and pulls.
 
     An update of several tensors is not cut: it waits for all of their slices.
+
+    Raises
+    ------
+    ScenarioError
+        A slice would have the name of something else in the profile.
     """
     pieces = _pieces(profile, partition_bytes)
     cut = _cut_operations(profile, pieces)
@@ -81,6 +88,8 @@ def sliced(profile: Profile, partition_bytes: int) -> Slices:
             computes += 1
     step = profile.step.model_copy(update={"operations": tuple(operations)})
     names = {t: _names(t, pieces.get(t, ())) for t in tensors_of(profile)}
+    _check_names(op.name for op in operations)
+    _check_names(name for parts in names.values() for name in parts)
     return Slices(
         profile=profile.model_copy(update={"step": step}),
         tensor_of={name: t for t, parts in names.items() for name in parts},
@@ -142,6 +151,13 @@ def _parts(
             ends = np.rint(np.cumsum([0.0, *shares]) * op.size_bytes).astype(int)
             changed["size_bytes"] = int([b - a for a, b in pairwise(ends)][k])
         yield op.model_copy(update=changed), share
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            allowed = "is the name of a slice, too; a profile that is cut must not have such a name"
+            raise ScenarioError.at("profile", name, allowed)
 
 
 def _names(name: str, shares: Sequence[float]) -> list[str]:

@@ -43,15 +43,27 @@ class Told(list[str]):
 
 
 @pytest.mark.parametrize(
-    "name", ["fast", "fast/write_cycle", "write_cycle/max_min", "fifo/equal/extended"]
+    "name",
+    [
+        "fast",
+        "fast/write_cycle",
+        "write_cycle/max_min",
+        "fifo/equal/extended",
+        "fifo/equal/p3",
+        "fifo/equal/extended/p3",
+    ],
 )
 def test_a_kernel_has_a_name_that_leads_back_to_it(name):
     assert str(Kernel.named(name)) == name
 
 
-@pytest.mark.parametrize("name", ["", "fasst", "fast/", "fast/equal", "fifo", "fifo/", "x/equal"])
+@pytest.mark.parametrize(
+    "name", ["", "fasst", "fast/", "fast/equal", "fifo", "fifo/", "x/equal", "fifo/equal/x"]
+)
 def test_a_name_of_none_is_refused_with_what_is_allowed(name, capsys):
-    with pytest.raises(ScenarioError, match=r"must be fast, fast/DISCIPLINE, DISCIPLINE/SHARE or"):
+    with pytest.raises(
+        ScenarioError, match=r"must be fast, fast/DISCIPLINE or DISCIPLINE/SHARE, this"
+    ):
         Kernel.named(name)
     assert precompile(["fast", name]) == 2
     assert capsys.readouterr().err.startswith("sim.precompile: kernel: ")

@@ -74,9 +74,11 @@ def random_dag(random: Random) -> StepPlan:
         at = random.choices(places, weights)[0]
         work = [random.random() * 1e6, random.random() * 1e6]
         after = tuple(f"op{j}" for j in sorted(before))
-        ops.append(
-            Op(name=f"op{i}", at=at, duration_ns=0.0 if at in places[3:] else work, after=after)
-        )
+        if at in places[3:]:
+            size = random.randrange(1, 10**6)
+            ops.append(Op(name=f"op{i}", at=at, size_bytes=size, after=after))
+        else:
+            ops.append(Op(name=f"op{i}", at=at, duration_ns=work, after=after))
     return plans.make_plan(ops, recorded=2)
 
 
