@@ -98,7 +98,7 @@ def test_a_wrong_example_would_be_noticed():
 
 
 def test_a_wrong_piece_would_be_noticed():
-    text = next(body for _, body in pieces() if "[training]" in body)
+    text = next(body for _, body in pieces() if "\nsteps =" in body)
     with pytest.raises(ScenarioError, match="unknown key"):
         plan(with_the_rest(text.replace("steps", "step"), "changed"))
     unknown = '[[straggler]]\nkind = "tired"\ncount = 1\n'

@@ -106,8 +106,8 @@ BAD = {
         "[training]\nstep = 5",
         "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, batch,"
         " workers, rates, synchronisation, gap, join, first, overlap, server_cores,"
-        " worker_cores, server_messages, worker_messages, share, both_busy, recorded,"
-        " trace_steps",
+        " worker_cores, server_messages, worker_messages, sent_messages, gradient_blocks,"
+        " share, both_busy, recorded, trace_steps",
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',

@@ -1,6 +1,8 @@
 """Schedules: what a gate lets through, and when."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -190,3 +192,9 @@ def test_what_is_no_schedule_or_option_is_refused(
 ) -> None:
     with pytest.raises(ScenarioError, match=said):
         schedule_options(name, options)
+
+
+def test_the_page_has_a_row_for_every_schedule() -> None:
+    page = Path(__file__).parents[3] / "docs/background/schedules.md"
+    rows = re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(schedule_names())
