@@ -146,7 +146,9 @@ class Sending:
 
     `options` are in the order of the discipline's `OPTIONS`. No chunk is larger than `chunk_bytes`:
     it says how soon a discipline that preempts can do so. The `schedule` is that of all gates,
-    with its parameters in the order of its `OPTIONS`.
+    with its parameters in the order of its `OPTIONS`. With a buffer the discipline chooses chunks
+    ahead: the next one as soon as no more than `buffer_bytes` of chosen ones have not left the link
+    with it, or none.
     """
 
     discipline: str
@@ -156,6 +158,7 @@ class Sending:
     chunk_bytes: int = 2**31 - 1
     schedule: str | None = None
     schedule_options: tuple[int, ...] = ()
+    buffer_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

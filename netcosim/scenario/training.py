@@ -118,6 +118,8 @@ class TrainingSpec(Record):
     sent_messages : what a gradient costs before it is sent, one after the other; with a schedule
     gradient_blocks : gradients are released together when there are so many bytes of them; None:
         each as soon as it is computed
+    socket_buffer : bytes of a connection that its sender's kernel takes before they leave; None:
+        what a discipline grants is on the link at once
     share : name of a strategy by which links are shared; None: the cheapest one that is right for
         the network (`sim.settings.share`)
     both_busy : what is left of a port's rate, as a factor, while its other direction is busy
@@ -141,6 +143,7 @@ class TrainingSpec(Record):
     worker_messages: MessageCostSpec | None = None
     sent_messages: MessageCostSpec | None = None
     gradient_blocks: Annotated[SizeBytes, sizes(1, MOST_SIZE_BYTES)] | None = None
+    socket_buffer: Annotated[SizeBytes, sizes(1, 2**30)] | None = None
     share: Name | None = None
     both_busy: Annotated[Fraction, Field(ge=0.01, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100

@@ -32,6 +32,7 @@ from ray_sweeps.crosscheck.feed import (
     Rates,
     expected_streams,
     hand_overs,
+    kernel_buffer,
     measured_rates,
     named_transport,
     places_on_connection,
@@ -105,6 +106,7 @@ def _read(unit: Unit) -> _Cell:
 def _checked(one: _Cell) -> CellCheck:
     transport = named_transport(one.cell, one.record)
     rates = measured_rates(one.record.links, one.cell.workload.direction)
+    buffer_bytes = kernel_buffer(one.record.models, one.cell.name) if one.unit.buffers else None
     findings = _findings(one)
     simulated = None
     todo = [b for b, found in findings.items() if not found or found[0] in SIMULATED_ALL_THE_SAME]
@@ -112,7 +114,7 @@ def _checked(one: _Cell) -> CellCheck:
         try:
             measured = {burst: one.work[burst] for burst in todo}
             simulated = simulate_bursts(
-                one.scenario, one.cell, transport, rates, measured, one.places
+                one.scenario, one.cell, transport, rates, measured, one.places, buffer_bytes
             )
         except ScenarioError as problem:
             findings |= dict.fromkeys(todo, (REFUSED, str(problem)))
@@ -164,6 +166,7 @@ def _facts(
         rate_measured=rates.measured,
         both_busy=rates.both_busy,
         window_bytes=None if simulated is None else simulated.window_bytes,
+        buffer_bytes=None if simulated is None else simulated.buffer_bytes,
         window_moved=_window_moved(one),
         framing=_framing(rows, largest_frame_bytes(transport)),
     )

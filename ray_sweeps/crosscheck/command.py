@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -60,7 +60,7 @@ def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> in
     owner = calling_user(os.environ, os.geteuid())
     with ClaimedFolder.claim(out, owner, "schemas") as folder:
         site.keep(folder)
-        work = _Work(names=[])
+        work = _Work(names=[], buffers=not options.no_buffers)
         work.names += _names(options.folder, work.lines)
         with _doing(do_each, folder, serial=options.serial) as doing:
             work.do(scores, doing)
@@ -100,9 +100,13 @@ def _doing(given: Each | None, folder: Directory, *, serial: bool) -> Iterator[E
 
 @dataclass(slots=True)
 class _Work:
-    """Runs to do, and what came of them: lines, checks, what ended it early if anything did."""
+    """Runs to do, and what came of them: lines, checks, what ended it early if anything did.
+
+    `buffers` says whether connections are simulated with a kernel buffer.
+    """
 
     names: list[str]
+    buffers: bool = True
     lines: list[str] = field(default_factory=list)
     checks: list[CellCheck] = field(default_factory=list)
     failure: BaseException | None = None
@@ -123,7 +127,7 @@ class _Work:
     def _units(self, scores: Scores) -> Iterator[Unit]:
         for read in read_runs(self.names, scores):
             _tell(read.lines, self.lines)
-            yield from read.units
+            yield from (replace(unit, buffers=self.buffers) for unit in read.units)
 
 
 def _progress() -> Status:
@@ -160,6 +164,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--serial", action="store_true", help="without Ray, one cell after the other"
+    )
+    parser.add_argument(
+        "--no-buffers",
+        action="store_true",
+        help="simulate connections without the kernel buffer that a run's record has",
     )
     parser.add_argument("--no-report", action="store_true", help="no pictures and no page")
     return parser

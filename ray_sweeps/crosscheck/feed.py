@@ -36,6 +36,7 @@ MOST_STEPS: Final = 32
 """Most steps that are simulated for a burst: of those that come later it is the last of so many."""
 
 _MOST_SHARE: Final = 10
+_MOST_BUFFER: Final = 2**30
 _READINGS: Final = ("rate_bps", "down_bps", "up_bps", "both_down_bps", "both_up_bps")
 
 
@@ -86,6 +87,21 @@ def measured_rates(links: Sequence[Mapping[str, Any]], exchange: str) -> Rates:
     return Rates(share=share, both_busy=min(1.0, both_busy), measured=True)
 
 
+def kernel_buffer(models: Mapping[str, Any], cell: str) -> int | None:
+    """Most bytes that a connection of a cell could have in the kernel and beyond, in the record.
+
+    It is what the emulator's own models take for it: measured before the run, or configured. None
+    where a record has none, or none that can be read.
+    """
+    found = [
+        model.get("past_bytes")
+        for key, model in models.items()
+        if key.startswith(f"{cell} connection ") and isinstance(model, Mapping)
+    ]
+    sizes = [size for size in found if isinstance(size, int) and 0 < size <= _MOST_BUFFER]
+    return max(sizes) if sizes and len(sizes) == len(found) else None
+
+
 def named_transport(cell: Cell, record: RunRecord) -> TransportSpec:
     """The cell's transport with its window as scaled and the gRPC release that was installed.
 
@@ -109,6 +125,7 @@ def simulated_scenario(
     rates: Rates,
     ready_ns: Mapping[int, Mapping[str, int]],
     steps: int,
+    buffer_bytes: int | None,
 ) -> Scenario:
     """The scenario of which each workload is one measured burst of a cell, as its last step.
 
@@ -120,6 +137,7 @@ def simulated_scenario(
     rates : of the links
     ready_ns : by burst and tensor when it is handed over
     steps : of each worker; all workers begin a step together
+    buffer_bytes : of each connection; None: none
     """
     messages = [(server, m) for server, each in enumerate(cell.messages) for m in each]
     return scenario.model_copy(
@@ -135,7 +153,7 @@ def simulated_scenario(
                 trace_steps=steps,
                 synchronisation="bsp",
                 both_busy=rates.both_busy,
-            ),
+            ).model_copy(update={"socket_buffer": buffer_bytes}),
             "straggler": (),
             "workload": tuple(
                 WorkloadSpec(

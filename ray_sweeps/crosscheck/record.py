@@ -129,6 +129,9 @@ class Cell(_Record):
     rate_measured: bool
     both_busy: float
     window_bytes: int | None
+    buffer_bytes: int | None = Field(
+        default=None, description="of each connection's kernel, as simulated; null: none"
+    )
     window_moved: bool = Field(
         description="the receiver widened its window in the run; the simulated one stays"
     )

@@ -27,6 +27,7 @@ class Simulated:
 
     discipline: str
     window_bytes: int | None
+    buffer_bytes: int | None
     rows: Mapping[int, Rows]
 
 
@@ -37,6 +38,7 @@ def simulate_bursts(
     rates: Rates,
     bursts: Mapping[int, Rows],
     places: Mapping[int, int],
+    buffer_bytes: int | None,
 ) -> Simulated:
     """Simulate bursts as steps, those of one place on their connections together.
 
@@ -46,6 +48,7 @@ def simulate_bursts(
     transport, rates : fed to the simulator
     bursts : measured rows of each, on the clock of link work
     places : how many bursts came before each one on its connections
+    buffer_bytes : of each connection; None: none
 
     Raises
     ------
@@ -59,10 +62,15 @@ def simulate_bursts(
     rows: dict[int, Rows] = {}
     for steps, some in by_steps.items():
         ready_ns = {burst: hand_overs(bursts[burst])[0] for burst in some}
-        asked = simulated_scenario(scenario, cell, transport, rates, ready_ns, steps)
+        asked = simulated_scenario(scenario, cell, transport, rates, ready_ns, steps, buffer_bytes)
         last = _last_steps(simulate(asked, trace=[asked.cluster.workers], plans=Plans()))
         rows |= {b: _as_measured(last[workload_name(b)], cell, bursts[b]) for b in some}
-    return Simulated(discipline=sender_text(sending), window_bytes=sending.window_bytes, rows=rows)
+    return Simulated(
+        discipline=sender_text(sending),
+        window_bytes=sending.window_bytes,
+        buffer_bytes=buffer_bytes,
+        rows=rows,
+    )
 
 
 def _last_steps(result: Result) -> Mapping[str, Rows]:

@@ -45,7 +45,8 @@ _LEAVES_OUT: Final = (
     " messages' bytes, by which predicted ends are early.",
     "There is no token bucket: the first bytes of a measured burst pass at line rate, up to the"
     " bucket, by which predicted ends are late at high rates.",
-    "There is no kernel buffer between a discipline and the link, and credit returns at once.",
+    "A kernel's buffer is as full as it may be ({buffers} cells; none in the others), and credit"
+    " returns at once.",
     "From a hand-over to the transport no time passes; workers' connections hand over a message at"
     " one time.",
     "Earlier bursts of a connection are simulated with the hand-overs of the burst that is"
@@ -211,8 +212,9 @@ def _leaves_out(cells: Sequence[CellCheck]) -> Iterable[str]:
         return
     shares = [facts.rate_share for facts in simulated]
     framing = [facts.framing for facts in simulated]
+    buffered = sum(facts.buffer_bytes is not None for facts in simulated)
     for text in _LEAVES_OUT:
-        yield text.format(share=_range(shares), framing=_range(framing))
+        yield text.format(share=_range(shares), framing=_range(framing), buffers=buffered)
 
 
 def _range(values: Sequence[float]) -> str:

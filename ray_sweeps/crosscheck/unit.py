@@ -43,6 +43,7 @@ class Unit:
     trace, lost : tables as Parquet, with the rows of this cell alone; `lost` is None if the run
         has none
     stored : scores of the emulator's models that are stored of this cell, best first
+    buffers : whether connections are simulated with the kernel buffer that the run's record has
     """
 
     run: str
@@ -52,6 +53,7 @@ class Unit:
     trace: bytes
     lost: bytes | None = None
     stored: tuple[StoredScore, ...] = ()
+    buffers: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,7 @@ class CellFacts:
     rate_measured : whether it was
     both_busy : factor that is left of a port's rate while its other direction is busy
     window_bytes : stream window as simulated; None: never binds, or nothing was simulated
+    buffer_bytes : of each connection's kernel, as simulated; None: none, or nothing was simulated
     window_moved : whether the receiver changed its initial window while the run went on
     framing : bytes of HTTP/2 frame headers and of gRPC's prefix, which are not simulated, over the
         messages' bytes
@@ -89,6 +92,7 @@ class CellFacts:
     rate_measured: bool = False
     both_busy: float = 1.0
     window_bytes: int | None = None
+    buffer_bytes: int | None = None
     window_moved: bool = False
     framing: float = 0.0
 

@@ -18,6 +18,7 @@ from sim.speed import SpeedTrace
 
 UNBOUNDED = 2**62
 NOBODY_WAITS = 2**62
+_SMALL_BYTES = 64
 _JOINS = {"step": arrays.BY_STEP, "tensor": arrays.BY_TENSOR}
 
 
@@ -214,6 +215,7 @@ def make_net(
         delay_ns=network.delay_ns.astype(np.float64),
         window=np.array([window, UNBOUNDED if connection is None else connection]),
         budget=np.array([sending.chunk_bytes]),
+        buffer=np.array([sending.buffer_bytes]),
         option=np.array(sending.options, dtype=np.int64),
         draw=draws.step.astype(np.int32, copy=False),
         factor=draws.factor,
@@ -254,6 +256,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         **_event_sources(step, net),
         **_links(step),
         **_chunks(step),
+        **_ahead(step, sending),
         **_discipline(step, net, sending),
         **_progress(step, limit),
         **_processors(step),
@@ -322,6 +325,19 @@ def _chunks(step: Step) -> dict[str, Any]:
         "since": floats(connections),
         "todo": ints(connections),
         "noted": ints(connections),
+    }
+
+
+def _ahead(step: Step, sending: Sending) -> dict[str, Any]:
+    """Chunks that are chosen ahead: none; as many as a buffer of small messages can have."""
+    connections, ints = _connections(step), zeros(np.int64)
+    room = sending.buffer_bytes // _SMALL_BYTES + int(step.sizes[T]) if sending.buffer_bytes else 1
+    return {
+        "ahead_slot": ints(connections, room),
+        "ahead_bytes": ints(connections, room),
+        "ahead_head": ints(connections),
+        "ahead_count": ints(connections),
+        "ahead_sum": ints(connections),
     }
 
 

@@ -25,9 +25,10 @@ from sim.speed import SpeedTrace
 _ROWS = 1 << 16
 
 
-def needs_extended(plan: StepPlan, control: Control) -> bool:
-    """True if a job needs the engine that joins gradients and shares processors among workers."""
-    return control.join is not None or any(p.shared for p in plan.processors)
+def needs_extended(plan: StepPlan, sending: Sending, control: Control) -> bool:
+    """True if a job needs the engine that joins gradients, shares processors, has buffers."""
+    shared = any(p.shared for p in plan.processors)
+    return control.join is not None or shared or sending.buffer_bytes > 0
 
 
 class Stop(IntEnum):
@@ -99,7 +100,7 @@ class Engine(BaseEngine):
         self.plan = plan
         self._bound = (sending.discipline, network.share)
         self._schedule = sending.schedule if plan.gates else None
-        self._extended = needs_extended(plan, control)
+        self._extended = needs_extended(plan, sending, control)
         self._joins = control.join is not None
         self._advance = (
             compile_engine(*self._bound, extended=self._extended, schedule=self._schedule)

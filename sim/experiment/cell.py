@@ -145,9 +145,10 @@ class TrainingCell:
 
     @property
     def needs_extended(self) -> bool:
-        """True if the generic engine has to join gradients, or to share processors."""
+        """True if the generic engine has to join gradients, share processors, or have buffers."""
         machines = self.machines
-        return machines.joined or machines.server_cores is not None
+        buffered = self.sending.buffer_bytes > 0
+        return machines.joined or machines.server_cores is not None or buffered
 
     def network(self, workers: int) -> Network:
         """Network of so many workers, as the engines see it; rates are goodput."""
@@ -253,7 +254,8 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
             name = f"{workload.name}/{transport.name}"
             burst = bursts.get(name)
             profile = profiles[workload.name] if burst is None else burst_profile(burst)
-            sending = sending_of(transport, None if burst is None else burst.window_bytes)
+            window = None if burst is None else burst.window_bytes
+            sending = sending_of(transport, window, training.socket_buffer or 0)
             sending = replace(sending, **scheduled)
             cells += [
                 TrainingCell(

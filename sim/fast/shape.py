@@ -131,6 +131,7 @@ def check_settings(network: Network, sending: Sending) -> None:
         (not load_share(network.share).CLOCKED, f"share is {network.share}"),
         (network.both_busy != 1.0, "a port's rate depends on its other direction"),
         (bool(network.delay_ns.any()), "there are delays"),
+        (sending.buffer_bytes > 0, "connections have buffers"),
         (
             not disciplines.traits(sending.discipline).work_conserving,
             f"{sending.discipline} is not work-conserving",

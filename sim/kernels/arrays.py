@@ -192,6 +192,7 @@ class Net(NamedTuple):
     both_busy : (1,) factor of a port's rate while its other direction is busy
     delay_ns : (W,)
     window, budget : windows of a stream and a connection; the largest chunk, bytes
+    buffer : (1,) bytes of chunks that are chosen and have not left; 0: one chunk, on the link
     option : the discipline's parameters
     draw : (W, steps) which recorded step each step repeats
     factor : (W, steps or 1) of all computations at the worker
@@ -210,6 +211,7 @@ class Net(NamedTuple):
     delay_ns: Floats
     window: Ints
     budget: Ints
+    buffer: Ints
     option: Ints
     draw: Ints
     factor: Floats
@@ -251,6 +253,9 @@ class Run(NamedTuple):
     active : (L,) connections that have a chunk on the link
     chunk_slot : (F,) the stream on the link; NONE while the connection is idle
     chunk_bytes, chunk_start : (F,)
+    ahead_slot, ahead_bytes, ahead_head, ahead_count : (F, ...), (F, ...), (F,), (F,) rings of
+        chunks that are chosen and wait for the link
+    ahead_sum : (F,) bytes of them and of the chunk on the link
     base_v, base_bytes : (F,) the clock when the connection joined, bytes of its chunks since
     left_bytes, rate, since : (F,) of rated links: what is left of the chunk, its rate, since when
     port_left, port_users, decided : (K + W,), (K + W,), (F,) room for shares to work out rates
@@ -297,6 +302,11 @@ class Run(NamedTuple):
     chunk_slot: Ints
     chunk_bytes: Ints
     chunk_start: Floats
+    ahead_slot: Ints
+    ahead_bytes: Ints
+    ahead_head: Ints
+    ahead_count: Ints
+    ahead_sum: Ints
     base_v: Floats
     base_bytes: Ints
     left_bytes: Floats

@@ -15,7 +15,7 @@ CLOCKED = 1
 """1 if the share is 1/n, so that a virtual clock per link does."""
 
 EXTENDED = 0
-"""1 if gradients may be joined and processors shared; without, the engine has no code for it."""
+"""1 if gradients may be joined, processors shared and chunks chosen ahead; else no code for it."""
 
 GATED = 0
 """1 if connections have gates; without, the engine has no code for them."""

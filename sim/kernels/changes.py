@@ -131,6 +131,7 @@ def _empty(step: Step, net: Net, run: Run, worker: int, channel: int) -> None:
         run.chunk_slot[f] = NONE
         leave(step, net, run, f, link)
         flow_ended(run, worker, link < len(step.on_link) // 2, net)
+    run.ahead_head[f] = run.ahead_count[f] = run.ahead_sum[f] = 0
     shared = run.shared[f]
     shared[:] = 0
     shared[HEAD] = shared[TAIL] = shared[CURRENT] = NONE
@@ -209,18 +210,37 @@ def _cancel_transfer(step: Step, net: Net, run: Run, worker: int, op: int) -> bo
     now = round(run.clock[0])
     if run.chunk_slot[f] == slot:
         s.shared[CONNECTION_CREDIT] += run.chunk_bytes[f]
+        run.ahead_sum[f] -= run.chunk_bytes[f] * (net.buffer[0] > 0)
         run.chunk_slot[f] = NONE
         run.chunk_bytes[f] = 0
         link = step.link_of[channel]
         leave(step, net, run, f, link)
         flow_ended(run, worker, link < len(step.on_link) // 2, net)
         wake(run, f)
+    _forget_ahead(net, run, f, slot)
     cancelled(s, slot, now)
     if s.place[slot] == READY:
         unlink(s, slot, OUT)
     s.place[slot] = OUT
     s.left[slot] = run.unsent[slot] = 0
     return True
+
+
+def _forget_ahead(net: Net, run: Run, f: int, slot: int) -> None:
+    """Drop chunks of a stream that were chosen ahead, and return their credit."""
+    if run.ahead_count[f] == 0:
+        return
+    room, s = run.ahead_slot.shape[1], scheduler(net, run, f)
+    at = [(run.ahead_head[f] + i) % room for i in range(run.ahead_count[f])]
+    chunks = [(int(run.ahead_slot[f, i]), int(run.ahead_bytes[f, i])) for i in at]
+    kept = [chunk for chunk in chunks if chunk[0] != slot]
+    dropped = sum(size for _, size in chunks) - sum(size for _, size in kept)
+    s.shared[CONNECTION_CREDIT] += dropped
+    run.ahead_sum[f] -= dropped
+    run.ahead_head[f], run.ahead_count[f] = 0, len(kept)
+    for i, (which, size) in enumerate(kept):
+        run.ahead_slot[f, i], run.ahead_bytes[f, i] = which, size
+    wake(run, f)
 
 
 def remaining(step: Step, net: Net, run: Run, worker: int, op: int) -> float:

@@ -16,7 +16,7 @@ from sim.kernels.arrays import (
     Step,
     T,
 )
-from sim.kernels.bound import borrow, credited, enqueued, select, sent
+from sim.kernels.bound import EXTENDED, borrow, credited, enqueued, select, sent
 from sim.kernels.links import first_on, join, leave, load
 from sim.kernels.modes import flow_began, flow_ended
 
@@ -53,7 +53,7 @@ def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     run.unsent[slot] = step.size_bytes[op]
     s = borrow(scheduler(net, run, connection))
     offer(s, slot, run.unsent[slot], net.window[0], step.priority[op], round(run.clock[0]))
-    if run.chunk_slot[connection] == NONE:
+    if run.chunk_slot[connection] == NONE or (EXTENDED and net.buffer[0] > 0):
         wake(run, connection)
 
 
@@ -70,6 +70,11 @@ def offer(s: State, slot: int, size_bytes: int, window_bytes: int, priority: int
 def taken(s: State, slot: int, size_bytes: int, unsent_bytes: int, now: int) -> None:
     """Note that a chunk has left, and return its credit; `unsent_bytes` of the stream are left."""
     sent(s, slot, size_bytes, now)
+    give_back(s, slot, size_bytes, unsent_bytes, now)
+
+
+def give_back(s: State, slot: int, size_bytes: int, unsent_bytes: int, now: int) -> None:
+    """Return the credit of a chunk that has left; `unsent_bytes` of the stream are left."""
     s.shared[CONNECTION_CREDIT] += size_bytes
     if unsent_bytes > 0 and widen(s, slot, size_bytes):
         credited(s, slot, now)
@@ -89,7 +94,14 @@ def choose(step: Step, net: Net, run: Run, connection: int) -> None:
     link = step.link_of[connection - worker * step.sizes[C]]
     was_busy = run.chunk_bytes[connection] > 0
     run.noted[connection] = 0
-    slot, size = select(borrow(scheduler(net, run, connection)), net.budget[0], round(run.clock[0]))
+    if EXTENDED and net.buffer[0] > 0:
+        choose_ahead(net, run, connection)
+        if run.chunk_slot[connection] != NONE:
+            return
+        slot, size = first_ahead(run, connection)
+    else:
+        s = borrow(scheduler(net, run, connection))
+        slot, size = select(s, net.budget[0], round(run.clock[0]))
     if slot == NONE:
         if was_busy:
             run.chunk_bytes[connection] = 0
@@ -108,6 +120,36 @@ def choose(step: Step, net: Net, run: Run, connection: int) -> None:
     load(step, net, run, connection, link, not was_busy)
 
 
+def choose_ahead(net: Net, run: Run, connection: int) -> None:
+    """Let the discipline choose chunks, and the kernel take them, as long as there is room."""
+    s = borrow(scheduler(net, run, connection))
+    now = round(run.clock[0])
+    room = run.ahead_slot.shape[1]
+    while run.ahead_count[connection] < room:
+        used = run.ahead_sum[connection]
+        if used > 0 and used + net.budget[0] > net.buffer[0]:
+            return
+        slot, size = select(s, net.budget[0], now)
+        if slot == NONE:
+            return
+        sent(s, slot, size, now)
+        at = (run.ahead_head[connection] + run.ahead_count[connection]) % room
+        run.ahead_slot[connection, at] = slot
+        run.ahead_bytes[connection, at] = size
+        run.ahead_count[connection] += 1
+        run.ahead_sum[connection] += size
+
+
+def first_ahead(run: Run, connection: int) -> tuple[int, int]:
+    """Take the first of the chunks that were chosen; NONE if there is none."""
+    if run.ahead_count[connection] == 0:
+        return NONE, 0
+    at = run.ahead_head[connection]
+    run.ahead_head[connection] = (at + 1) % run.ahead_slot.shape[1]
+    run.ahead_count[connection] -= 1
+    return run.ahead_slot[connection, at], run.ahead_bytes[connection, at]
+
+
 def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
     """End the link's next chunk: (connection, operation); NONE if bytes of the latter are left."""
     connection = first_on(step, run, link)
@@ -117,7 +159,11 @@ def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
     op = step.slot_op[slot - worker * step.sizes[T]]
     run.unsent[slot] -= size
     s = borrow(scheduler(net, run, connection))
-    taken(s, slot, size, run.unsent[slot], round(run.clock[0]))
+    if EXTENDED and net.buffer[0] > 0:
+        run.ahead_sum[connection] -= size
+        give_back(s, slot, size, run.unsent[slot], round(run.clock[0]))
+    else:
+        taken(s, slot, size, run.unsent[slot], round(run.clock[0]))
     if net.flag[KEEP_CHUNKS]:
         _note(run, worker, op, size, run.chunk_start[connection])
     run.chunk_slot[connection] = NONE

@@ -16,7 +16,9 @@ CHUNK_BYTES: Final = 65536
 """Largest chunk of the disciplines that preempt; they can't while a chunk is on the link."""
 
 
-def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sending:
+def sending_of(
+    transport: TransportSpec, window_bytes: int | None = None, buffer_bytes: int = 0
+) -> Sending:
     """Simulator inputs of a transport: discipline, options, windows and chunk size.
 
     Our own sender follows the discipline that it is given; a gRPC sender the one that
@@ -29,6 +31,8 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
     ----------
     transport : of a scenario
     window_bytes : the stream window, where it is another than the transport's: a scaled one
+    buffer_bytes : that a kernel takes of a connection before they leave, frame by frame; 0: what
+        the discipline grants is on the link at once
 
     Raises
     ------
@@ -44,8 +48,8 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
     discipline = _discipline(transport, where)
     try:
         # Each sender model has the options of the discipline in its own right.
-        given = candidate_senders(transport)[discipline].options
-        options = tuple(disciplines.resolve_options(discipline, given))
+        model = candidate_senders(transport)[discipline]
+        options = tuple(disciplines.resolve_options(discipline, model.options))
     except ValueError as problem:
         raise ScenarioError(f"{where}.options: {problem}") from None
     window, connection = _windows(transport, window_bytes)
@@ -54,7 +58,10 @@ def sending_of(transport: TransportSpec, window_bytes: int | None = None) -> Sen
         options=options,
         window_bytes=window,
         connection_window_bytes=connection,
+        buffer_bytes=buffer_bytes,
     )
+    if buffer_bytes:
+        return replace(sending, chunk_bytes=model.frame_bytes)
     if disciplines.traits(discipline).preempts:
         return replace(sending, chunk_bytes=CHUNK_BYTES)
     return sending

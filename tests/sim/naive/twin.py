@@ -105,6 +105,7 @@ class Connection:
         self.scheduler = scheduler
         self.jobs: dict[int, Job] = {}  # by stream
         self.chunk: Chunk | None = None
+        self.ahead: deque[tuple[int, int]] = deque()  # chosen chunks: streams and bytes
         self.on_link = False
 
 
@@ -140,6 +141,7 @@ class Simulation:
         self.plan = plan
         self.network = network
         self.chunk_bytes = sending.chunk_bytes
+        self.buffer_bytes = sending.buffer_bytes
         self.draws = draws
         self.staleness = staleness
         self.now = 0.0
@@ -257,7 +259,8 @@ class Simulation:
             )
         )
         now = round(self.now)
-        connection.scheduler.sent(chunk.stream, chunk.size_bytes, now)
+        if not self.buffer_bytes:
+            connection.scheduler.sent(chunk.stream, chunk.size_bytes, now)
         connection.scheduler.credit(chunk.stream, chunk.size_bytes, now)
         connection.scheduler.credit(0, chunk.size_bytes, now)
         job.unsent_bytes -= chunk.size_bytes
@@ -491,6 +494,7 @@ class Simulation:
         joining: list[tuple[Key, int]] = []
         going_on: list[tuple[Key, int]] = []
         for connection in self.connections.values():
+            self.fill_buffer(connection)
             if connection.chunk is not None:
                 continue
             self.ask(connection)
@@ -504,8 +508,25 @@ class Simulation:
         if leaving or joining or going_on:
             self.share.change(self.now, leaving, joining, going_on)
 
+    def fill_buffer(self, connection: Connection) -> None:
+        """The kernel takes chunks while a whole one fits, or nothing else is in the buffer."""
+        now = round(self.now)
+        while self.buffer_bytes:
+            used = sum(size_bytes for _, size_bytes in connection.ahead)
+            used += 0 if connection.chunk is None else connection.chunk.size_bytes
+            if used and used + self.chunk_bytes > self.buffer_bytes:
+                return
+            stream, size_bytes = connection.scheduler.next(self.chunk_bytes, now)
+            if size_bytes == 0:
+                return
+            connection.scheduler.sent(stream, size_bytes, now)
+            connection.ahead.append((stream, size_bytes))
+
     def ask(self, connection: Connection) -> None:
-        stream, size_bytes = connection.scheduler.next(self.chunk_bytes, round(self.now))
+        if not self.buffer_bytes:
+            stream, size_bytes = connection.scheduler.next(self.chunk_bytes, round(self.now))
+        else:
+            stream, size_bytes = connection.ahead.popleft() if connection.ahead else (0, 0)
         if size_bytes == 0:
             assert not connection.jobs  # all credit is back, so nothing can be held up
             return
