@@ -46,6 +46,7 @@ from ray_sweeps.crosscheck.unit import (
     StreamCheck,
     Unit,
 )
+from sim.settings import sending_of
 
 DOWN: Final = "server to worker"
 UP: Final = "worker to server"
@@ -106,7 +107,6 @@ def _read(unit: Unit) -> _Cell:
 def _checked(one: _Cell) -> CellCheck:
     transport = named_transport(one.cell, one.record)
     rates = measured_rates(one.record.links, one.cell.workload.direction)
-    buffer_bytes = kernel_buffer(one.record.models, one.cell.name) if one.unit.buffers else None
     findings = _findings(one)
     simulated = None
     todo = [b for b, found in findings.items() if not found or found[0] in SIMULATED_ALL_THE_SAME]
@@ -114,7 +114,13 @@ def _checked(one: _Cell) -> CellCheck:
         try:
             measured = {burst: one.work[burst] for burst in todo}
             simulated = simulate_bursts(
-                one.scenario, one.cell, transport, rates, measured, one.places, buffer_bytes
+                one.scenario,
+                one.cell,
+                transport,
+                rates,
+                measured,
+                one.places,
+                _buffer(one, transport),
             )
         except ScenarioError as problem:
             findings |= dict.fromkeys(todo, (REFUSED, str(problem)))
@@ -144,6 +150,22 @@ def _findings(one: _Cell) -> dict[int, Finding | None]:
         burst: burst_finding(rows, one.validity.get(burst), expected, hand_overs(rows)[1])
         for burst, rows in one.work.items()
     }
+
+
+def _buffer(one: _Cell, transport: TransportSpec) -> int | None:
+    """Bytes of a connection's kernel buffer, where it is to be simulated with one.
+
+    Raises
+    ------
+    ScenarioError
+        The simulator refuses the transport.
+    """
+    sending = sending_of(transport)
+    windows = (sending.window_bytes, sending.connection_window_bytes)
+    asked = one.unit.buffers
+    if asked == "none" or (asked == "unbound" and windows != (None, None)):
+        return None
+    return kernel_buffer(one.record.models, one.cell.name)
 
 
 def _facts(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from rich.console import Console
 from rich.status import Status
@@ -26,7 +26,7 @@ from ray_sweeps.crosscheck.folders import Scores, read_runs, read_scores, run_na
 from ray_sweeps.crosscheck.output import write_figures, write_page
 from ray_sweeps.crosscheck.summary import summarise_checks
 from ray_sweeps.crosscheck.terminal import print_crosscheck
-from ray_sweeps.crosscheck.unit import CellCheck, Unit, each
+from ray_sweeps.crosscheck.unit import Buffers, CellCheck, Unit, each
 from ray_sweeps.crosscheck.wording import counted
 from ray_sweeps.runner.each import Each, each_on_ray
 from sim.kernels.compiled import engine_hash
@@ -60,7 +60,7 @@ def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> in
     owner = calling_user(os.environ, os.geteuid())
     with ClaimedFolder.claim(out, owner, "schemas") as folder:
         site.keep(folder)
-        work = _Work(names=[], buffers=not options.no_buffers)
+        work = _Work(names=[], buffers=options.buffers)
         work.names += _names(options.folder, work.lines)
         with _doing(do_each, folder, serial=options.serial) as doing:
             work.do(scores, doing)
@@ -102,11 +102,11 @@ def _doing(given: Each | None, folder: Directory, *, serial: bool) -> Iterator[E
 class _Work:
     """Runs to do, and what came of them: lines, checks, what ended it early if anything did.
 
-    `buffers` says whether connections are simulated with a kernel buffer.
+    `buffers` says which connections are simulated with a kernel buffer.
     """
 
     names: list[str]
-    buffers: bool = True
+    buffers: Buffers = "unbound"
     lines: list[str] = field(default_factory=list)
     checks: list[CellCheck] = field(default_factory=list)
     failure: BaseException | None = None
@@ -166,9 +166,11 @@ def _parser() -> argparse.ArgumentParser:
         "--serial", action="store_true", help="without Ray, one cell after the other"
     )
     parser.add_argument(
-        "--no-buffers",
-        action="store_true",
-        help="simulate connections without the kernel buffer that a run's record has",
+        "--buffers",
+        choices=get_args(Buffers),
+        default="unbound",
+        help="connections simulated with the kernel buffer that the record tells; default: those"
+        " without windows",
     )
     parser.add_argument("--no-report", action="store_true", help="no pictures and no page")
     return parser

@@ -5,9 +5,11 @@ A unit has the content of its run's files with it, so that it can be checked on 
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from netcosim.trace import StreamRow
+
+Buffers = Literal["all", "none", "unbound"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,7 +45,8 @@ class Unit:
     trace, lost : tables as Parquet, with the rows of this cell alone; `lost` is None if the run
         has none
     stored : scores of the emulator's models that are stored of this cell, best first
-    buffers : whether connections are simulated with the kernel buffer that the run's record has
+    buffers : which connections have the kernel buffer that the run's record tells, in simulation:
+        "all", "none", or "unbound", those without windows
     """
 
     run: str
@@ -53,7 +56,7 @@ class Unit:
     trace: bytes
     lost: bytes | None = None
     stored: tuple[StoredScore, ...] = ()
-    buffers: bool = True
+    buffers: Buffers = "unbound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,9 @@ def scenario(transports: Iterable[Mapping[str, Any]] = (FIFO,), **changes: objec
     return with_values(plain, {path.replace("__", "."): v for path, v in changes.items()})
 
 
-def simulated(asked: Scenario, bursts: int = 3, rate_share: float = 1.0) -> list[StreamRow]:
+def simulated(
+    asked: Scenario, bursts: int = 3, rate_share: float = 1.0, **training: object
+) -> list[StreamRow]:
     """Rows as the emulator would leave them, of as many steps; links have a share of their rate."""
     link = asked.cluster.link.model_copy(
         update={"rate": round(asked.cluster.link.rate * rate_share)}
@@ -60,6 +62,7 @@ def simulated(asked: Scenario, bursts: int = 3, rate_share: float = 1.0) -> list
             "training.warmup": 0,
             "training.trace_steps": bursts,
             "training.synchronisation": "bsp",
+            **{f"training.{key}": value for key, value in training.items()},
         },
         trace=[asked.cluster.workers],
     )
@@ -117,7 +120,9 @@ def validity(cell: str, burst: int, **values: Any) -> Validity:
     return Validity(cell=cell, burst=burst, **(fine | values))
 
 
-def record(validities: Iterable[Validity], rate_share: float = 1.0) -> RunRecord:
+def record(
+    validities: Iterable[Validity], rate_share: float = 1.0, models: Mapping[str, Any] = {}
+) -> RunRecord:
     """A run record whose links delivered a share of what 100 Mbit/s allows."""
     goodput_bps = 100e6 * GOODPUT_SHARE * rate_share
     names = ("down_bps", "up_bps", "both_down_bps", "both_up_bps")
@@ -132,7 +137,7 @@ def record(validities: Iterable[Validity], rate_share: float = 1.0) -> RunRecord
         network={},
         links=[{"rate_bps": 100_000_000, **dict.fromkeys(names, goodput_bps)}],
         shares=[],
-        models={},
+        models=dict(models),
         predictions_sha256=None,
         bounds={},
         validity=tuple(validities),
@@ -148,6 +153,7 @@ def write_run(
     *,
     validities: Iterable[Validity] | None = None,
     rate_share: float = 1.0,
+    models: Mapping[str, Any] = {},
     lost: Iterable[LostRow] | None = None,
     summary: Summary | None = None,
 ) -> Path:
@@ -157,7 +163,7 @@ def write_run(
     with ResultsFolder.create(path, asked) as folder:
         folder.write_trace(kept)
         found = [validity(*burst) for burst in bursts] if validities is None else validities
-        folder.write_run(record(found, rate_share))
+        folder.write_run(record(found, rate_share, models))
         if lost is not None:
             folder.write_lost(lost)
         if summary is not None:

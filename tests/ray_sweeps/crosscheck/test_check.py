@@ -14,7 +14,7 @@ from netcosim.trace import Stall, StreamRow
 from ray_sweeps.crosscheck.check import check_cell
 from ray_sweeps.crosscheck.comparable import REASONS, SIMULATED_ALL_THE_SAME
 from ray_sweeps.crosscheck.folders import read_runs
-from ray_sweeps.crosscheck.unit import CellCheck
+from ray_sweeps.crosscheck.unit import Buffers, CellCheck
 from tests.ray_sweeps.crosscheck.made import (
     CELL,
     CYCLE,
@@ -28,13 +28,19 @@ from tests.ray_sweeps.crosscheck.made import (
 MS = 10**6
 
 
-def checked(path: Path, asked: Scenario, rows: Sequence[StreamRow], **run: Any) -> CellCheck:
+def checked(
+    path: Path,
+    asked: Scenario,
+    rows: Sequence[StreamRow],
+    buffers: Buffers = "unbound",
+    **run: Any,
+) -> CellCheck:
     """The check of a run of one cell."""
     write_run(path, asked, rows, **run)
     (read,) = read_runs([str(path)], {})
     assert not read.lines
     (unit,) = read.units
-    found = check_cell(unit)
+    found = check_cell(replace(unit, buffers=buffers))
     assert not found.problem
     return found
 
@@ -152,6 +158,37 @@ def test_links_have_the_goodput_that_was_measured(tmp_path: Path):
     assert fed.facts.rate_share == pytest.approx(0.9)
     unfed = checked(tmp_path / "unfed", asked, rows)
     assert unfed.bursts[0].end == pytest.approx(-0.1, abs=0.005)
+
+
+def test_a_connection_has_the_kernel_buffer_that_the_record_tells(tmp_path: Path):
+    asked = scenario([CYCLE])
+    rows = simulated(asked, socket_buffer="100kB")
+    models = {"five/h2-cycle connection 0": {"past_bytes": 100_000}}
+    fed = checked(tmp_path / "fed", asked, rows, models=models)
+    assert fed.facts.buffer_bytes == 100_000
+    assert max(abs(s.time_error) for s in fed.streams) < 1e-6
+    unfed = checked(tmp_path / "unfed", asked, rows, "none", models=models)
+    assert unfed.facts.buffer_bytes is None
+    assert max(abs(s.time_error) for s in unfed.streams) > 0.01
+
+
+def test_connections_with_windows_have_no_buffer_unless_asked_for(tmp_path: Path):
+    asked = scenario([{**CYCLE, "flow_control": True, "window": "64KiB"}])
+    models = {"five/h2-cycle connection 0": {"past_bytes": 100_000}}
+    rows = simulated(asked)
+    assert checked(tmp_path / "a", asked, rows, models=models).facts.buffer_bytes is None
+    every = checked(tmp_path / "b", asked, rows, "all", models=models)
+    assert every.facts.buffer_bytes == 100_000
+
+
+@pytest.mark.parametrize("model", [None, {}, {"past_bytes": None}, {"past_bytes": -1}, "x"])
+def test_a_record_without_a_buffer_is_simulated_without(tmp_path: Path, model: object):
+    asked = scenario([CYCLE])
+    found = checked(
+        tmp_path / "run", asked, simulated(asked), models={"five/h2-cycle connection 0": model}
+    )
+    assert found.facts.buffer_bytes is None
+    assert reasons(found) == ["", "", ""]
 
 
 def test_links_that_can_not_be_those_of_the_scenario_are_a_line(tmp_path: Path):
