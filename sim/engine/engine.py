@@ -170,6 +170,19 @@ class Engine(BaseEngine):
         """
         return bool(self._change(changes.set_remaining, worker, operation, work_ns))
 
+    def set_port(self, server: int, part: float) -> None:
+        """Let a server's port carry this part of its own rate from now on, in both directions.
+
+        Raises
+        ------
+        ValueError
+            The part is not above 0, or the port's directions share its rate.
+        """
+        if not part > 0.0 or self._net.both_busy[0] != 1.0:
+            allowed = "must be above 0, and both_busy 1, for a port's rate to change"
+            raise ValueError(f"part: {part}, both_busy {self._net.both_busy[0]}: {allowed}")
+        self._change(changes.set_port, server, part)
+
     def _change(self, function: Callable[..., Any], *what: float) -> Any:
         return self._interpreted(function)(self._step, self._net, self._run, *what)
 

@@ -26,6 +26,7 @@ from sim.kernels.arrays import (
     WAITING,
     C,
     G,
+    K,
     N,
     Net,
     P,
@@ -34,11 +35,11 @@ from sim.kernels.arrays import (
     T,
     U,
 )
-from sim.kernels.bound import cancelled, start
+from sim.kernels.bound import CLOCKED, cancelled, start
 from sim.kernels.connections import scheduler, wake
 from sim.kernels.gates import empty
 from sim.kernels.join import make_if_due, make_step_if_due
-from sim.kernels.links import leave
+from sim.kernels.links import leave, refresh, settle, share_anew
 from sim.kernels.modes import flow_ended, switch_mode
 from sim.kernels.processors import (
     end_computation,
@@ -241,6 +242,21 @@ def _forget_ahead(net: Net, run: Run, f: int, slot: int) -> None:
     for i, (which, size) in enumerate(kept):
         run.ahead_slot[f, i], run.ahead_bytes[f, i] = which, size
     wake(run, f)
+
+
+def set_port(step: Step, net: Net, run: Run, server: int, part: float) -> None:
+    """Let a server's port carry this part of its own rate from now on, in both directions."""
+    servers = step.sizes[K]
+    for direction, link in enumerate((server, servers + server)):
+        if CLOCKED:
+            settle(run, link)
+        else:
+            net.capacity[direction, server] *= part / run.speed[link]
+        run.speed[link] = part
+        if CLOCKED:
+            refresh(step, run, link)
+    if not CLOCKED:
+        share_anew(step, net, run, NONE)
 
 
 def remaining(step: Step, net: Net, run: Run, worker: int, op: int) -> float:

@@ -56,7 +56,7 @@ def _schedule(run: Run, leaf: int, time: float) -> None:
 def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
     """Add a connection to the link; its chunk follows (`load`)."""
     if CLOCKED:
-        _settle(run, link)
+        settle(run, link)
         run.base_v[connection] = run.clock_v[link]
         run.base_bytes[connection] = 0
     run.active[link] += 1
@@ -67,13 +67,13 @@ def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
 def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
     """Remove a connection from the link."""
     if CLOCKED:
-        _settle(run, link)
+        settle(run, link)
     run.active[link] -= 1
     target(step, run, connection, link, math.inf)
     if run.active[link] == 0:
         _other_direction(step, net, run, link)
     if not CLOCKED:
-        _share_anew(step, net, run, link)
+        share_anew(step, net, run, link)
     refresh(step, run, link)
 
 
@@ -88,7 +88,7 @@ def load(step: Step, net: Net, run: Run, connection: int, link: int, joined: boo
         run.left_bytes[connection] = size_bytes
         run.since[connection] = run.clock[0]
         if joined:
-            _share_anew(step, net, run, link)
+            share_anew(step, net, run, link)
         target(step, run, connection, link, _end(run, connection))
     refresh(step, run, link)
 
@@ -99,7 +99,7 @@ def target(step: Step, run: Run, connection: int, link: int, value: float) -> No
     put(run.flow_key, run.flow_tree, link * size, size, flow_leaf(step, connection), value)
 
 
-def _settle(run: Run, link: int) -> None:
+def settle(run: Run, link: int) -> None:
     """Advance the link's virtual clock to now."""
     now = run.clock[0]
     if run.active[link] > 0:
@@ -114,12 +114,12 @@ def _other_direction(step: Step, net: Net, run: Run, link: int) -> None:
     servers = step.sizes[K]
     other = link - servers if link >= servers else link + servers
     both = run.active[link] > 0 and run.active[other] > 0
-    _settle(run, other)
+    settle(run, other)
     run.speed[link] = run.speed[other] = net.both_busy[0] if both else 1.0
     refresh(step, run, other)
 
 
-def _share_anew(step: Step, net: Net, run: Run, known: int) -> None:
+def share_anew(step: Step, net: Net, run: Run, known: int) -> None:
     """Share rated links anew after a join or leave: what is left of chunks, rates, ends.
 
     The link `known` is refreshed by the caller.
