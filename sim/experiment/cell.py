@@ -7,8 +7,11 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, resolve_cells
 from netcosim.policies import (
+    check_order,
     load_synchronisation,
     order_is_drawn,
+    order_needs_rate,
+    order_needs_step,
     release_order,
     server_of_each,
     synchronisation_joins,
@@ -171,7 +174,12 @@ class TrainingCell:
         scenario = self.scenario
         source = Source(
             profile=self.profile,
-            policy=(scenario.policy, scenario.cluster.servers, self.workload.tensors),
+            policy=(
+                scenario.policy,
+                scenario.cluster.servers,
+                self.workload.tensors,
+                scenario.cluster.link.rate if order_needs_rate(scenario.policy.order) else None,
+            ),
             machines=self.machines,
             overlap=scenario.training.overlap,
             seed=scenario.seed,
@@ -195,10 +203,29 @@ class TrainingCell:
         return Assignment(
             servers=servers,
             server_of=dict(zip(names, placed, strict=True)),
-            arrange=lambda s, rng: release_order(policy, names, s, rng),
+            arrange=lambda s, rng, step: release_order(policy, names, s, rng, step),
             each_step_anew=order_is_drawn(policy.order),
             priority={**given, **policy.priorities},
+            step_rate_bps=self.link_bps if order_needs_step(policy.order) else None,
         )
+
+    @property
+    def link_bps(self) -> int:
+        """Goodput of the cluster's link, exceptions left aside: what orders time transfers by."""
+        return round(self.scenario.cluster.link.rate * GOODPUT_SHARE)
+
+    def check_policies(self) -> None:
+        """Refuse policies that the workload's tensors can't have.
+
+        Raises
+        ------
+        ScenarioError
+            One that is not there, or that names what is not there, or needs what a burst has not.
+        """
+        self.assignment()
+        has_step = self.workload.profile is not None
+        check_order(self.scenario.policy, list(tensors_of(self.profile)), has_step=has_step)
+        _ = self.staleness
 
 
 def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[TrainingCell, ...]:
@@ -246,9 +273,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
                 )
                 for rate_bps, each in at_rates.items()
             ]
-            sizes = list(tensors_of(profile).values())
-            cells[-1].assignment().arrange(sizes, np.random.default_rng(0))
-            _ = cells[-1].staleness
+            cells[-1].check_policies()
     return tuple(cells)
 
 

@@ -14,7 +14,7 @@ from netcosim.workload.durations import recorded_steps
 from sim.fast.arrays import Shape
 from sim.fast.shape import Arrangement, arrange, check_settings, released_order, timed
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
-from sim.plan import Ints, Network, Sending, StepPlan
+from sim.plan import Floats, Ints, Network, Sending, StepPlan
 from sim.prepare import Assignment
 from sim.prepare.build import Outline, outline
 from sim.prepare.fuse import Fusion, fused_plan, fusion_of
@@ -130,7 +130,13 @@ class WorkloadPlans:
         profile = source.profile if self._overlap is None else self._overlap.profile
         count = f"{len(source.profile.step.operations):,} operations"
         say(f"building the plan of {count}")
-        self._outline: Outline = outline(profile, assignment, stream(0, True), source.machines)
+        self._outline: Outline = outline(
+            profile,
+            assignment,
+            stream(0, True),
+            source.machines,
+            None if assignment.step_rate_bps is None else self._durations(0),
+        )
         say(f"fusing {count}")
         self._fusion: Fusion = fusion_of(self._outline.plan)
         self._fused = fused_plan(self._outline.plan, self._fusion)
@@ -163,6 +169,10 @@ class WorkloadPlans:
         return fused_plan(self.plan(run), self._fusion, like=self._fused)
 
     def _draw(self, run: int) -> StepPlan:
+        return self._outline.drawn(self._durations(run), self._stream(run, True))
+
+    def _durations(self, run: int) -> Floats:
+        """(recorded steps, computations) of a run."""
         source = self.source
         durations = recorded_steps(
             source.profile,
@@ -172,7 +182,7 @@ class WorkloadPlans:
         )
         if self._overlap is not None:
             durations = self._overlap.paired(durations)
-        return self._outline.drawn(durations, self._stream(run, True))
+        return durations
 
     def facts(self, run: int) -> RunFacts:
         """Facts of a run's plan, found at the first call and kept."""
