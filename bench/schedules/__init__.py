@@ -1,0 +1,1 @@
+"""Orders of release and schedules of transfers, held against what is best."""
