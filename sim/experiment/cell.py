@@ -27,6 +27,7 @@ from sim.experiment.burst import burst_profile
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
 from sim.experiment.plans import Say, Source, WorkloadPlans, collector_paused, silent
+from sim.experiment.schedule_bounds import StepLoad
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
@@ -51,6 +52,7 @@ class Prepared:
     run, plans : where the first two come from; large ones are made again when they are asked for
     steps : number of recorded steps
     longest_step_ns : computations of the longest recorded step, one after the other
+    load : what each recorded step keeps busy
     shape : for the fast path; None where it can't be used
     why_generic : why it can't
     """
@@ -59,6 +61,7 @@ class Prepared:
     plans: WorkloadPlans
     steps: int
     longest_step_ns: float
+    load: StepLoad
     shape: Shape | None
     why_generic: str
 
@@ -119,6 +122,23 @@ class TrainingCell:
         return Join(by=training.join or "step", first=training.first or workers)
 
     @property
+    def updates_in_step(self) -> bool:
+        """True if what is done once for all workers is part of a step's time, or held it up.
+
+        Where gradients are joined by step, and steps do not overlap, it is between two steps.
+        """
+        training = self.scenario.training
+        return training.overlap or training.join == "tensor"
+
+    def goes_in_rounds(self, workers: int) -> bool:
+        """True if so many workers all end their step of one number before any begins the next."""
+        join = self.join(workers)
+        if join is None:
+            return self.staleness == 0
+        in_turn = join.by == "step" and not self.scenario.training.overlap
+        return in_turn and join.first >= workers
+
+    @property
     def machines(self) -> Machines:
         """What computes at workers and servers."""
         training = self.scenario.training
@@ -165,6 +185,7 @@ class TrainingCell:
             plans=plans,
             steps=facts.steps,
             longest_step_ns=facts.longest_step_ns,
+            load=facts.load,
             shape=shape,
             why_generic=why,
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from netcosim.workload import Profile
 from netcosim.workload.durations import recorded_steps
+from sim.experiment.schedule_bounds import StepLoad, load_of
 from sim.fast.arrays import Shape
 from sim.fast.shape import Arrangement, arrange, check_settings, released_order, timed
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
@@ -54,12 +55,14 @@ class RunFacts:
     ----------
     steps : number of recorded steps
     longest_step_ns : computations of the longest recorded step, one after the other
+    load : what each recorded step keeps busy
     sources : of the fused plan, where their order is drawn
     timed : fields of its shape that depend on durations; None for plans of other shapes
     """
 
     steps: int
     longest_step_ns: float
+    load: StepLoad
     sources: Ints | None
     timed: dict[str, Any] | None
 
@@ -199,6 +202,7 @@ class WorkloadPlans:
         return RunFacts(
             steps=plan.steps,
             longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            load=load_of(plan),
             sources=fusion.number[plan.sources] if anew else None,
             timed=times,
         )

@@ -14,6 +14,7 @@ from netcosim.results.training.summary import (
     LinkUse,
     Point,
     Recommendation,
+    Schedule,
     Series,
     TimeShares,
 )
@@ -21,6 +22,7 @@ from sim import analytic
 from sim.experiment.cell import TrainingCell
 from sim.experiment.phases import phases
 from sim.experiment.run import RunFigures
+from sim.experiment.schedule_bounds import schedule
 from sim.experiment.statistics import (
     estimate,
     overlap,
@@ -30,7 +32,7 @@ from sim.experiment.statistics import (
     time_shares,
     worker_utilisation,
 )
-from sim.plan import DOWN, UP, Network, StepPlan
+from sim.plan import DOWN, UP, Floats, Network, StepPlan
 from sim.settings.share import overfilled
 from sim.stragglers import straggler_text
 
@@ -92,13 +94,14 @@ def make_point(
         link_utilisation=_links(cell, workers, float(np.mean(rates))),
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
+        schedule=_schedule(runs, durations),
         baselines={} if reference is None else _baselines(reference.one_worker, workers),
     )
 
 
 def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> float | None:
     """Straggler time, mean over the runs with a whole round; None without rounds."""
-    if cell.staleness != 0:
+    if not cell.goes_in_rounds(workers):
         return None
     found = [
         straggler_ns(run.steps.step[run.counted], run.steps.end_ns[run.counted], workers)
@@ -106,6 +109,12 @@ def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) 
     ]
     known = [time for time in found if time is not None]
     return float(np.mean(known)) if known else None
+
+
+def _schedule(runs: Sequence[RunFigures], took_ns: Sequence[Floats]) -> Schedule | None:
+    """How near the steps of all runs come to their bounds; None where these are not known."""
+    bounds = [run.bounds for run in runs if run.bounds is not None]
+    return schedule(bounds, took_ns) if len(bounds) == len(runs) else None
 
 
 def _baselines(one: analytic.OneWorker, workers: int) -> dict[str, float | None]:
