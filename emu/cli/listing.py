@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from h2model import credit, disciplines
-from netcosim.policies import order_names, placement_names
+from netcosim.policies import order_needs_step, order_sentences, placement_sentences
 from netcosim.tensors import set_names, tensor_set
 from netcosim.units import format_size
 from topo.catalogue import topologies
@@ -23,10 +23,12 @@ def print_names(console: Console, scenarios: Sequence[str]) -> None:
             f" {format_size(tensors.total_bytes)}; {tensors.source}",
             highlight=False,
         )
+    bursts_orders = {n: text for n, text in order_sentences().items() if not order_needs_step(n)}
+    for title, sentences in (("order", bursts_orders), ("placement", placement_sentences())):
+        for name, text in sentences.items():
+            console.print(f"[bold]{title:12}[/bold] {name}: {text}", highlight=False)
     for title, names in (
         ("disciplines", disciplines.names()),
         ("credit rules", credit.names()),
-        ("orders", order_names()),
-        ("placements", placement_names()),
     ):
         console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)

@@ -1,4 +1,8 @@
-"""Release orders, placements, schedules and synchronisations, one file each, the registry."""
+"""Release orders, placements, schedules and synchronisations, one file each, the registry.
+
+An order has a function `arrange`, and may say of itself: `DRAWN`, it draws; `NEEDS_STEP`, it looks
+at the step of a worker; `NEEDS_RATE`, also at how long that step's transfers take.
+"""
 
 import importlib
 import pkgutil
@@ -13,18 +17,15 @@ from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
 from netcosim.policies import order, placement, schedule, synchronisation
 from netcosim.policies.gate.state import GateState
+from netcosim.policies.order_input import OrderInput
 from netcosim.scenario import PolicySpec
+from netcosim.step_graph import StepGraph
 
 
 class Arrange(Protocol):
-    """A release order. `given` are the tensors' priorities, for the order of that name."""
+    """A release order."""
 
-    def __call__(
-        self,
-        sizes_bytes: Sequence[int],
-        rng: np.random.Generator,
-        given: Sequence[int | None] = ...,
-    ) -> list[int]:
+    def __call__(self, tensors: OrderInput, rng: np.random.Generator) -> list[int]:
         """Return the tensors' indices in their order of release."""
 
 
@@ -114,7 +115,7 @@ def schedule_options(name: str, given: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def load_order(name: str) -> Arrange:
-    """``arrange(sizes_bytes, rng, given=()) -> permutation`` of the order of this name.
+    """``arrange(tensors, rng) -> permutation`` of the order of this name.
 
     Raises
     ------
@@ -132,7 +133,44 @@ def order_is_drawn(name: str) -> bool:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    return bool(getattr(_load(order, "policy.order", name), "DRAWN", False))
+    return _says(name, "DRAWN")
+
+
+def order_needs_step(name: str) -> bool:
+    """True if the order of this name looks at a worker's step: its file says ``NEEDS_STEP``.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    return _says(name, "NEEDS_STEP")
+
+
+def order_needs_rate(name: str) -> bool:
+    """True if the order of this name looks at times of transfers: its file says ``NEEDS_RATE``.
+
+    Raises
+    ------
+    ScenarioError
+        There is none; the message lists those that exist.
+    """
+    return _says(name, "NEEDS_RATE")
+
+
+def order_sentences() -> dict[str, str]:
+    """By name of an order, what it does: the first line of its file."""
+    return _first_lines(order)
+
+
+def placement_sentences() -> dict[str, str]:
+    """By name of a placement, what it does: the first line of its file."""
+    return _first_lines(placement)
+
+
+def synchronisation_sentences() -> dict[str, str]:
+    """By name of a synchronisation, what it does: the first line of its file."""
+    return _first_lines(synchronisation)
 
 
 def load_placement(name: str) -> Place:
@@ -171,17 +209,46 @@ def synchronisation_joins(name: str) -> bool:
 
 
 def release_order(
-    policy: PolicySpec, names: Sequence[str], sizes_bytes: Sequence[int], rng: np.random.Generator
+    policy: PolicySpec,
+    names: Sequence[str],
+    sizes_bytes: Sequence[int],
+    rng: np.random.Generator,
+    step: StepGraph | None = None,
 ) -> list[int]:
     """The tensors' indices in the policy's order of release.
+
+    Parameters
+    ----------
+    names, sizes_bytes : (tensors,) as listed
+    rng : draws the order, if it is drawn
+    step : of a worker, with tensors by their place in `names`; None of a burst
 
     Raises
     ------
     ScenarioError
-        An unknown order, or a priority for a tensor that is not there.
+        As `check_order`.
     """
+    check_order(policy, names, has_step=step is not None)
     given = _by_tensor("policy.priorities", policy.priorities, names)
-    return load_order(policy.order)(sizes_bytes, rng, given)
+    return load_order(policy.order)(
+        OrderInput(sizes_bytes=sizes_bytes, given=given, step=step), rng
+    )
+
+
+def check_order(policy: PolicySpec, names: Sequence[str], *, has_step: bool) -> None:
+    """Refuse an order of release that these tensors can't have.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown order, a priority for a tensor that is not there, or an order that looks at a
+        worker's step where there is none.
+    """
+    if order_needs_step(policy.order) and not has_step:
+        others = ", ".join(name for name in order_names() if not order_needs_step(name))
+        allowed = f"looks at the step of a training job, which a burst has not; take {others}"
+        raise ScenarioError.at("policy.order", policy.order, allowed)
+    _by_tensor("policy.priorities", policy.priorities, names)
 
 
 def server_of_each(
@@ -196,6 +263,11 @@ def server_of_each(
     """
     given = _by_tensor("policy.servers", policy.servers, names)
     return load_placement(policy.placement)(sizes_bytes, servers, given)
+
+
+def _says(name: str, constant: str) -> bool:
+    """Whether the file of an order says this of itself."""
+    return bool(getattr(_load(order, "policy.order", name), constant, False))
 
 
 def _by_tensor(
@@ -220,6 +292,11 @@ PARTITION = "partition_bytes"
 @cache
 def _names(folder: ModuleType) -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(folder.__path__)))
+
+
+def _first_lines(folder: ModuleType) -> dict[str, str]:
+    files = {name: importlib.import_module(f"{folder.__name__}.{name}") for name in _names(folder)}
+    return {name: (file.__doc__ or "").partition("\n")[0] for name, file in files.items()}
 
 
 def _load(folder: ModuleType, field: str, name: str) -> ModuleType:

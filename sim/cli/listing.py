@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from h2model import disciplines
-from netcosim.policies import order_names, placement_names, synchronisation_names
+from netcosim.policies import order_sentences, placement_sentences, synchronisation_sentences
 from netcosim.units import format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
@@ -36,13 +36,17 @@ def print_names(console: Console, scenarios: Sequence[str]) -> None:
         console.print(f"[bold]transport[/bold]    {name}: {text}", highlight=False)
     for name, text in named_stragglers().items():
         console.print(f"[bold]straggler[/bold]    {name}: {text}", highlight=False)
+    for title, sentences in (
+        ("order", order_sentences()),
+        ("placement", placement_sentences()),
+        ("synchronisation", synchronisation_sentences()),
+    ):
+        for name, text in sentences.items():
+            console.print(f"[bold]{title:12}[/bold] {name}: {text}", highlight=False)
     for title, names in (
         ("kinds", kind_names()),
-        ("synchronisation", synchronisation_names()),
         ("shares", share_names()),
         ("disciplines", disciplines.names()),
-        ("orders", order_names()),
-        ("placements", placement_names()),
         ("formulas", baseline_names()),
     ):
         console.print(f"[bold]{title:12}[/bold] {', '.join(names)}", highlight=False)

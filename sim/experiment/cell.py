@@ -9,9 +9,12 @@ from netcosim.errors import ScenarioError
 from netcosim.job import Cell, resolve_cells
 from netcosim.policies import (
     PARTITION,
+    check_order,
     load_schedule,
     load_synchronisation,
     order_is_drawn,
+    order_needs_rate,
+    order_needs_step,
     release_order,
     schedule_names,
     schedule_options,
@@ -29,6 +32,7 @@ from sim.experiment.burst import burst_profile
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
 from sim.experiment.plans import Say, Source, WorkloadPlans, collector_paused, silent
+from sim.experiment.step_bounds import StepLoad
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
@@ -53,6 +57,7 @@ class Prepared:
     run, plans : where the first two come from; large ones are made again when they are asked for
     steps : number of recorded steps
     longest_step_ns : computations of the longest recorded step, one after the other
+    load : what each recorded step keeps busy
     shape : for the fast path; None where it can't be used
     why_generic : why it can't
     """
@@ -61,6 +66,7 @@ class Prepared:
     plans: WorkloadPlans
     steps: int
     longest_step_ns: float
+    load: StepLoad
     shape: Shape | None
     why_generic: str
 
@@ -119,6 +125,23 @@ class TrainingCell:
         if not synchronisation_joins(training.synchronisation):
             return None
         return Join(by=training.join or "step", first=training.first or workers)
+
+    @property
+    def updates_in_step(self) -> bool:
+        """True if what is done once for all workers is part of a step's time, or held it up.
+
+        Where gradients are joined by step, and steps do not overlap, it is between two steps.
+        """
+        training = self.scenario.training
+        return training.overlap or training.join == "tensor"
+
+    def goes_in_rounds(self, workers: int) -> bool:
+        """True if so many workers all end their step of one number before any begins the next."""
+        join = self.join(workers)
+        if join is None:
+            return self.staleness == 0
+        in_turn = join.by == "step" and not self.scenario.training.overlap
+        return in_turn and join.first >= workers
 
     @property
     def machines(self) -> Machines:
@@ -181,6 +204,7 @@ class TrainingCell:
             plans=plans,
             steps=facts.steps,
             longest_step_ns=facts.longest_step_ns,
+            load=facts.load,
             shape=shape,
             why_generic=why,
         )
@@ -190,7 +214,12 @@ class TrainingCell:
         scenario = self.scenario
         source = Source(
             profile=self.profile,
-            policy=(scenario.policy, scenario.cluster.servers, self.workload.tensors),
+            policy=(
+                scenario.policy,
+                scenario.cluster.servers,
+                self.workload.tensors,
+                scenario.cluster.link.rate if order_needs_rate(scenario.policy.order) else None,
+            ),
             machines=self.machines,
             overlap=scenario.training.overlap,
             block_bytes=scenario.training.gradient_blocks or 0,
@@ -216,10 +245,29 @@ class TrainingCell:
         return Assignment(
             servers=servers,
             server_of=dict(zip(names, placed, strict=True)),
-            arrange=lambda s, rng: release_order(policy, names, s, rng),
+            arrange=lambda s, rng, step: release_order(policy, names, s, rng, step),
             each_step_anew=order_is_drawn(policy.order),
             priority={**given, **policy.priorities},
+            step_rate_bps=self.link_bps if order_needs_step(policy.order) else None,
         )
+
+    @property
+    def link_bps(self) -> int:
+        """Goodput of the cluster's link, exceptions left aside: what orders time transfers by."""
+        return round(self.scenario.cluster.link.rate * GOODPUT_SHARE)
+
+    def check_policies(self) -> None:
+        """Refuse policies that the workload's tensors can't have.
+
+        Raises
+        ------
+        ScenarioError
+            One that is not there, or that names what is not there, or needs what a burst has not.
+        """
+        self.assignment()
+        has_step = self.workload.profile is not None
+        check_order(self.scenario.policy, list(tensors_of(self.profile)), has_step=has_step)
+        _ = self.staleness
 
 
 def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[TrainingCell, ...]:
@@ -270,9 +318,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
                 )
                 for rate_bps, each in at_rates.items()
             ]
-            sizes = list(tensors_of(profile).values())
-            cells[-1].assignment().arrange(sizes, np.random.default_rng(0))
-            _ = cells[-1].staleness
+            cells[-1].check_policies()
     return tuple(cells)
 
 

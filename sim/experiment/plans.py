@@ -11,10 +11,11 @@ import numpy as np
 
 from netcosim.workload import Profile
 from netcosim.workload.durations import recorded_steps
+from sim.experiment.step_bounds import StepLoad, load_of
 from sim.fast.arrays import Shape
 from sim.fast.shape import Arrangement, arrange, check_settings, released_order, timed
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
-from sim.plan import Ints, Network, Sending, StepPlan
+from sim.plan import Floats, Ints, Network, Sending, StepPlan
 from sim.prepare import Assignment
 from sim.prepare.build import Outline, outline, tensors_of
 from sim.prepare.fuse import Fusion, fused_plan, fusion_of
@@ -56,12 +57,14 @@ class RunFacts:
     ----------
     steps : number of recorded steps
     longest_step_ns : computations of the longest recorded step, one after the other
+    load : what each recorded step keeps busy
     sources : of the fused plan, where their order is drawn
     timed : fields of its shape that depend on durations; None for plans of other shapes
     """
 
     steps: int
     longest_step_ns: float
+    load: StepLoad
     sources: Ints | None
     timed: dict[str, Any] | None
 
@@ -152,7 +155,13 @@ class WorkloadPlans:
             profile = self._overlap.profile
         count = f"{len(source.profile.step.operations):,} operations"
         say(f"building the plan of {count}")
-        self._outline: Outline = outline(profile, assignment, stream(0, True), source.machines)
+        self._outline: Outline = outline(
+            profile,
+            assignment,
+            stream(0, True),
+            source.machines,
+            None if assignment.step_rate_bps is None else self._durations(0),
+        )
         say(f"fusing {count}")
         self._fusion: Fusion = fusion_of(self._outline.plan)
         self._fused = fused_plan(self._outline.plan, self._fusion)
@@ -185,6 +194,10 @@ class WorkloadPlans:
         return fused_plan(self.plan(run), self._fusion, like=self._fused)
 
     def _draw(self, run: int) -> StepPlan:
+        return self._outline.drawn(self._durations(run), self._stream(run, True))
+
+    def _durations(self, run: int) -> Floats:
+        """(recorded steps, computations) of a run."""
         source = self.source
         durations = recorded_steps(
             source.profile,
@@ -196,7 +209,7 @@ class WorkloadPlans:
             durations = self._slices.durations(durations)
         if self._overlap is not None:
             durations = self._overlap.paired(durations)
-        return self._outline.drawn(durations, self._stream(run, True))
+        return durations
 
     def facts(self, run: int) -> RunFacts:
         """Facts of a run's plan, found at the first call and kept."""
@@ -213,6 +226,7 @@ class WorkloadPlans:
         return RunFacts(
             steps=plan.steps,
             longest_step_ns=float(plan.duration_ns.sum(axis=1).max()),
+            load=load_of(plan),
             sources=fusion.number[plan.sources] if anew else None,
             timed=times,
         )

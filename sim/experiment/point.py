@@ -15,6 +15,7 @@ from netcosim.results.training.summary import (
     Point,
     Recommendation,
     Series,
+    StepBounds,
     TimeShares,
 )
 from sim import analytic
@@ -30,7 +31,8 @@ from sim.experiment.statistics import (
     time_shares,
     worker_utilisation,
 )
-from sim.plan import DOWN, UP, Network, StepPlan
+from sim.experiment.step_bounds import step_bounds
+from sim.plan import DOWN, UP, Floats, Network, StepPlan
 from sim.settings import schedule_text
 from sim.settings.share import overfilled
 from sim.stragglers import straggler_text
@@ -93,13 +95,14 @@ def make_point(
         link_utilisation=_links(cell, workers, float(np.mean(rates))),
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
+        step_bounds=_step_bounds(runs, durations),
         baselines={} if reference is None else _baselines(reference.one_worker, workers),
     )
 
 
 def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> float | None:
     """Straggler time, mean over the runs with a whole round; None without rounds."""
-    if cell.staleness != 0:
+    if not cell.goes_in_rounds(workers):
         return None
     found = [
         straggler_ns(run.steps.step[run.counted], run.steps.end_ns[run.counted], workers)
@@ -107,6 +110,12 @@ def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) 
     ]
     known = [time for time in found if time is not None]
     return float(np.mean(known)) if known else None
+
+
+def _step_bounds(runs: Sequence[RunFigures], took_ns: Sequence[Floats]) -> StepBounds | None:
+    """How near the steps of all runs come to their bounds; None where these are not known."""
+    bounds = [run.bounds for run in runs if run.bounds is not None]
+    return step_bounds(bounds, took_ns) if len(bounds) == len(runs) else None
 
 
 def _baselines(one: analytic.OneWorker, workers: int) -> dict[str, float | None]:

@@ -10,6 +10,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from sim.experiment.cell import DRAWS, STRAGGLERS, TrainingCell
 from sim.experiment.steady_state import count_all, count_settled
+from sim.experiment.step_bounds import Bounds, bounds_of, work_of
 from sim.fast.engine import FastEngine
 from sim.kernels.arrays import Floats
 from sim.plan import Draws, Network, Sending
@@ -28,6 +29,7 @@ class RunFigures:
     spent_ns : (workers, modes) after warm-up
     steps : all that ended
     counted : (steps,) true for those that ended in the measurement interval
+    bounds : of the steps that count; None where they are not known
     """
 
     engine: str
@@ -37,6 +39,7 @@ class RunFigures:
     spent_ns: Floats
     steps: Steps
     counted: NDArray[np.bool_]
+    bounds: Bounds | None = None
 
 
 def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDArray[np.int32]:
@@ -61,8 +64,26 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
         if engine.now_ns <= under.drawn_until_ns:
             training = cell.scenario.training
             changing = any(changes_course(s.kind) for s in cell.scenario.straggler)
-            return figures(engine, training.warmup, settles=not changing)
+            found = figures(engine, training.warmup, settles=not changing)
+            return replace(found, bounds=_bounds(cell, run, under, drawn, found))
         horizon_ns = 2.0 * engine.now_ns  # slow-downs were drawn for a shorter time
+
+
+def _bounds(
+    cell: TrainingCell,
+    run: int,
+    under: Conditions,
+    drawn: NDArray[np.int32],
+    found: RunFigures,
+) -> Bounds | None:
+    """Bounds of the steps that count; None where speeds change in steps, or workers come and go."""
+    if any(under.speeds) or under.presence or under.absent:
+        return None
+    network, _, _ = _job(cell, under, drawn)
+    work = work_of(cell.plans(run).load, network, updates=cell.updates_in_step)
+    worker, step = found.steps.worker[found.counted], found.steps.step[found.counted]
+    factor = np.broadcast_to(under.factor, drawn.shape)
+    return bounds_of(work, worker, drawn[worker, step], factor[worker, step])
 
 
 def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float) -> Conditions:

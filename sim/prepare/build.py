@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from netcosim.step_graph import StepGraph
 from netcosim.workload import Compute, Profile
 from sim.plan import SENDING, Channel, Floats, Ints, Processor, StepPlan
 from sim.prepare.gating import expected, is_push, sender, with_gates
@@ -12,8 +13,9 @@ from sim.prepare.joining import updates_of, with_joins
 from sim.prepare.machines import AS_RECORDED, Machines
 from sim.prepare.operations import PlannedOperation, planned_operations
 from sim.prepare.parsing import parsers
+from sim.prepare.worker_step import mean_durations, worker_step
 
-Arrange = Callable[[Sequence[int], np.random.Generator], list[int]]
+Arrange = Callable[[Sequence[int], np.random.Generator, StepGraph | None], list[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +26,11 @@ class Assignment:
     ----------
     servers : number of servers
     server_of : by tensor
-    arrange : (sizes of tensors, generator) -> their order of release
+    arrange : (sizes of tensors, generator, the worker's step) -> their order of release
     each_step_anew : whether `arrange` draws, so that every recorded step gets its own order
     priority : by tensor; 0 for those not named
+    step_rate_bps : rate at which the transfers of the step are timed that `arrange` is given; None:
+        it looks at no step, and is given none
     """
 
     servers: int
@@ -34,6 +38,7 @@ class Assignment:
     arrange: Arrange
     each_step_anew: bool
     priority: Mapping[str, int]
+    step_rate_bps: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,7 @@ class Outline:
     parsing : (operation, ns) that is added to an operation's durations, one after the other
     sizes : bytes of every tensor
     tensor_of : (operations,) tensor as an index in `sizes`; -1 for computations
+    step : the worker's step, if the order looks at it
     assignment : what the outline was made for
     """
 
@@ -56,6 +62,7 @@ class Outline:
     parsing: Sequence[tuple[int, float]]
     sizes: Sequence[int]
     tensor_of: Ints
+    step: StepGraph | None
     assignment: Assignment
 
     def drawn(self, durations_ns: Floats, rng: np.random.Generator) -> StepPlan:
@@ -67,7 +74,7 @@ class Outline:
             total[:, op] += cost_ns
         rows, behind = self.plan.sources, self.plan.released
         if self.assignment.each_step_anew:
-            ranks = [_rank(self.assignment, self.sizes, rng) for _ in range(steps)]
+            ranks = [_rank(self.assignment, self.sizes, rng, self.step) for _ in range(steps)]
             rows = self._released(rows[0], ranks)
             behind = None if behind is None else self._released(behind[0], ranks)
         else:
@@ -114,7 +121,7 @@ def make_plan(
     ScenarioError
         Gradients are to be joined, and the profile's can't be.
     """
-    return outline(profile, assignment, rng, machines).drawn(durations_ns, rng)
+    return outline(profile, assignment, rng, machines, durations_ns).drawn(durations_ns, rng)
 
 
 def outline(
@@ -122,8 +129,13 @@ def outline(
     assignment: Assignment,
     rng: np.random.Generator,
     machines: Machines = AS_RECORDED,
+    durations_ns: Floats | None = None,
 ) -> Outline:
-    """Build what all plans of a profile have in common; `rng` goes to orders that draw nothing."""
+    """Build what all plans of a profile have in common.
+
+    `rng` goes to orders that draw nothing. `durations_ns` (steps, computations) are needed where
+    the order looks at a step: it has their means.
+    """
     once = updates_of(profile) if machines.joined else frozenset[str]()
     recorded = planned_operations(profile, assignment.server_of, machines, once)
     parser_for = parsers(recorded, profile, machines)
@@ -144,10 +156,21 @@ def outline(
     number = {name: t for t, name in enumerate(sizes)}
     transfers = np.array([_is_sent(op) for op in ops], dtype=bool)
     tensor_of = np.where(transfers, _ints([number.get(op.tensor or "", -1) for op in ops]), -1)
+    columns = [
+        place_of[i] for i, op in enumerate(profile.step.operations) if isinstance(op, Compute)
+    ]
+    source, target = _edges(ops, place_of, ends, sender_of)
+    step = None
+    if assignment.step_rate_bps is not None and durations_ns is not None:
+        means_ns = np.zeros(len(ops))
+        means_ns[columns] = mean_durations(durations_ns)
+        step = worker_step(
+            ops, source, target, tensor_of, means_ns, rate_bps=assignment.step_rate_bps
+        )
     rank = None
     if not assignment.each_step_anew:
-        rank = _rank(assignment, list(sizes.values()), rng)
-    plan = _plan(ops, assignment, *_edges(ops, place_of, ends, sender_of), tensor_of, rank)
+        rank = _rank(assignment, list(sizes.values()), rng, step)
+    plan = _plan(ops, assignment, source, target, tensor_of, rank)
     if machines.joined:
         plan = with_joins(plan, ops)
         if rank is not None and plan.released is not None:
@@ -161,12 +184,11 @@ def outline(
         plan = with_gates(plan, pushes, tensor_of, np.arange(len(sizes)) if rank is None else rank)
     return Outline(
         plan=plan,
-        columns=_ints(
-            [place_of[i] for i, op in enumerate(profile.step.operations) if isinstance(op, Compute)]
-        ),
+        columns=_ints(columns),
         parsing=[(i, cost_ns) for i, op in enumerate(ops) for cost_ns in op.parsing_ns],
         sizes=list(sizes.values()),
         tensor_of=tensor_of,
+        step=step,
         assignment=assignment,
     )
 
@@ -200,10 +222,15 @@ def _edges(
     return _ints(source), target.astype(np.int64)
 
 
-def _rank(assignment: Assignment, sizes: Sequence[int], rng: np.random.Generator) -> Ints:
+def _rank(
+    assignment: Assignment,
+    sizes: Sequence[int],
+    rng: np.random.Generator,
+    step: StepGraph | None,
+) -> Ints:
     """(tensors,) rank in the order of release."""
     rank = np.zeros(len(sizes), dtype=np.int64)
-    rank[assignment.arrange(list(sizes), rng)] = np.arange(len(sizes))
+    rank[assignment.arrange(list(sizes), rng, step)] = np.arange(len(sizes))
     return rank
 
 

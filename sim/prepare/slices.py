@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from netcosim.errors import ScenarioError
+from netcosim.step_graph import StepGraph
 from netcosim.workload import Compute, Operation, Profile, Transfer
 from sim.plan import Floats, Ints
 from sim.prepare.build import Assignment, tensors_of
@@ -53,8 +54,12 @@ class Slices:
         for i, name in enumerate(slices):
             of.setdefault(self.tensor_of[name], []).append(i)
 
-        def arrange(_sizes: Sequence[int], rng: np.random.Generator) -> list[int]:
-            order = whole.arrange(list(sizes_bytes), rng)
+        def arrange(
+            each: Sequence[int], rng: np.random.Generator, step: StepGraph | None
+        ) -> list[int]:
+            if step is not None:  # its receives are slices
+                return whole.arrange(each, rng, step)
+            order = whole.arrange(list(sizes_bytes), rng, None)
             return [i for t in order for i in of.get(tensors[t], [])]
 
         return replace(

@@ -1,12 +1,10 @@
 """Tensors in the order in which the workload lists them."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from netcosim.policies.order_input import OrderInput
 
-def arrange(
-    sizes_bytes: Sequence[int], rng: np.random.Generator, given: Sequence[int | None] = ()
-) -> list[int]:
+
+def arrange(tensors: OrderInput, rng: np.random.Generator) -> list[int]:
     """Return the tensors' indices in their order of release."""
-    return list(range(len(sizes_bytes)))
+    return list(range(len(tensors.sizes_bytes)))

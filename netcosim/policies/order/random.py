@@ -1,14 +1,12 @@
 """Tensors in a random order, drawn from the scenario's seed."""
 
-from collections.abc import Sequence
-
 import numpy as np
+
+from netcosim.policies.order_input import OrderInput
 
 DRAWN = True
 
 
-def arrange(
-    sizes_bytes: Sequence[int], rng: np.random.Generator, given: Sequence[int | None] = ()
-) -> list[int]:
+def arrange(tensors: OrderInput, rng: np.random.Generator) -> list[int]:
     """Return the tensors' indices in their order of release."""
-    return [int(i) for i in rng.permutation(len(sizes_bytes))]
+    return [int(i) for i in rng.permutation(len(tensors.sizes_bytes))]

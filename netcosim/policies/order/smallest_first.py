@@ -1,12 +1,11 @@
 """The smallest tensor first; ties as listed."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from netcosim.policies.order_input import OrderInput
 
-def arrange(
-    sizes_bytes: Sequence[int], rng: np.random.Generator, given: Sequence[int | None] = ()
-) -> list[int]:
+
+def arrange(tensors: OrderInput, rng: np.random.Generator) -> list[int]:
     """Return the tensors' indices in their order of release."""
-    return sorted(range(len(sizes_bytes)), key=sizes_bytes.__getitem__)
+    sizes = tensors.sizes_bytes
+    return sorted(range(len(sizes)), key=sizes.__getitem__)

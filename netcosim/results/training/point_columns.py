@@ -72,6 +72,14 @@ def _efficiency(row: Row) -> float | None:
     return None if gain is None else gain / row.point.workers
 
 
+def _bounds(name: str) -> Callable[[Row], float | None]:
+    def figure(row: Row) -> float | None:
+        found = row.point.step_bounds
+        return None if found is None else getattr(found, name)
+
+    return figure
+
+
 def _time_share(mode: str) -> Callable[[Row], float]:
     def share(row: Row) -> float:
         return float(getattr(row.point.time, mode))
@@ -204,6 +212,30 @@ POINT: Final[Mapping[str, Column]] = MappingProxyType(
             NUMBER,
             "wait of a round's first worker for its last, mean; null: workers do not go in rounds",
             lambda r: r.point.straggler_ns,
+            null=True,
+        ),
+        "bounds_efficiency": Column(
+            NUMBER,
+            "(U - m) / (U - L) of steps that take m, mean; null: not known, or U is L",
+            _bounds("efficiency"),
+            null=True,
+        ),
+        "bounds_speed_up": Column(
+            NUMBER,
+            "(U - L) / L, mean: what the best schedule could gain over the worst",
+            _bounds("speed_up"),
+            null=True,
+        ),
+        "bounds_upper_ns": Column(
+            NUMBER,
+            "U: a step's operations one after the other, mean",
+            _bounds("upper_ns"),
+            null=True,
+        ),
+        "bounds_lower_ns": Column(
+            NUMBER,
+            "L: a step's work of the resource that has most, mean",
+            _bounds("lower_ns"),
             null=True,
         ),
         "fullest_link": Column(

@@ -68,6 +68,27 @@ class LinkUse(_Record):
     )
 
 
+class StepBounds(_Record):
+    """How well steps overlap what they do, after Hashemi et al. (TicTac, MLSys 2019, Eqs. 1 to 4).
+
+    Means over the steps that count.
+    """
+
+    efficiency: float | None = Field(
+        description="(U - m) / (U - L) of a step that takes m: 1 if it takes L, 0 if it takes U;"
+        " null where U is L in all steps"
+    )
+    speed_up: float | None = Field(
+        description="(U - L) / L: what the best schedule could gain over the worst; null where L"
+        " is 0 in all steps"
+    )
+    upper_ns: float = Field(
+        description="U: all operations of a step one after the other, transfers at the worker's"
+        " part of a server's port"
+    )
+    lower_ns: float = Field(description="L: the work of the resource that has most")
+
+
 class Point(_Record):
     """Results for one number of workers."""
 
@@ -102,6 +123,11 @@ class Point(_Record):
         description="where all workers wait for one another after each step: how long the first"
         " that has ended it waits for the last, mean over the rounds in which all ended one; null"
         " where workers do not go in rounds"
+    )
+    step_bounds: StepBounds | None = Field(
+        default=None,
+        description="how near steps come to the bounds of any schedule; null where a worker's speed"
+        " changes within steps, or workers come and go, as these are not known then",
     )
     baselines: dict[str, float | None] = Field(
         description="steps per second that formulas predict of workers without stragglers, by"

@@ -14,6 +14,7 @@ from netcosim.policies import (
     synchronisation_joins,
     synchronisation_names,
 )
+from netcosim.policies.order_input import OrderInput
 from netcosim.scenario import PolicySpec
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
@@ -39,7 +40,7 @@ class TestOrder:
 
     @given(given=st.lists(st.one_of(st.none(), st.integers(-3, 3)), max_size=20))
     def test_is_the_sorted_one(self, given):
-        found = load_order("given")([1] * len(given), rng(), given)
+        found = load_order("given")(OrderInput(sizes_bytes=[1] * len(given), given=given), rng())
         assert sorted(found) == list(range(len(given)))
         keys = [(given[i] is None, -(given[i] or 0), i) for i in found]
         assert keys == sorted(keys)

@@ -27,6 +27,10 @@ ON_LINK = SIZE * 8 / (1448 / 1514)
 """Nanoseconds that a tensor takes at 1 Gbit/s."""
 
 SLOW = '[[straggler]]\nkind = "slow"\nworkers = [0]\noptions = { factor = 3.0 }\n'
+TRANSIENT = (
+    '[[straggler]]\nkind = "transient"\nworkers = [0]\n'
+    'options = { every = "20ms", lasting = "10ms", factor = 3.0 }\n'
+)
 GONE = '[[straggler]]\nkind = "leave"\nworkers = [0]\noptions = { at = "20ms" }\n'
 
 
@@ -269,15 +273,15 @@ def test_no_more_steps_are_done_for_phases_than_a_run_has(
     assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
 
 
-def interpreted(discipline: str, share: str, *, extended: bool) -> Any:
+def interpreted(discipline: str, share: str, *, extended: bool, schedule: str | None) -> Any:
     from sim.kernels.compiled import interpret
     from sim.kernels.loop import advance
 
-    return interpret(advance, discipline, share, extended=extended)
+    return interpret(advance, discipline, share, extended=extended, schedule=schedule)
 
 
-def point_of(inside: Inside, more: str, workers: int, mode: str) -> Point:
-    arguments = ("--workers", str(workers), "--synchronisation", mode, "--steps", "20")
+def point_of(inside: Inside, more: str, workers: int, mode: str, *other: str) -> Point:
+    arguments = ("--workers", str(workers), "--synchronisation", mode, "--steps", "20", *other)
     return series_of(inside, more, *arguments).points[0]
 
 
@@ -301,6 +305,40 @@ def test_who_begins_a_round_late_ends_it_late(inside: Inside, here: Path) -> Non
 @pytest.mark.parametrize("mode", ["asp", "ssp"])
 def test_without_rounds_there_is_no_straggler_time(inside: Inside, here: Path, mode: str) -> None:
     assert point_of(inside, SLOW, 2, mode).straggler_ns is None
+
+
+def test_joined_by_step_from_all_there_are_rounds(inside: Inside, here: Path) -> None:
+    """The slow one ends its push later by what it computes more."""
+    joined = point_of(inside, SLOW, 2, "join").straggler_ns
+    assert joined == pytest.approx(2 * (FORWARD + BACKWARD))
+    assert point_of(inside, SLOW, 2, "join", "--join", "tensor").straggler_ns is None
+    assert point_of(inside, SLOW, 2, "join", "--first", "1").straggler_ns is None
+
+
+def test_where_nothing_overlaps_steps_take_all_that_they_could(inside: Inside, here: Path) -> None:
+    work = FORWARD + BACKWARD
+    for workers, more, factor in ((1, "", 1), (2, "", 1), (1, SLOW, 3)):
+        found = point_of(inside, more, workers, "bsp").schedule
+        assert found is not None
+        upper = 2 * workers * ON_LINK + factor * work + UPDATE
+        lower = max(workers * ON_LINK, factor * work)
+        assert (found.upper_ns, found.lower_ns) == pytest.approx((upper, lower))
+        assert found.efficiency == pytest.approx(0, abs=1e-9)
+        assert found.speed_up == pytest.approx((upper - lower) / lower)
+
+
+def test_updates_between_steps_are_not_part_of_them(inside: Inside, here: Path) -> None:
+    joined = point_of(inside, "", 1, "join").schedule
+    own = point_of(inside, "", 1, "asp").schedule
+    assert joined is not None
+    assert own is not None
+    assert own.upper_ns - joined.upper_ns == pytest.approx(UPDATE)
+    assert joined.efficiency == pytest.approx(0, abs=1e-9)
+
+
+def test_bounds_of_speeds_that_change_in_steps_are_not_known(inside: Inside, here: Path) -> None:
+    assert point_of(inside, GONE, 2, "asp").schedule is None
+    assert point_of(inside, TRANSIENT, 2, "asp").schedule is None
 
 
 @pytest.mark.parametrize("both_busy", [1.0, 0.6, 0.4])

@@ -24,7 +24,7 @@ def assigned(profile: Profile, servers: int = 2) -> Assignment:
     return Assignment(
         servers=servers,
         server_of={name: i % servers for i, name in enumerate(names)},
-        arrange=lambda sizes, rng: list(range(len(sizes))),
+        arrange=lambda sizes, rng, step: list(range(len(sizes))),
         each_step_anew=False,
         priority={},
     )
@@ -81,13 +81,13 @@ def test_slices_stay_with_their_tensors_server_and_turn() -> None:
     whole = Assignment(
         servers=2,
         server_of={"a": 1, "b": 0},
-        arrange=lambda sizes, rng: [1, 0],
+        arrange=lambda sizes, rng, step: [1, 0],
         each_step_anew=False,
         priority={"b": 7},
     )
     found = cut.assignment(whole, list(tensors_of(profile).values()))
     slices = list(tensors_of(cut.profile))
-    order = found.arrange([], np.random.default_rng(0))
+    order = found.arrange([], np.random.default_rng(0), None)
     assert [slices[i] for i in order] == ["b#1", "b#2", "b#3", "a#1", "a#2", "a#3"]
     assert [found.server_of[name] for name in slices] == [1, 1, 1, 0, 0, 0]
     assert [found.priority[name] for name in slices] == [0, 0, 0, 7, 7, 7]

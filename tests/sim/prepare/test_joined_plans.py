@@ -72,7 +72,7 @@ def planned(profile: Profile, machines: Machines = JOINED, durations_ns: Any = N
     assignment = Assignment(
         servers=2,
         server_of={"a": 0, "b": 1},
-        arrange=lambda sizes, rng: list(range(len(sizes)))[::-1],
+        arrange=lambda sizes, rng, step: list(range(len(sizes)))[::-1],
         each_step_anew=False,
         priority={},
     )
@@ -234,7 +234,7 @@ def test_built_in_profiles_can_be_joined_and_overlap(name: str) -> None:
     assignment = Assignment(
         servers=2,
         server_of={tensor: i % 2 for i, tensor in enumerate(sorted(names))},
-        arrange=lambda sizes, rng: list(range(len(sizes))),
+        arrange=lambda sizes, rng, step: list(range(len(sizes))),
         each_step_anew=False,
         priority={},
     )

@@ -25,7 +25,7 @@ def planned(data: dict[str, Any], servers: dict[str, int]) -> StepPlan:
     assignment = Assignment(
         servers=2,
         server_of=servers,
-        arrange=lambda sizes, rng: list(range(len(sizes))),
+        arrange=lambda sizes, rng, step: list(range(len(sizes))),
         each_step_anew=False,
         priority={},
     )

@@ -165,7 +165,7 @@ def assert_same_preparation(profile: Profile, servers: int, drawn: bool, recorde
     assignment = Assignment(
         servers=servers,
         server_of={name: i % servers for i, name in enumerate(names)},
-        arrange=lambda sizes, rng: (
+        arrange=lambda sizes, rng, step: (
             rng.permutation(len(sizes)).tolist() if drawn else list(range(len(sizes)))[::-1]
         ),
         each_step_anew=drawn,

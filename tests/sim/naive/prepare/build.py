@@ -157,7 +157,7 @@ def _ranks(
     sizes = tensors_of(profile)
     names = list(sizes)
     draws = steps if assignment.each_step_anew else 1
-    orders = [assignment.arrange(list(sizes.values()), rng) for _ in range(draws)]
+    orders = [assignment.arrange(list(sizes.values()), rng, None) for _ in range(draws)]
     return [{names[t]: rank for rank, t in enumerate(order)} for order in orders]
 
 
