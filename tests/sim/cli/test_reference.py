@@ -318,7 +318,7 @@ def test_joined_by_step_from_all_there_are_rounds(inside: Inside, here: Path) ->
 def test_where_nothing_overlaps_steps_take_all_that_they_could(inside: Inside, here: Path) -> None:
     work = FORWARD + BACKWARD
     for workers, more, factor in ((1, "", 1), (2, "", 1), (1, SLOW, 3)):
-        found = point_of(inside, more, workers, "bsp").schedule
+        found = point_of(inside, more, workers, "bsp").step_bounds
         assert found is not None
         upper = 2 * workers * ON_LINK + factor * work + UPDATE
         lower = max(workers * ON_LINK, factor * work)
@@ -328,8 +328,8 @@ def test_where_nothing_overlaps_steps_take_all_that_they_could(inside: Inside, h
 
 
 def test_updates_between_steps_are_not_part_of_them(inside: Inside, here: Path) -> None:
-    joined = point_of(inside, "", 1, "join").schedule
-    own = point_of(inside, "", 1, "asp").schedule
+    joined = point_of(inside, "", 1, "join").step_bounds
+    own = point_of(inside, "", 1, "asp").step_bounds
     assert joined is not None
     assert own is not None
     assert own.upper_ns - joined.upper_ns == pytest.approx(UPDATE)
@@ -337,8 +337,8 @@ def test_updates_between_steps_are_not_part_of_them(inside: Inside, here: Path) 
 
 
 def test_bounds_of_speeds_that_change_in_steps_are_not_known(inside: Inside, here: Path) -> None:
-    assert point_of(inside, GONE, 2, "asp").schedule is None
-    assert point_of(inside, TRANSIENT, 2, "asp").schedule is None
+    assert point_of(inside, GONE, 2, "asp").step_bounds is None
+    assert point_of(inside, TRANSIENT, 2, "asp").step_bounds is None
 
 
 @pytest.mark.parametrize("both_busy", [1.0, 0.6, 0.4])
