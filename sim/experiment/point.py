@@ -9,6 +9,7 @@ import numpy as np
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
 from netcosim.results.training.summary import (
+    AsMeasured,
     CellSettings,
     Estimate,
     LinkUse,
@@ -25,6 +26,7 @@ from sim.experiment.statistics import (
     estimate,
     overlap,
     saturation,
+    standard_deviation,
     step_times,
     straggler_ns,
     time_shares,
@@ -86,6 +88,7 @@ def make_point(
         engine="fast" if all(run.engine == "fast" for run in runs) else "generic",
         steps_per_s=estimate(rates),
         examples_per_s=estimate([rate * cell.batch for rate in rates]),
+        as_measured=_as_measured(cell, runs),
         step_ns=step_times(np.concatenate(durations)),
         time=time,
         overlap=overlap(time),
@@ -93,6 +96,20 @@ def make_point(
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
         baselines={} if reference is None else _baselines(reference.one_worker, workers),
+    )
+
+
+def _as_measured(cell: TrainingCell, runs: Sequence[RunFigures]) -> AsMeasured | None:
+    measured = cell.scenario.training.measured
+    rates = [r for run in runs if (r := run.as_measured_steps_per_s) is not None]
+    if measured is None or not rates:
+        return None
+    return AsMeasured(
+        first=measured[0],
+        last=measured[1],
+        steps_per_s=estimate(rates),
+        sd_steps_per_s=standard_deviation(rates),
+        examples_per_s=estimate([rate * cell.batch for rate in rates]),
     )
 
 

@@ -104,8 +104,8 @@ BAD = {
     ),
     "an unknown key": (
         "[training]\nstep = 5",
-        "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, batch,"
-        " workers, rates, synchronisation, gap, join, first, overlap, server_cores,"
+        "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, measured,"
+        " batch, workers, rates, synchronisation, gap, join, first, overlap, server_cores,"
         " worker_cores, server_messages, worker_messages, share, both_busy, recorded,"
         " trace_steps",
     ),
