@@ -126,6 +126,7 @@ def _print_scaling(series: Series, console: Console) -> None:
                 cells=[rate_text(p.steps_per_s.mean) for p in series.points],
                 rank=4,
             ),
+            *_as_measured(series),
             Column(heading="speed-up", cells=[f"{gain:.2f}" for gain in gains], rank=2),
             Column(
                 heading="efficiency",
@@ -144,6 +145,15 @@ def _print_scaling(series: Series, console: Console) -> None:
         console,
         styles=["bold" if marked else "" for marked in knee],
     )
+
+
+def _as_measured(series: Series) -> list[Column]:
+    """Column of the rates that a short measurement would give, where the scenario has one."""
+    found = [point.as_measured for point in series.points]
+    if not any(found):
+        return []
+    cells = ["-" if one is None else interval(one.examples_per_s) for one in found]
+    return [Column(heading="as measured", cells=cells, rank=1)]
 
 
 def _print_formulas(series: Series, console: Console) -> None:

@@ -79,8 +79,17 @@ def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
     return values
 
 
+def _first_and_last(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2 or not all(map(_is_whole, value)):
+        raise ValueError("must be a first and a last step, such as [3, 12]")
+    if not 1 <= value[0] <= value[1]:
+        raise ValueError("must be two steps in their order, from 1")
+    return tuple(value)
+
+
 Rates = Annotated[tuple[Annotated[RateBps, Field(ge=MIN_RATE_BPS)], ...], AfterValidator(_distinct)]
 WorkerCounts = Annotated[tuple[int, ...], BeforeValidator(_counts)]
+StepSpan = Annotated[tuple[int, int], BeforeValidator(_first_and_last)]
 WorkerNumbers = Annotated[Literal["all"] | tuple[int, ...], BeforeValidator(_chosen)]
 Number = int | float
 StragglerValue = Annotated[bool | str | Number | tuple[Number, ...], BeforeValidator(_setting)]
@@ -103,6 +112,7 @@ class TrainingSpec(Record):
     ----------
     steps : of each worker
     warmup : the first of them, which no figure counts
+    measured : first and last step, from 1, of a measurement behind the common start; None: none
     batch : examples of a step; None: as the profile has it
     workers : the numbers of workers to run, one after the other; None: the cluster's
     rates : rates of the links that have none of their own, one after the other; None: the cluster's
@@ -129,6 +139,7 @@ class TrainingSpec(Record):
 
     steps: Annotated[Whole, Field(ge=1, le=_MOST_STEPS)] = 1000
     warmup: Annotated[Whole, Field(ge=0)] = 50
+    measured: StepSpan | None = None
     batch: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
     workers: WorkerCounts | None = None
     rates: Rates | None = None
@@ -153,6 +164,10 @@ class TrainingSpec(Record):
     def _warm_before_the_end(self) -> Self:
         if self.warmup >= self.steps:
             raise ValueError(f"'warmup' ({self.warmup}) must be below 'steps' ({self.steps})")
+        if self.measured is not None and self.measured[1] > self.steps:
+            raise ValueError(
+                f"'measured' ends with step {self.measured[1]}, beyond 'steps' ({self.steps})"
+            )
         return self
 
 

@@ -28,6 +28,9 @@ def describe(
         f"training    {synchronisation_text(training)}, {training.steps} steps of each worker,"
         f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
     ]
+    if training.measured is not None:
+        first, last = training.measured
+        lines += [f"measured    steps {first} to {last} behind the common start"]
     lines += _cores_text(training)
     policy = scenario.policy
     lines += [f"policies    order {policy.order}, placement {policy.placement}"]

@@ -45,6 +45,11 @@ def sim_parser(prog: str) -> Parser:
     add("--batch", metavar="N", type=int, help="examples of a step")
     add("--steps", metavar="N", type=int, help="of each worker, warm-up included")
     add("--warmup", metavar="N", type=int, help="the first steps, which no figure counts")
+    add(
+        "--measured",
+        metavar="A-B",
+        help="steps behind the common start whose rate is told, too, such as 3-12",
+    )
     add("--synchronisation", metavar="NAME", help=_any_of(synchronisation_names()))
     add("--gap", metavar="N", type=int, help="of ssp, steps")
     add("--join", choices=("step", "tensor"), help="of join: gradients of a step, or of a tensor")
@@ -140,6 +145,7 @@ _PLACES: Final = {
     "batch": "training.batch",
     "steps": "training.steps",
     "warmup": "training.warmup",
+    "measured": "training.measured",
     "synchronisation": "training.synchronisation",
     "gap": "training.gap",
     "join": "training.join",
@@ -166,6 +172,8 @@ def _asked(found: argparse.Namespace, option: str, scenario: Scenario) -> dict[s
         return _rates(given)
     if option == "workers":
         given = counts("--workers", given)
+    if option == "measured":
+        given = _first_and_last(given)
     if option == "workload":
         given = _workload(given)
     if option == "transport":
@@ -179,6 +187,14 @@ def _rates(text: str) -> dict[str, object]:
     if len(rates) == 1:
         return {"cluster.link.rate": rates[0], "training.rates": None}
     return {"training.rates": rates}
+
+
+def _first_and_last(text: str) -> list[int]:
+    match = re.fullmatch(r"([0-9]{1,8})-([0-9]{1,8})", text.strip())
+    if not match:
+        allowed = "must be a first and a last step, such as 3-12"
+        raise ScenarioError.at("--measured", text, allowed)
+    return [int(match[1]), int(match[2])]
 
 
 def _workload(profile: str) -> list[dict[str, str]]:

@@ -50,6 +50,12 @@ class BaseEngine:
         return int(self._run.scalar[arrays.EVENTS])
 
     @property
+    def done(self) -> Ints:
+        """(workers,) number of the step, from 0, that each is in the midst of or does next."""
+        done: Ints = self._run.done
+        return done
+
+    @property
     def ended(self) -> int:
         """The worker that ended a step last."""
         return int(self._run.scalar[arrays.ENDED])

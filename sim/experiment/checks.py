@@ -9,6 +9,7 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, StragglerSpec
 from netcosim.units import format_duration
 from sim.experiment.all_left import all_gone_ns
+from sim.experiment.as_measured import check_common_start
 from sim.experiment.axes import at_each_rate, worker_counts
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.kept_plans import Plans
@@ -47,6 +48,7 @@ def check_conditions(scenario: Scenario, workers: int) -> None:
         under = _combined(scenario.straggler, network)
     except ScenarioError as problem:
         raise _naming(problem, scenario.straggler, network) from None
+    check_common_start(scenario.training.measured, under)
     gone_ns = all_gone_ns(under)
     if gone_ns is not None:
         who = "the one worker" if workers == 1 else f"all {workers} workers"

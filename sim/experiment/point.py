@@ -9,6 +9,7 @@ import numpy as np
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
 from netcosim.results.training.summary import (
+    AsMeasured,
     CellSettings,
     Estimate,
     LinkUse,
@@ -26,6 +27,7 @@ from sim.experiment.statistics import (
     estimate,
     overlap,
     saturation,
+    standard_deviation,
     step_times,
     straggler_ns,
     time_shares,
@@ -89,6 +91,7 @@ def make_point(
         engine="fast" if all(run.engine == "fast" for run in runs) else "generic",
         steps_per_s=estimate(rates),
         examples_per_s=estimate([rate * cell.batch for rate in rates]),
+        as_measured=_as_measured(cell, runs),
         step_ns=step_times(np.concatenate(durations)),
         time=time,
         overlap=overlap(time),
@@ -97,6 +100,20 @@ def make_point(
         straggler_ns=_straggler_ns(cell, workers, runs),
         step_bounds=_step_bounds(runs, durations),
         baselines={} if reference is None else _baselines(reference.one_worker, workers),
+    )
+
+
+def _as_measured(cell: TrainingCell, runs: Sequence[RunFigures]) -> AsMeasured | None:
+    measured = cell.scenario.training.measured
+    rates = [r for run in runs if (r := run.as_measured_steps_per_s) is not None]
+    if measured is None or not rates:
+        return None
+    return AsMeasured(
+        first=measured[0],
+        last=measured[1],
+        steps_per_s=estimate(rates),
+        sd_steps_per_s=standard_deviation(rates),
+        examples_per_s=estimate([rate * cell.batch for rate in rates]),
     )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sim.engine.base import Steps
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
+from sim.experiment.as_measured import measured_steps_per_s, run_to_step
 from sim.experiment.cell import DRAWS, STRAGGLERS, TrainingCell
 from sim.experiment.steady_state import count_all, count_settled
 from sim.experiment.step_bounds import Bounds, bounds_of, work_of
@@ -30,6 +31,7 @@ class RunFigures:
     steps : all that ended
     counted : (steps,) true for those that ended in the measurement interval
     bounds : of the steps that count; None where they are not known
+    as_measured_steps_per_s : of the steps that the scenario has measured; None: it has none
     """
 
     engine: str
@@ -40,6 +42,7 @@ class RunFigures:
     steps: Steps
     counted: NDArray[np.bool_]
     bounds: Bounds | None = None
+    as_measured_steps_per_s: float | None = None
 
 
 def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDArray[np.int32]:
@@ -61,10 +64,12 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
         under = conditions_of(cell, workers, run, horizon_ns)
         engine = make_engine(cell, run, under, drawn)
         play(engine, under)
+        training = cell.scenario.training
+        changing = any(changes_course(s.kind) for s in cell.scenario.straggler)
+        found = figures(engine, training.warmup, settles=not changing)
+        if training.measured is not None:
+            found = replace(found, as_measured_steps_per_s=as_measured(engine, *training.measured))
         if engine.now_ns <= under.drawn_until_ns:
-            training = cell.scenario.training
-            changing = any(changes_course(s.kind) for s in cell.scenario.straggler)
-            found = figures(engine, training.warmup, settles=not changing)
             return replace(found, bounds=_bounds(cell, run, under, drawn, found))
         horizon_ns = 2.0 * engine.now_ns  # slow-downs were drawn for a shorter time
 
@@ -180,3 +185,9 @@ def figures(engine: Engine | FastEngine, warmup: int, *, settles: bool = True) -
         steps=steps,
         counted=counted.steps,
     )
+
+
+def as_measured(engine: Engine | FastEngine, first: int, last: int) -> float:
+    """Steps per second of these steps behind the common start; the run goes on as far as needed."""
+    run_to_step(engine, last)
+    return measured_steps_per_s(engine.steps(), first, last)

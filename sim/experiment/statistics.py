@@ -32,11 +32,20 @@ def estimate(values: Sequence[float]) -> Estimate:
     """Mean and 95 % interval over independent runs, at least one."""
     runs = len(values)
     mean = math.fsum(values) / runs
-    if runs == 1:
+    spread = standard_deviation(values)
+    if spread is None:
         return Estimate(mean=mean, half_width=None, values=tuple(values))
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (runs - 1))
     half = t_95(runs - 1) * spread / math.sqrt(runs)
     return Estimate(mean=mean, half_width=half, values=tuple(values))
+
+
+def standard_deviation(values: Sequence[float]) -> float | None:
+    """Sample standard deviation over independent runs; None of a single one."""
+    runs = len(values)
+    if runs == 1:
+        return None
+    mean = math.fsum(values) / runs
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (runs - 1))
 
 
 def step_times(duration_ns: ArrayLike) -> StepTimes:

@@ -23,7 +23,7 @@ from netcosim.results.training.findings import (
     signed,
     speed_up,
 )
-from netcosim.results.training.summary import Point, Recommendation, Series
+from netcosim.results.training.summary import AsMeasured, Point, Recommendation, Series
 from netcosim.units import format_rate, format_size
 
 Picture = tuple[str, str, bytes]
@@ -133,29 +133,43 @@ Table = tuple[str, list[str], list[list[str]]]
 
 
 def _throughput(series: Series) -> Table:
-    headings = ["workers", "examples/s", "steps/s", "speed-up", "efficiency", "bottleneck"]
+    measured = next((p.as_measured for p in series.points if p.as_measured is not None), None)
+    headings = ["workers", "examples/s", "steps/s"]
+    headings += ["as measured,\nexamples/s"] if measured is not None else []
+    headings += ["speed-up", "efficiency", "bottleneck"]
     headings += ["runs x\nsteps", "engine"]
     text = f"Speed-up: over {one_worker(series)}. Efficiency: speed-up over workers."
+    if measured is not None:
+        text += (
+            f" As measured: steps {measured.first} to {measured.last} of each worker behind the"
+            " common start, the sum of the workers' own rates."
+        )
     if any(point.runs == 1 for point in series.points):
         text += " A single run has no interval."
     if series.saturation is not None:
         text += " Marked: saturated from here on."
-    return text, headings, [_throughput_row(series, point) for point in series.points]
+    return text, headings, [_throughput_row(series, p, measured) for p in series.points]
 
 
-def _throughput_row(series: Series, point: Point) -> list[str]:
+def _throughput_row(series: Series, point: Point, measured: AsMeasured | None) -> list[str]:
     gain = speed_up(point, series.alone)
     short = bottleneck(point).name
     return [
         str(point.workers),
         interval(point.examples_per_s),
         rate_text(point.steps_per_s.mean),
+        *([] if measured is None else [_as_measured(point)]),
         f"{gain:.2f}",
         percent(gain / point.workers),
         _UNKNOWN if short == "none" else short,
         f"{point.runs} x {point.steps - point.warmup}",
         point.engine,
     ]
+
+
+def _as_measured(point: Point) -> str:
+    found = point.as_measured
+    return _UNKNOWN if found is None else interval(found.examples_per_s)
 
 
 def _times(series: Series) -> Table:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ROW_IN: Final = 0.23
 _MOST_LINKS: Final = 8
+MEASURED: Final = "#6baed6"
 _FAR: Final = 3.0
 """A link's limit is drawn up to so many times the other figures."""
 
@@ -132,6 +133,17 @@ def throughput_panel(series: Series, point: Point) -> Panel:
             colour=SIMULATED,
         )
     ]
+    if point.as_measured is not None:
+        measured = point.as_measured.examples_per_s
+        bars.append(
+            Bar(
+                label=f"steps {point.as_measured.first}-{point.as_measured.last}",
+                value=measured.mean,
+                half=measured.half_width or 0.0,
+                text=_number(interval(measured)),
+                colour=MEASURED,
+            )
+        )
     found = {n: v * series.batch for n, v in sorted(point.baselines.items()) if v is not None}
     colours = colours_of(list(found))
     bars += [_rate(name, value, colours[name]) for name, value in found.items()]

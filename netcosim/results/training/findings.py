@@ -21,6 +21,9 @@ _DIGITS: Final = 5
 _LEAST: Final = 0.005
 """Smaller shares of time are not named, nor smaller differences."""
 
+_FAR: Final = 0.02
+"""Difference from the settled rate from which on a short measurement is told to be off."""
+
 _WIDE: Final = 0.1
 """Half width of an interval, over its mean, above which the runs have little in common."""
 
@@ -46,7 +49,8 @@ def observed(series: Series) -> tuple[str, ...]:
     last = series.points[-1]
     limit = () if series.recommendation is not None else (_limit(series, last),)
     said = (_speed(series, last), *limit, _time(last))
-    return (*said, *_unstudied(series), *_unsettled(series), *_apart(series))
+    beside = (*_in_step(series), *_unstudied(series), *_unsettled(series), *_apart(series))
+    return (*said, *beside)
 
 
 def recommendation_sentences(found: Recommendation) -> tuple[str, ...]:
@@ -139,6 +143,29 @@ def by_workload(summary: TrainingSummary) -> dict[str, list[Series]]:
         at = f" at {format_rate(series.rate_bps)}" if len(rates) > 1 else ""
         groups.setdefault(f"{series.workload}{at}", []).append(series)
     return groups
+
+
+def _in_step(series: Series) -> tuple[str, ...]:
+    """Sentence on a measurement behind the common start that is off the settled rate.
+
+    With the most workers with which both differ by more than chance and by more than `_FAR`.
+    """
+    for point in reversed(series.points):
+        measured, settled = point.as_measured, point.examples_per_s
+        if measured is None or settled.mean <= 0:
+            continue
+        off = measured.examples_per_s.mean / settled.mean - 1
+        if abs(off) > _FAR and not _overlapping(measured.examples_per_s, settled):
+            steps = f"steps {measured.first} to {measured.last}"
+            if measured.first == measured.last:
+                steps = f"step {measured.first}"
+            side = "below" if off < 0 else "above"
+            return (
+                f"With {_workers(point.workers)} {steps} behind the common start would measure"
+                f" {interval(measured.examples_per_s)} examples/s, {percent(abs(off))} {side} the"
+                " settled rate.",
+            )
+    return ()
 
 
 def _unstudied(series: Series) -> tuple[str, ...]:

@@ -7,7 +7,14 @@ from typing import Any, Final
 
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import speed_up
-from netcosim.results.training.summary import CellSettings, LinkUse, Point, Series, TimeShares
+from netcosim.results.training.summary import (
+    AsMeasured,
+    CellSettings,
+    LinkUse,
+    Point,
+    Series,
+    TimeShares,
+)
 
 TEXT, WHOLE, NUMBER, FLAG = "string", "int64", "double", "bool"  # names of Arrow's types
 
@@ -85,6 +92,59 @@ def _time_share(mode: str) -> Callable[[Row], float]:
         return float(getattr(row.point.time, mode))
 
     return share
+
+
+def _measured(value: Callable[[AsMeasured], Any]) -> Callable[[Row], Any]:
+    def of(row: Row) -> Any:
+        found = row.point.as_measured
+        return None if found is None else value(found)
+
+    return of
+
+
+_AS_MEASURED: Final[Mapping[str, Column]] = MappingProxyType(
+    {
+        "measured_first_step": Column(
+            WHOLE,
+            "from 1, of those measured behind the common start; null: none are",
+            _measured(lambda m: m.first),
+            null=True,
+        ),
+        "measured_last_step": Column(
+            WHOLE, "the last of them", _measured(lambda m: m.last), null=True
+        ),
+        "measured_examples_per_s": Column(
+            NUMBER,
+            "sum of the workers' own rates in these steps, mean over runs",
+            _measured(lambda m: m.examples_per_s.mean),
+            null=True,
+        ),
+        "measured_examples_per_s_half_width": Column(
+            NUMBER,
+            "half of its 95 % interval; null of a single run",
+            _measured(lambda m: m.examples_per_s.half_width),
+            null=True,
+        ),
+        "measured_steps_per_s": Column(
+            NUMBER,
+            "the same in steps, mean over runs",
+            _measured(lambda m: m.steps_per_s.mean),
+            null=True,
+        ),
+        "measured_steps_per_s_half_width": Column(
+            NUMBER,
+            "half of its 95 % interval; null of a single run",
+            _measured(lambda m: m.steps_per_s.half_width),
+            null=True,
+        ),
+        "measured_steps_per_s_sd": Column(
+            NUMBER,
+            "standard deviation of the runs; null of a single run",
+            _measured(lambda m: m.sd_steps_per_s),
+            null=True,
+        ),
+    }
+)
 
 
 POINT: Final[Mapping[str, Column]] = MappingProxyType(
@@ -174,6 +234,7 @@ POINT: Final[Mapping[str, Column]] = MappingProxyType(
             lambda r: r.point.steps_per_s.half_width,
             null=True,
         ),
+        **_AS_MEASURED,
         "speed_up": Column(
             NUMBER,
             "steps_per_s over that of one worker alone without stragglers",

@@ -30,6 +30,21 @@ class Estimate(_Record):
     values: tuple[float, ...] = Field(description="of each run")
 
 
+class AsMeasured(_Record):
+    """Throughput of a few steps behind a common start, as an experimenter measures it."""
+
+    first: int = Field(description="of the measured steps of each worker, counted from 1")
+    last: int
+    steps_per_s: Estimate = Field(
+        description="sum over the workers of their own rates: measured steps over the time from the"
+        " end of the step before, or from the start, to the end of the last"
+    )
+    sd_steps_per_s: float | None = Field(
+        description="standard deviation of the runs' steps_per_s; null of a single run"
+    )
+    examples_per_s: Estimate = Field(description="steps_per_s times the batch")
+
+
 class StepTimes(_Record):
     """Durations of steps, from their first hand-over to their last operation; ns."""
 
@@ -109,6 +124,9 @@ class Point(_Record):
     )
     steps_per_s: Estimate = Field(description="steps that all workers together end in a second")
     examples_per_s: Estimate = Field(description="the same times the batch")
+    as_measured: AsMeasured | None = Field(
+        default=None, description="null where the scenario has no measured steps"
+    )
     step_ns: StepTimes
     time: TimeShares
     overlap: float | None = Field(

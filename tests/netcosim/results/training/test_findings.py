@@ -24,6 +24,7 @@ from netcosim.results.training.findings import (
     speed_up,
 )
 from netcosim.results.training.summary import (
+    AsMeasured,
     Change,
     Estimate,
     Point,
@@ -332,3 +333,46 @@ def test_runs_that_are_far_apart_are_told() -> None:
         "With 4, 6 workers runs are far apart (with 4 from 5.4 to 8.98 examples/s):"
         " their mean says little; more steps may say more."
     )
+
+
+def with_measured(values: tuple[float, ...], settled: tuple[float, ...]) -> Series:
+    """A series of one number of workers, 4, with these runs' examples per second."""
+    made = series(Job(counts=(4,), runs=3, steps=20, traced_steps=2))
+    measured = AsMeasured(
+        first=3,
+        last=12,
+        steps_per_s=estimate(values),
+        sd_steps_per_s=1.0,
+        examples_per_s=estimate(values),
+    )
+    changed = {"examples_per_s": estimate(settled), "as_measured": measured}
+    return made.model_copy(update={"points": (made.points[0].model_copy(update=changed),)})
+
+
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [
+        ((70.0, 70.1, 70.2), "With 4 workers steps 3 to 12 behind the common start would measure"),
+        ((70.0, 70.1, 70.2), "30 % below the settled rate."),
+        ((130.0, 130.1, 130.2), "30 % above the settled rate."),
+        ((40.0, 70.0, 100.0), None),  # within their interval
+        ((98.5, 98.5, 98.5), None),  # less than 2 %
+    ],
+)
+def test_a_short_measurement_that_is_off_is_told(
+    measured: tuple[float, ...], said: str | None
+) -> None:
+    found = " ".join(observed(with_measured(measured, (100.0, 100.1, 99.9))))
+    assert ("common start" in found) is (said is not None)
+    assert said is None or said in found
+
+
+def test_a_short_measurement_has_a_column_of_the_terminals_table() -> None:
+    printed = io.StringIO()
+    console = Console(file=printed, width=120)
+    summary = training_summary((JOB,))
+    print_training(summary, console)
+    assert "as measured" not in printed.getvalue()
+    made = with_measured((70.0, 70.0, 70.0), (100.0, 100.0, 100.0))
+    print_training(summary.model_copy(update={"series": (made,)}), console)
+    assert "as measured" in printed.getvalue()
