@@ -21,7 +21,13 @@ from rich.progress import track
 from bench.common.record import RESULTS, Figure, at_least, at_most, heading, record
 from bench.schedules.changing import changing_rows
 from bench.schedules.orders import ORDERS, measure_order, points, write_profiles
-from bench.schedules.orders_page import base, mean_efficiency, of, orders_page
+from bench.schedules.orders_page import (
+    base,
+    mean_efficiency,
+    of,
+    orders_page,
+    over_listings,
+)
 from bench.schedules.orders_random import Gap, against_tic, gaps, gaps_of
 from bench.schedules.page import changing_table, gradients_table, study_table
 from bench.schedules.published import CONTRADICTIONS
@@ -69,8 +75,8 @@ def main(site: CrashSite) -> int:
     ]
     page = [*_page(chosen, rows, changing), *orders_page(ordered, random, misled)]
     (RESULTS / f"{name}.md").write_text("\n".join(page), encoding="utf-8")
-    kept = [{k: v for k, v in row.items() if k != "step_ms"} for row in ordered]
-    return record(name, figures, _notes(), [*(r for each in rows for r in each), *changing, *kept])
+    kept = [*(row for each in rows for row in each), *changing, *over_listings(ordered)]
+    return record(name, figures, _notes(), kept)
 
 
 def _parser() -> argparse.ArgumentParser:

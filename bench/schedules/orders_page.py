@@ -11,6 +11,10 @@ from netcosim.units import format_rate
 
 Row = Mapping[str, Any]
 
+_SETTING: Final = (
+    *("network", "kind", "order", "batch_share", "servers", "workers", "jitter"),
+    *("rate_bps", "bytes_over_rate_s", "forward_s"),
+)
 _PAPER: Final = (
     "Hashemi et al. (TicTac, MLSys 2019) print: throughput up to 37.7 % more in inference and"
     " 19.2 % in training, up to 4.2 % less in small networks (figure 7); the 95th percentile of"
@@ -61,6 +65,25 @@ def r_squared(rows: Sequence[Row]) -> float:
     return float(np.corrcoef(e, ms)[0, 1] ** 2)
 
 
+def over_listings(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """A row for each setting and order: what differs between listings is averaged."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in _SETTING), []).append(row)
+    return [
+        {
+            **dict(zip(_SETTING, key, strict=True)),
+            "listings": len(some),
+            "efficiency": mean_efficiency(some),
+            "step_ms": mean_ms(some),
+            "straggler_share": some[0]["straggler_share"]
+            and float(np.mean([row["straggler_share"] for row in some])),
+            "unique_orders": max(row["unique_orders"] or 0 for row in some),
+        }
+        for key, some in groups.items()
+    ]
+
+
 def orders_page(
     rows: Sequence[Row], gaps: Mapping[str, Mapping[str, Gap]], misled: Mapping[str, float]
 ) -> list[str]:
@@ -93,7 +116,7 @@ def _kind_table(rows: Sequence[Row]) -> Iterator[str]:
             some = of(own, order=order)
             unique = max(row["unique_orders"] or 0 for row in some)
             cells.append(
-                f"{mean_efficiency(some):.3f}, {mean_ms(some) / tic_ms:.2f},"
+                f"{mean_efficiency(some):z.3f}, {mean_ms(some) / tic_ms:.2f},"
                 f" {normalised_p95(some, least):.2f}"
                 + (f" ({unique} unique)" if unique > 1 else "")
             )
