@@ -167,7 +167,8 @@ def _page(
     ]
     for study, found in zip(chosen, rows, strict=True):
         lines += study_table(study.name, study.question, study.by, found)
-    shown = [row for study in rows[:4] for row in study if row["rate_bps"] in (10**9, 3 * 10**9)]
+    rates = [row for study in rows for row in study if "rates" in row["study"]]
+    shown = [row for row in rates if row["rate_bps"] in (10**9, 3 * 10**9)]
     lines += ["### Gradients", "", *gradients_table(shown)]
     if changing:
         lines += ["### A port between 3 and 1 Gbit/s", "", *changing_table(changing)]

@@ -168,6 +168,11 @@ def placement_sentences() -> dict[str, str]:
     return _first_lines(placement)
 
 
+def schedule_sentences() -> dict[str, str]:
+    """By name of a schedule, what it does: the first line of its file."""
+    return _first_lines(schedule)
+
+
 def synchronisation_sentences() -> dict[str, str]:
     """By name of a synchronisation, what it does: the first line of its file."""
     return _first_lines(synchronisation)

@@ -5,7 +5,12 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from h2model import disciplines
-from netcosim.policies import order_sentences, placement_sentences, synchronisation_sentences
+from netcosim.policies import (
+    order_sentences,
+    placement_sentences,
+    schedule_sentences,
+    synchronisation_sentences,
+)
 from netcosim.units import format_size
 from netcosim.workload.catalogue import load_profile, profile_names
 from sim.analytic import names as baseline_names
@@ -39,6 +44,7 @@ def print_names(console: Console, scenarios: Sequence[str]) -> None:
     for title, sentences in (
         ("order", order_sentences()),
         ("placement", placement_sentences()),
+        ("schedule", schedule_sentences()),
         ("synchronisation", synchronisation_sentences()),
     ):
         for name, text in sentences.items():
