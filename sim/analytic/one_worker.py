@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netcosim.errors import ScenarioError
 from sim.plan import DOWN, SENDING, SERVER, UP, WORKER, Floats, Network, StepPlan
+from sim.prepare.alone import ends_alone_ns
 
 BITS = 8
 NS = 1e9
@@ -42,8 +45,8 @@ class OneWorker:
     Attributes
     ----------
     down_bytes, up_bytes : (servers,) that a step moves from and to each server
-    worker_ns : all that the worker computes in a step
-    server_ns : (servers,) all that each server computes for one worker's step
+    worker_ns : what the worker computes in a step takes, alone: once what it does at one time
+    server_ns : (servers,) the same of each server for one worker's step
     rate_bps : (servers,) of each server's port, either direction
     batch : examples of a step
     busiest_ns : least time that a step's computations need, where they overlap all they can: of
@@ -157,14 +160,28 @@ def one_worker(
     return OneWorker(
         down_bytes=_moved_bytes(plan, DOWN),
         up_bytes=_moved_bytes(plan, UP),
-        worker_ns=float(load_ns[nodes == WORKER].sum()),
-        server_ns=tuple(float(load_ns[mask].sum()) for mask in at_server),
+        worker_ns=_takes_ns(plan, load_ns, nodes == WORKER),
+        server_ns=tuple(_takes_ns(plan, load_ns, mask) for mask in at_server),
         rate_bps=tuple(float(rate) for rate in network.server_bps),
         batch=batch,
         busiest_ns=float((load_ns / capacity)[nodes != SENDING].max(initial=0.0)),
         one_worker_step_ns=one_worker_step_ns,
         phases=phases,
     )
+
+
+def _takes_ns(plan: StepPlan, load_ns: Floats, chosen: NDArray[np.bool_]) -> float:
+    """Time that these processors need for a step's work, if nothing else takes any.
+
+    What they can do at one time counts once: two that are idle in turn, or one with several places.
+    One processor that does one thing at a time needs the sum.
+    """
+    if chosen.sum() <= 1 and all(p.capacity == 1 for p in compress(plan.processors, chosen)):
+        return float(load_ns[chosen].sum())
+    at = plan.place - len(plan.channels)
+    mine = np.append(chosen, False)[np.maximum(at, -1)] & (at >= 0)
+    ends_ns = ends_alone_ns(plan, np.where(mine, plan.duration_ns.mean(axis=0), 0.0))
+    return max(ends_ns, default=0.0)
 
 
 def _load_ns(plan: StepPlan) -> Floats:

@@ -1,11 +1,14 @@
 """Options and settings that would do nothing: an option is refused, a file's setting is noted."""
 
 import argparse
+from typing import Final
 
 from netcosim.errors import ScenarioError
 from netcosim.policies import load_synchronisation, synchronisation_names
 from netcosim.scenario import Scenario, TrainingSpec
 from topo.catalogue import build_spec
+
+_REQUEUE: Final = "requeue_at_completion"
 
 
 def refuse_options_without_effect(found: argparse.Namespace, scenario: Scenario) -> None:
@@ -43,6 +46,13 @@ def notes_without_effect(found: argparse.Namespace, scenario: Scenario) -> list[
     if training.gap != default and not _has_gap(training.synchronisation):
         why = f"has no effect with synchronisation {training.synchronisation}; {_with_gap()}"
         notes.append(f"training.gap {training.gap} {why}")
+    if training.socket_buffer is None:
+        notes += [
+            f"transport[{transport.name}].options.{_REQUEUE} has no effect without"
+            " training.socket_buffer: a visit is one chunk"
+            for transport in scenario.transport
+            if transport.options.get(_REQUEUE)
+        ]
     if found.placement is not None and scenario.cluster.servers == 1:
         notes.append(f"--placement {found.placement} has no effect with one server")
     return notes

@@ -147,9 +147,24 @@ class Engine(BaseEngine):
         self._change(changes.arrive, worker)
         self._begin_all()
 
-    def abandon(self, worker: int) -> None:
-        """Drop the step that a worker is in the midst of; `begin` lets it begin another."""
+    def restart(self, worker: int) -> None:
+        """Drop the step that a worker is in the midst of; `begin` lets it begin that step again."""
         self._change(changes.depart, worker, arrays.PRESENT)
+
+    def abandon(self, worker: int) -> None:
+        """Drop the step that a worker is in the midst of; it counts as done, without a row.
+
+        Nobody waits for it any more, and the worker begins its next step as `staleness` allows.
+
+        Raises
+        ------
+        ValueError
+            Gradients are joined: servers would wait for those of the step for ever.
+        """
+        if self._joins:
+            raise ValueError("a step whose gradients are joined can't be abandoned; restart it")
+        self._change(changes.abandon, worker)
+        self._begin_all()
 
     def end_early(self, worker: int, operation: int) -> bool:
         """End an operation now, as if the rest of it had been done; what waits for it goes on.

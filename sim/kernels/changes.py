@@ -82,6 +82,15 @@ def depart(step: Step, net: Net, run: Run, worker: int, presence: int) -> None:
     _join_as_many_as_there_are(step, net, run)
 
 
+def abandon(step: Step, net: Net, run: Run, worker: int) -> None:
+    """Drop the step that a worker is in the midst of, and count it as done."""
+    if run.presence[worker] != BUSY:
+        return
+    depart(step, net, run, worker, PRESENT)
+    run.done[worker] += 1
+    find_slowest(run)
+
+
 def arrive(step: Step, net: Net, run: Run, worker: int) -> None:
     """Let an absent worker take part from the slowest's step on, with nothing to catch up on."""
     if run.presence[worker] != ABSENT:

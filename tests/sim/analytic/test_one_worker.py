@@ -8,6 +8,7 @@ import pytest
 from netcosim.errors import ScenarioError
 from sim.analytic import OneWorker, Phases, one_worker
 from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Network, Processor, StepPlan
+from tests.sim.naive.plans import Op, at_server, at_worker, make_network, make_plan, up
 
 CHANNELS = (
     Channel(server=0, direction=DOWN, connection="data"),
@@ -53,6 +54,34 @@ def plan() -> StepPlan:
         sources=np.zeros((2, 1), dtype=np.int64),
         members=tuple((i,) for i in range(count)),
     )
+
+
+def side_by_side(capacity: int) -> StepPlan:
+    """Three computations of 100 at one processor, none of which waits for another; updates of 7."""
+    ops = [Op(name=f"c{i}", at=at_worker(capacity), duration_ns=100.0) for i in range(3)]
+    push = Op(name="push", at=up(), size_bytes=10, after=("c0", "c1", "c2"))
+    updates = [
+        Op(name=f"u{i}", at=at_server(capacity=capacity), duration_ns=7.0, after=("push",))
+        for i in range(3)
+    ]
+    return make_plan([*ops, push, *updates])
+
+
+@pytest.mark.parametrize(("capacity", "rounds"), [(1, 3), (2, 2), (3, 1)])
+def test_what_is_computed_at_one_time_counts_once(capacity: int, rounds: int) -> None:
+    found = one_worker(side_by_side(capacity), make_network(), 1)
+    assert found.worker_ns == 100.0 * rounds
+    assert found.server_ns == (7.0 * rounds,)
+
+
+def test_two_processors_of_a_worker_that_work_at_one_time_count_once() -> None:
+    ops = [
+        Op(name="a", at=at_worker(1, "gpu"), duration_ns=50.0),
+        Op(name="b", at=at_worker(1, "cpu"), duration_ns=80.0),
+        Op(name="c", at=at_worker(1, "gpu"), duration_ns=10.0, after=("a", "b")),
+    ]
+    plan = make_plan([*ops, Op(name="up", at=up(), size_bytes=1, after=("c",))])
+    assert one_worker(plan, make_network(), 1).worker_ns == 90.0
 
 
 def network(*rates: int) -> Network:

@@ -1,5 +1,6 @@
 """A simulation that is stopped, changed and gone on with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def engine(
     steps: int = 1,
     staleness: int | None = None,
     stop_at_steps: bool = False,
+    factor: Sequence[float] | None = None,
     **options: Any,
 ) -> Engine:
     """One byte a nanosecond, first in first out, a row for every operation."""
@@ -40,7 +42,7 @@ def engine(
         plan,
         make_network(workers=workers, servers=plan.servers),
         make_sending("fifo"),
-        same_draws(workers, steps),
+        same_draws(workers, steps, factor=factor),
         Control(staleness=staleness, stop_at_steps=stop_at_steps, keep_operations=True),
         compiled=False,
         **options,
@@ -118,12 +120,46 @@ def test_who_joins_begins_with_the_slowest() -> None:
 def test_a_dropped_step_leaves_nothing_behind() -> None:
     e = engine(chain_plan(), steps=2)
     e.run(1200.0)
-    e.abandon(0)
+    e.restart(0)
     e.begin([0])
     e.run()
     steps = e.steps()
     assert steps.start_ns.tolist() == [1200.0, 1200.0 + 2700.0]
     assert (steps.end_ns - steps.start_ns).tolist() == [2700.0, 2700.0]
+
+
+@pytest.mark.parametrize("staleness", [0, 1, None])
+def test_nobody_waits_for_a_step_that_was_abandoned(staleness: int | None) -> None:
+    """The first worker is far behind when it gives its step up, and goes on with the others."""
+    e = engine(chain_plan(), workers=3, steps=4, staleness=staleness, factor=[50.0, 1.0, 1.0])
+    e.run(20_000.0)
+    before = e.steps()
+    assert not (before.worker == 0).any()
+    if staleness is not None:
+        assert before.step.max() == staleness
+    e.abandon(0)
+    e.run()
+    steps = e.steps()
+    assert steps.step[steps.worker == 0].tolist() == [1, 2, 3]
+    assert steps.start_ns[steps.worker == 0][0] == 20_000.0
+    for worker in (1, 2):
+        assert steps.step[steps.worker == worker].tolist() == [0, 1, 2, 3]
+    if staleness == 0:
+        second = steps.start_ns[(steps.step == 1) & (steps.worker > 0)]
+        assert second.tolist() == [20_000.0, 20_000.0]
+
+
+def test_who_is_between_steps_has_none_to_abandon() -> None:
+    e = engine(chain_plan(), workers=2, steps=2, staleness=0, factor=[50.0, 1.0])
+    e.run(20_000.0)
+    e.abandon(1)  # waits for the first
+    e.run()
+    assert sorted(zip(e.steps().worker, e.steps().step, strict=True)) == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    ]
 
 
 def two_pulls() -> StepPlan:

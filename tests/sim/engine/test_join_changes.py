@@ -77,7 +77,7 @@ def test_a_gradient_that_was_counted_is_not_counted_twice() -> None:
         compiled=False,
     )
     found.run(13_500.0)  # one of its two pushes has arrived, at 13,000
-    found.abandon(0)
+    found.restart(0)
     found.begin([0])
     assert found.run() == Stop.IDLE
     rows = found.operations()
@@ -89,6 +89,19 @@ def test_a_gradient_that_was_counted_is_not_counted_twice() -> None:
     (update,) = rows.start_ns[names == "update0"]
     assert update == slow
     assert found.steps().weight.tolist() == [1.0, 1.0]
+
+
+def test_a_step_whose_gradients_are_joined_is_not_abandoned() -> None:
+    found = Engine(
+        tensors_plan(tensors=2, worker_ns=10_000.0),
+        make_network(workers=2),
+        FIFO,
+        same_draws(workers=2),
+        Control(join=Join(by="step", first=2)),
+        compiled=False,
+    )
+    with pytest.raises(ValueError, match="restart it"):
+        found.abandon(0)
 
 
 def test_whatever_workers_do_those_who_stay_reach_the_end() -> None:
@@ -107,7 +120,7 @@ def test_whatever_workers_do_those_who_stay_reach_the_end() -> None:
                 found.join(worker)
                 away.remove(worker)
             elif what < 0.3:
-                found.abandon(worker)
+                found.restart(worker)
                 found.begin([worker])
             elif len(away) < workers - 1:
                 found.leave(worker)
