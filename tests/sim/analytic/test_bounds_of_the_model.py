@@ -65,7 +65,7 @@ def one_after_the_other(plan: StepPlan, network: Network) -> OneWorker:
     """Totals in which processors do nothing at one time: how they overlap hangs on the network."""
     found = one_worker(plan, network, 1)
     work_ns = plan.duration_ns.mean(axis=0)
-    of_node = {node: 0.0 for node in (WORKER, SERVER)}
+    of_node = dict.fromkeys((WORKER, SERVER), 0.0)
     for place, ns in zip(plan.place - len(plan.channels), work_ns, strict=True):
         if place >= 0:
             of_node[plan.processors[place].node] += float(ns)
