@@ -172,8 +172,9 @@ class Simulation:
                 point = make_point(cell, workers, runs, self.references[cell.name])
                 self.points.setdefault(cell.name, []).append(point)
                 self.listener.point(cell.name, point)
-        under = conditions_of(cell, worker_counts(self.scenario)[-1], 0, 1.0)
-        if reason := cell.plans(0).why_generic or under.why_generic:
+        most = worker_counts(self.scenario)[-1]
+        under = conditions_of(cell, most, 0, 1.0)
+        if reason := cell.why_generic(most) or under.why_generic:
             self.generic[cell.name] = reason
 
     def recommend(self, cell: TrainingCell) -> None:

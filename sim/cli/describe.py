@@ -40,7 +40,7 @@ def describe(
     under = conditions_before(scenario)
     lines += [f"use         {text}" for text in use_texts(under.use)]
     for cell in cells:
-        engine = cell.plans(0).why_generic or under.why_generic
+        engine = cell.why_generic(counts[-1]) or under.why_generic
         lines += [
             f"cell        {cell.name}: {cell.profile.name}, batch {cell.batch},"
             f" {len(cell.profile.step.operations)} operations,"

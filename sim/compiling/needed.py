@@ -38,10 +38,10 @@ def _kernels_of(
     share, extended = cell.network(1).share, cell.needs_extended
     generic = Kernel(sending.discipline, share, extended, sending.schedule)
     fast = Kernel(sending.discipline if asks_discipline(sending) else None)
-    fits = cell.plans(0).shape is not None
     if compared:
-        yield fast if fits else generic  # of one worker without stragglers
+        yield generic if cell.why_generic(1) else fast  # of one worker without stragglers
     for count in dict.fromkeys((workers[0], workers[-1])):
-        yield fast if fits and not conditions_of(cell, count, 0, 1.0).why_generic else generic
+        why = cell.why_generic(count) or conditions_of(cell, count, 0, 1.0).why_generic
+        yield generic if why else fast
     if traced:
         yield generic

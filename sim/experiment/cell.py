@@ -34,6 +34,7 @@ from sim.experiment.link_share import with_share
 from sim.experiment.plans import Say, Source, WorkloadPlans, collector_paused, silent
 from sim.experiment.step_bounds import StepLoad
 from sim.fast.arrays import Shape
+from sim.fast.engine import waits_for_all
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Network, Sending, StepPlan
 from sim.prepare import Assignment
@@ -134,6 +135,12 @@ class TrainingCell:
         """
         training = self.scenario.training
         return training.overlap or training.join == "tensor"
+
+    def why_generic(self, workers: int) -> str:
+        """Why the fast path can't do so many workers, stragglers aside; empty if it can."""
+        if not waits_for_all(self.join(workers), workers):
+            return "not all gradients of a step are joined at once"
+        return self.plans(0).why_generic
 
     def goes_in_rounds(self, workers: int) -> bool:
         """True if so many workers all end their step of one number before any begins the next."""

@@ -201,9 +201,10 @@ def run_s(cell: TrainingCell, workers: int) -> float:
 
 def _points(cell: TrainingCell, counts: Sequence[int], runs: int) -> list[PointCost]:
     ahead = Ahead.of(cell, counts[-1])
-    fast = cell.plans(0).shape is not None
-    work = step_work(cell, ahead.network, fast=fast and not ahead.under.why_generic)
-    alone = step_work(cell, ahead.network, fast=fast) if fast != work.fast else work
+    fast = not (cell.why_generic(counts[-1]) or ahead.under.why_generic)
+    work = step_work(cell, ahead.network, fast=fast)
+    first = not cell.why_generic(1)
+    alone = step_work(cell, ahead.network, fast=first) if first != fast else work
     stragglers = bool(cell.scenario.straggler)
     reference = [] if 1 in counts and not stragglers else [_point(cell, 1, runs, alone, 1)]
     tries = _tries(cell, ahead)

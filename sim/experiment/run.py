@@ -110,11 +110,11 @@ def make_engine(
     prepared, warmup = cell.plans(run), cell.scenario.training.warmup
     job = _job(cell, under, drawn)
     join = cell.join(len(drawn))
-    if prepared.shape is not None and not under.why_generic:
+    if prepared.shape is not None and not (cell.why_generic(len(drawn)) or under.why_generic):
         return FastEngine(
             None,
             *job,
-            Control(staleness=cell.staleness, stop_at_last=True, count_from=warmup),
+            Control(staleness=cell.staleness, join=join, stop_at_last=True, count_from=warmup),
             shape=prepared.shape,
         )
     return Engine(

@@ -1,7 +1,8 @@
 """The flat arrays of the fast path.
 
 W workers, K servers, L = 2 * K links (downlinks first), R recorded steps, D downs, F forward
-operations (all pulls are before the last one), S ups, Q processors at servers.
+operations (all pulls are before the last one), S ups, Q processors at servers, J updates that are
+done once for all workers, on Q' processors of their own.
 """
 
 from typing import Final, NamedTuple
@@ -42,6 +43,8 @@ UPLINKS: Final = 2
 """Ends of busy periods of pushes, by server."""
 STEP_ENDS: Final = 3
 """By worker."""
+JOIN_END: Final = 4
+"""The end of a step's last update, where servers join gradients; else there is none."""
 
 W: Final = 0
 K: Final = 1
@@ -75,9 +78,12 @@ class Shape(NamedTuple):
     offset_ns : (R, S) from the end of the last forward operation to the hand-over
     update : (S,) the processor that an up's update runs on, NONE if it has none
     update_ns : (R, S)
+    joint : (J,) the processor of each update that is done once for all, in the order of hand-over
+    joint_ns : (R, J)
+    joint_first : (Q' + 1,) where each of their processors' places begin
     replay : (K,) how a busy period's ends are found; see above
     largest : (1,) bytes of a first visit
-    first_leaf : (4,) where each class of sources of events begins; see DOWNLINKS and so on
+    first_leaf : (5,) where each class of sources of events begins; see DOWNLINKS and so on
     sizes : (4,) W, K, F, Q
     """
 
@@ -106,6 +112,9 @@ class Shape(NamedTuple):
     offset_ns: Floats
     update: Ints
     update_ns: Floats
+    joint: Ints
+    joint_ns: Floats
+    joint_first: Ints
     replay: Ints
     largest: Ints
     first_leaf: Ints
@@ -126,6 +135,9 @@ class FastRun(NamedTuple):
     down_end : (W,) when the last pull ended
     free_at : (W, Q) when the server's processor has done all updates
     last : (W,) the latest end of an up or an update
+    gathered : (1,) when the last of the gradients that are joined next arrived, so far
+    gathered_rec : (1,) the recorded step of the worker that sent it
+    place_free : (places of the processors of joint updates,) when each is free
     sending, sending_since, sent_computing, sent_only : (W,) uplinks in use, since when, and the
         time in use while the worker computed, and while it did not
     ended_at : (W,) when the worker's last step ended
@@ -166,6 +178,9 @@ class FastRun(NamedTuple):
     down_end: Floats
     free_at: Floats
     last: Floats
+    gathered: Floats
+    gathered_rec: Ints
+    place_free: Floats
     sending: Ints
     sending_since: Floats
     sent_computing: Floats

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sim.engine.build import gathered_streams, make_shared, make_streams, zeros
-from sim.fast.arrays import BY_DISCIPLINE, STEP_ENDS, FastRun, K, Shape, W
+from sim.fast.arrays import BY_DISCIPLINE, JOIN_END, FastRun, K, Shape, W
 from sim.kernels import arrays as generic
 from sim.kernels.arrays import Net
 from sim.kernels.tree import seed, width
@@ -21,7 +21,7 @@ def with_workers(shape: Shape, workers: int) -> Shape:
     sizes = shape.sizes.copy()
     sizes[W] = workers
     servers = int(sizes[K])
-    leaves = [servers, workers * servers, servers]
+    leaves = [servers, workers * servers, servers, workers]
     return shape._replace(sizes=sizes, first_leaf=np.cumsum([0, *leaves], dtype=np.int64))
 
 
@@ -30,7 +30,8 @@ def make_fast_run(shape: Shape, net: Net, sending: Sending, limit: int) -> FastR
     workers, servers, forward, processors = (int(n) for n in shape.sizes)
     downs = len(shape.down_size)
     links = 2 * servers
-    top, wide = width(int(shape.first_leaf[STEP_ENDS]) + workers), width(workers)
+    joined = int(len(shape.joint) > 0)
+    top, wide = width(int(shape.first_leaf[JOIN_END]) + joined), width(workers)
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)
     seed(tree, 0, top)
     for link in range(links):
@@ -63,6 +64,9 @@ def make_fast_run(shape: Shape, net: Net, sending: Sending, limit: int) -> FastR
         down_end=floats(workers),
         free_at=floats(workers, processors),
         last=floats(workers),
+        gathered=floats(1),
+        gathered_rec=ints(1),
+        place_free=floats(int(shape.joint_first[-1])),
         sending=ints(workers),
         sending_since=floats(workers),
         sent_computing=floats(workers),

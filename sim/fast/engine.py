@@ -10,13 +10,14 @@ import numpy as np
 from h2model import disciplines
 from sim.engine.base import BaseEngine
 from sim.engine.build import make_net
-from sim.engine.control import DEFAULT, Control
+from sim.engine.control import DEFAULT, Control, Join
 from sim.engine.engine import Stop
 from sim.fast import loop
 from sim.fast.arrays import LOG_FULL, Shape
 from sim.fast.build import make_fast_run, with_longer_log, with_workers
 from sim.fast.replay import scheduler
 from sim.fast.shape import asks_discipline, fast_shape
+from sim.fast.step_roles import NotOfThisShapeError
 from sim.kernels import arrays as generic
 from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import binding, compile_kernel, interpret
@@ -54,7 +55,7 @@ class FastEngine(BaseEngine):
     ValueError
         Neither a plan nor a shape.
     NotOfThisShapeError
-        The job needs the generic engine.
+        The job needs the generic engine: for its shape, or as servers do not join all gradients.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class FastEngine(BaseEngine):
             if plan is None:
                 raise ValueError("a plan or its shape is needed")
             shape = fast_shape(plan, network, sending)
+        _check_join(shape, control, workers)
         self._shape = with_workers(shape, workers)
         self._net = make_net(network, sending, draws, control, [None] * workers)
         self._run = make_fast_run(self._shape, self._net, sending, steps)
@@ -99,3 +101,15 @@ class FastEngine(BaseEngine):
                 self._run = with_longer_log(self._run)
             elif why != generic.FULL:
                 return Stop(why)
+
+
+def waits_for_all(join: Join | None, workers: int) -> bool:
+    """True if nothing is joined, or all gradients of all workers before anybody goes on."""
+    return join is None or (join.by == "step" and join.first >= workers)
+
+
+def _check_join(shape: Shape, control: Control, workers: int) -> None:
+    if (control.join is None) != (len(shape.joint) == 0):
+        raise ValueError("updates are done once for all if gradients are joined, and only then")
+    if not waits_for_all(control.join, workers):
+        raise NotOfThisShapeError("not all gradients of a step are joined at once")

@@ -2,8 +2,19 @@
 
 import math
 
-from sim.fast.arrays import HAND_OVERS, LOG_FULL, STEP_ENDS, UPLINKS, FastRun, K, Q, Shape
+from sim.fast.arrays import (
+    HAND_OVERS,
+    JOIN_END,
+    LOG_FULL,
+    STEP_ENDS,
+    UPLINKS,
+    FastRun,
+    K,
+    Q,
+    Shape,
+)
 from sim.fast.forward import last_forward
+from sim.fast.join import end_join, gradients_known, is_held, joins
 from sim.fast.replay import end_of_each_pull
 from sim.fast.sources import schedule, step_leaf
 from sim.fast.uplink import await_next, begin_busy, end_busy, extend
@@ -79,9 +90,12 @@ def dispatch(shape: Shape, net: Net, run: FastRun, leaf: int, until_ns: float) -
     elif leaf < first[STEP_ENDS]:
         server = leaf - first[UPLINKS]
         end_pushes(shape, net, run, first_on(run, servers + server), server)
-    else:
+    elif leaf < first[JOIN_END]:
         end_step(shape, net, run, leaf - first[STEP_ENDS])
         return True
+    else:
+        end_join(shape, run)
+        begin_steps(shape, net, run, 0, len(run.done))
     return False
 
 
@@ -114,6 +128,8 @@ def end_ups(shape: Shape, run: FastRun, worker: int) -> None:
 
 def end_of_step_at(shape: Shape, run: FastRun, worker: int) -> None:
     """Schedule the end of a step, when all that is left of it is known."""
+    if joins(shape):
+        gradients_known(shape, run, worker)
     schedule(run, step_leaf(shape, worker), max(run.last[worker], run.backward_end[worker]))
 
 
@@ -190,8 +206,13 @@ def end_step(shape: Shape, net: Net, run: FastRun, worker: int) -> None:
         return
     first = 0 if further else worker
     last = len(run.done) if further else worker + 1
+    begin_steps(shape, net, run, first, last)
+
+
+def begin_steps(shape: Shape, net: Net, run: FastRun, first: int, last: int) -> None:
+    """Begin the next steps of these workers, from the first to the one before the last."""
     for w in range(first, last):
-        if may_begin(net, run, w):
+        if may_begin(net, run, w) and not is_held(shape, run, w):
             begin_step(shape, net, run, w)
 
 
@@ -220,7 +241,7 @@ def begin_requested(shape: Shape, net: Net, run: FastRun) -> None:
     if run.scalar[START_REQUESTS] == 0:
         return
     for w in range(len(run.start_requested)):
-        if run.start_requested[w] and may_begin(net, run, w):
-            begin_step(shape, net, run, w)
+        if run.start_requested[w]:
+            begin_steps(shape, net, run, w, w + 1)
         run.start_requested[w] = 0
     run.scalar[START_REQUESTS] = 0

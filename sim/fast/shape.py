@@ -68,9 +68,10 @@ def arrange(plan: StepPlan, parts: Parts, sending: Sending) -> Arrangement:
             "up_cum": _cumulated(plan, parts.pushes),
             "up_released": _ints([parts.released[op] for op in pushes]),
             "update": update_of,
+            **_joint(plan, parts),
             "replay": _replays(plan, parts, update_of, sending),
             "largest": _ints([_first_visit(sending)]),
-            "first_leaf": np.zeros(4, dtype=np.int64),
+            "first_leaf": np.zeros(5, dtype=np.int64),
             "sizes": _ints([0, plan.servers, len(parts.forward), processors]),
         },
     )
@@ -116,6 +117,7 @@ def timed(durations: Callable[[Ints], Floats], parts: Parts) -> dict[str, Any]:
         "backward_sum": backward[:, -1].copy(),
         "offset_ns": np.take(backward, _ints([parts.released[op] for op in pushes]), axis=1),
         "update_ns": update_ns,
+        "joint_ns": np.ascontiguousarray(durations(_ints(parts.joint)), dtype=np.float64),
     }
 
 
@@ -190,6 +192,17 @@ def _updates(plan: StepPlan, parts: Parts, pushes: Sequence[int]) -> tuple[Ints,
         if push in parts.updates:
             update[i] = number[int(plan.place[parts.updates[push]])]
     return update, len(places)
+
+
+def _joint(plan: StepPlan, parts: Parts) -> dict[str, Any]:
+    """Processor of each update that is done once for all, and where each one's places begin."""
+    places = sorted({int(plan.place[op]) for op in parts.joint})
+    number = {place: i for i, place in enumerate(places)}
+    capacity = [plan.processors[place - len(plan.channels)].capacity for place in places]
+    return {
+        "joint": _ints([number[int(plan.place[op])] for op in parts.joint]),
+        "joint_first": np.cumsum([0, *capacity], dtype=np.int64),
+    }
 
 
 def _downs(

@@ -4,7 +4,7 @@ They stand class by class, in the order in which simultaneous events are process
 `sim.fast.arrays`.
 """
 
-from sim.fast.arrays import HAND_OVERS, STEP_ENDS, UPLINKS, FastRun, K, Shape
+from sim.fast.arrays import HAND_OVERS, JOIN_END, STEP_ENDS, UPLINKS, FastRun, K, Shape
 from sim.kernels.tree import put
 
 
@@ -27,3 +27,8 @@ def hand_over_leaf(shape: Shape, worker: int, server: int) -> int:
 def step_leaf(shape: Shape, worker: int) -> int:
     """Index of the end of a worker's step."""
     return shape.first_leaf[STEP_ENDS] + worker
+
+
+def join_leaf(shape: Shape) -> int:
+    """Index of the end of a step's last update, where servers join gradients."""
+    return shape.first_leaf[JOIN_END]

@@ -4,7 +4,9 @@ The shape: all that waits for nothing are pulls and computations; a worker compu
 processor; there is a computation, the *last forward operation*, that waits for all pulls, and that
 every other computation is before (*forward*) or behind (*backward*); every push waits for it, or
 for backward computations; behind a push there is at most an update, on a processor of capacity 1,
-and behind that nothing.
+and behind that nothing. Or servers join gradients: behind each push are updates that are done once
+for all workers, with at most a computation of its own between, on a processor of capacity 1; behind
+those updates the step has nothing more.
 
 Backward computations then run in an order that no duration changes: on one processor, which nothing
 from outside reaches any more.
@@ -12,6 +14,8 @@ from outside reaches any more.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from sim.plan import DOWN, WORKER, StepPlan
 from sim.prepare.graph import Graph, graph_of, last_forward
@@ -32,7 +36,8 @@ class Parts:
     forward : forward computations, each behind those that it waits for
     backward : backward computations, in the order in which they run
     released : by push, how many of `backward` end before its hand-over
-    updates : by push
+    updates : by push, what is computed of its own at the server, if anything
+    joint : updates that are done once for all workers, in the order of hand-over
     """
 
     graph: Graph
@@ -42,6 +47,7 @@ class Parts:
     backward: list[int]
     released: dict[int, int]
     updates: dict[int, int]
+    joint: list[int]
 
 
 def parts_of(plan: StepPlan) -> Parts:
@@ -53,7 +59,8 @@ def parts_of(plan: StepPlan) -> Parts:
         The step has another shape; the message says in what.
     """
     graph = graph_of(plan)
-    pulls, pushes, computes, updates = _by_kind(plan, graph)
+    joint = _joint(plan, graph)
+    pulls, pushes, computes, updates = _by_kind(plan, graph, frozenset(joint))
     pulled = [op for server in pulls for op in server]
     _check_pulls(plan, pulled, graph)
     _check_computes(plan, pulled, computes, graph)
@@ -67,16 +74,30 @@ def parts_of(plan: StepPlan) -> Parts:
         forward=forward,
         backward=backward,
         released={op: count for op, (count, _) in released.items()},
-        updates=_updates(plan, pushes, updates, graph),
+        updates=_updates(plan, pushes, updates, frozenset(joint), graph),
+        joint=joint,
     )
 
 
+def _joint(plan: StepPlan, graph: Graph) -> list[int]:
+    """Updates that are done once for all workers; the step has nothing behind them."""
+    if plan.once is None:
+        return []
+    found: list[int] = np.flatnonzero(plan.once).tolist()
+    if any(graph.successors[op] for op in found):
+        raise NotOfThisShapeError("a step goes on behind joined updates")
+    if plan.pulled_after is None or not (plan.pulled_after >= 0).any():
+        raise NotOfThisShapeError("nothing is pulled behind joined updates")
+    return found
+
+
 def _by_kind(
-    plan: StepPlan, graph: Graph
+    plan: StepPlan, graph: Graph, joint: frozenset[int]
 ) -> tuple[list[list[int]], list[list[int]], list[int], list[int]]:
-    """Pulls and pushes by server, computations at the worker, updates; in topological order."""
-    if plan.once is not None:
-        raise NotOfThisShapeError("gradients are joined")
+    """Pulls and pushes by server, computations at the worker, updates; in topological order.
+
+    Joint updates are none of these.
+    """
     if plan.gates:
         raise NotOfThisShapeError("gradients wait at gates")
     pulls: list[list[int]] = [[] for _ in range(plan.servers)]
@@ -88,6 +109,8 @@ def _by_kind(
     workers = set()
     places = plan.place.tolist()
     for op in graph.order:
+        if op in joint:
+            continue
         place = places[op]
         if place < len(links):
             server, direction = links[place]
@@ -173,20 +196,30 @@ def _released(
 
 
 def _updates(
-    plan: StepPlan, pushes: Sequence[list[int]], updates: Sequence[int], graph: Graph
+    plan: StepPlan,
+    pushes: Sequence[list[int]],
+    updates: Sequence[int],
+    joint: frozenset[int],
+    graph: Graph,
 ) -> dict[int, int]:
     found: dict[int, int] = {}
     allowed = set(updates)
     for push in (op for server in pushes for op in server):
-        dependents = graph.successors[push]
+        dependents = [op for op in graph.successors[push] if op not in joint]
+        joined = joint.intersection(graph.successors[push])
+        if dependents and joined:
+            raise NotOfThisShapeError(f"{plan.names[push]}, a push, is joined and worked on")
         if len(dependents) > 1 or not allowed.issuperset(dependents):
             raise NotOfThisShapeError(
                 f"{plan.names[push]}, a push, has more behind it than an update"
             )
         for op in dependents:
-            if plan.waits[op] != 1 or graph.successors[op]:
+            if plan.waits[op] != 1 or not joint.issuperset(graph.successors[op]):
                 raise NotOfThisShapeError(f"{plan.names[op]} is not an update of one push")
             found[push] = op
+            joined = joint.intersection(graph.successors[op])
+        if joint and not joined:
+            raise NotOfThisShapeError(f"{plan.names[push]}, a push, is not joined")
     if len(found) != len(updates):
         raise NotOfThisShapeError("an update follows no push")
     return found

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sim.plan import StepPlan
+from sim.plan import Channel, StepPlan
 from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
 
 
@@ -50,6 +50,27 @@ def shaped_operations(rng: np.random.Generator, tensors: int, servers: int) -> l
             )
             chain.append(update)
     return ops + chain
+
+
+def joined_plan(
+    rng: np.random.Generator, *, tensors: int = 7, servers: int = 1, cores: int = 1
+) -> StepPlan:
+    """The plan of `shaped_plan`, and behind each push an update that is done once for all.
+
+    What was an update is work of the push's own, before that.
+    """
+    ops = shaped_operations(rng, tensors, servers)
+    names = {op.name for op in ops}
+    joint = []
+    for push in [op for op in ops if op.name.startswith("push")]:
+        t = push.name.removeprefix("push")
+        own = f"update{t}" if f"update{t}" in names else push.name
+        assert isinstance(push.at, Channel)
+        at = at_server(push.at.server, cores, "joint", shared=True)
+        duration = list(rng.exponential(30_000, 3))
+        joint.append(Op(name=f"join{t}", at=at, duration_ns=duration, after=(own,)))
+    once = {op.name: [f"pull{op.name.removeprefix('join')}"] for op in joint}
+    return make_plan([*ops, *joint], servers=servers, recorded=3, once=once)
 
 
 def branching_plan(

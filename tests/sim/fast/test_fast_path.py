@@ -8,7 +8,7 @@ import pytest
 
 from h2model.disciplines import Traits
 from sim.engine.base import Steps
-from sim.engine.control import Control
+from sim.engine.control import Control, Join
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.fast.shape import asks_discipline, fast_shape
@@ -70,13 +70,19 @@ def asked_sendings() -> list[Sending]:
 
 
 def assert_same(
-    plan: StepPlan, network: Network, sending: Sending, draws: Draws, seed: int
+    plan: StepPlan,
+    network: Network,
+    sending: Sending,
+    draws: Draws,
+    seed: int,
+    join: Join | None = None,
 ) -> None:
     """All steps and times of both engines, over synchronisations and warm-ups.
 
     Compiled where set-up has compiled them; that this changes no bit, others show.
     """
-    control = Control(staleness=[None, 0, 1][seed % 3], count_from=seed % 2)
+    staleness = None if join is not None else [None, 0, 1][seed % 3]
+    control = Control(staleness=staleness, join=join, count_from=seed % 2)
     job = (plan, network, sending, draws, control)
     fast = FastEngine(*job, compiled=not asks_discipline(sending))
     generic = Engine(*job)
@@ -86,6 +92,7 @@ def assert_same(
     np.testing.assert_allclose(
         sorted_ends(fast.steps()), sorted_ends(generic.steps()), rtol=RELATIVE
     )
+    np.testing.assert_array_equal(fast.steps().weight, generic.steps().weight)
     np.testing.assert_allclose(
         fast.spent_ns, generic.spent_ns, rtol=1e-6, atol=RELATIVE * generic.now_ns
     )

@@ -55,9 +55,12 @@ def fast_shape(plan: StepPlan, network: Network, sending: Sending) -> Shape:
         offset_ns=np.ascontiguousarray(backward[:, released]),
         update=update_of,
         update_ns=update_ns,
+        joint=np.zeros(0, dtype=np.int64),
+        joint_ns=np.zeros((plan.steps, 0)),
+        joint_first=np.zeros(1, dtype=np.int64),
         replay=_replays(plan, parts, update_of, sending),
         largest=np.array([_first_visit(sending)], dtype=np.int64),
-        first_leaf=np.zeros(4, dtype=np.int64),
+        first_leaf=np.zeros(5, dtype=np.int64),
         sizes=np.array([0, plan.servers, len(parts.forward), processors], dtype=np.int64),
     )
 
