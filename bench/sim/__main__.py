@@ -14,6 +14,7 @@ from bench.peers import fast_twin
 from bench.peers.agree import BUILD, PEERS
 from bench.sim.default_scenario import everyday_figures
 from bench.sim.engines import PAPER_S, Rows, engine_figures, scaling_figures
+from bench.sim.features import feature_figures
 from bench.sim.peers import own_agreement, peer_figures, verdicts
 from bench.sim.processes import compile_figures, memory_figures, start_figures
 from bench.sim.timing import QUICK, Effort
@@ -55,6 +56,7 @@ def _figures(effort: Effort, rows: Rows) -> Iterator[Figure]:
     agreed = verdicts(BUILD)
     yield from (verdict.figure() for verdict in agreed)
     yield from engine_figures(effort, BUILD, rows)
+    yield from feature_figures(effort, rows)
     yield from scaling_figures(effort, rows)
     yield from everyday_figures(effort, rows)
     yield from peer_figures(agreed, effort, BUILD, rows)
