@@ -127,6 +127,7 @@ def _print_scaling(series: Series, console: Console) -> None:
                 rank=4,
             ),
             *_as_measured(series),
+            *_ignored(series),
             Column(heading="speed-up", cells=[f"{gain:.2f}" for gain in gains], rank=2),
             Column(
                 heading="efficiency",
@@ -154,6 +155,15 @@ def _as_measured(series: Series) -> list[Column]:
         return []
     cells = ["-" if one is None else interval(one.examples_per_s) for one in found]
     return [Column(heading="as measured", cells=cells, rank=1)]
+
+
+def _ignored(series: Series) -> list[Column]:
+    """Column of the steps whose gradients came too late, where servers join them and some did."""
+    found = [point.joined for point in series.points]
+    if not any(joined is not None and joined.ignored > 0 for joined in found):
+        return []
+    cells = ["-" if joined is None else f"{100 * joined.ignored:.0f} %" for joined in found]
+    return [Column(heading="ignored", cells=cells, rank=2)]
 
 
 def _print_formulas(series: Series, console: Console) -> None:

@@ -12,6 +12,7 @@ from netcosim.results.training.summary import (
     AsMeasured,
     CellSettings,
     Estimate,
+    Joined,
     LinkUse,
     Point,
     Recommendation,
@@ -21,6 +22,7 @@ from netcosim.results.training.summary import (
 )
 from sim import analytic
 from sim.experiment.cell import TrainingCell
+from sim.experiment.joined import joined_of
 from sim.experiment.phases import phases
 from sim.experiment.run import RunFigures
 from sim.experiment.statistics import (
@@ -99,6 +101,7 @@ def make_point(
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
         step_bounds=_step_bounds(runs, durations),
+        joined=_joined(cell, workers, runs),
         baselines={} if reference is None else _baselines(reference.one_worker, workers),
     )
 
@@ -127,6 +130,16 @@ def _straggler_ns(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) 
     ]
     known = [time for time in found if time is not None]
     return float(np.mean(known)) if known else None
+
+
+def _joined(cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> Joined | None:
+    if cell.join(workers) is None:
+        return None
+    return joined_of(
+        [run.steps.worker[run.counted] for run in runs],
+        [run.steps.weight[run.counted] for run in runs],
+        workers,
+    )
 
 
 def _step_bounds(runs: Sequence[RunFigures], took_ns: Sequence[Floats]) -> StepBounds | None:

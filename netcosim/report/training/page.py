@@ -174,6 +174,7 @@ def _as_measured(point: Point) -> str:
 
 def _times(series: Series) -> Table:
     rounds = any(point.straggler_ns is not None for point in series.points)
+    joined = any(point.joined is not None for point in series.points)
     unit, factor = time_unit(max(p.step_ns.median for p in series.points))
     headings = [
         "workers",
@@ -184,11 +185,26 @@ def _times(series: Series) -> Table:
         "fullest\nlink",
         "workers\ncompute",
         "overlap",
+        *(["gradients\nignored", "counted\nin part"] if joined else []),
     ]
     text = "Overlap: share of the communication during which the worker computes."
     if rounds:
         text += " Straggling: how long the first worker of a round waits for the last."
-    return text, headings, [_times_row(point, factor, rounds) for point in series.points]
+    if joined:
+        text += (
+            " Ignored, counted in part: steps whose gradients came too late for all updates, and"
+            " for some of them."
+        )
+    rows = [
+        [*_times_row(point, factor, rounds), *(_joined(point) if joined else [])]
+        for point in series.points
+    ]
+    return text, headings, rows
+
+
+def _joined(point: Point) -> list[str]:
+    found = point.joined
+    return [_UNKNOWN] * 2 if found is None else [percent(found.ignored), percent(found.partly)]
 
 
 def _times_row(point: Point, factor: float, rounds: bool) -> list[str]:

@@ -10,6 +10,7 @@ from netcosim.results.training.findings import speed_up
 from netcosim.results.training.summary import (
     AsMeasured,
     CellSettings,
+    Joined,
     LinkUse,
     Point,
     Series,
@@ -83,6 +84,13 @@ def _bounds(name: str) -> Callable[[Row], float | None]:
     def figure(row: Row) -> float | None:
         found = row.point.step_bounds
         return None if found is None else getattr(found, name)
+
+    return figure
+
+
+def _joined(value: Callable[[Joined], float]) -> Callable[[Row], float | None]:
+    def figure(row: Row) -> float | None:
+        return None if row.point.joined is None else value(row.point.joined)
 
     return figure
 
@@ -297,6 +305,30 @@ POINT: Final[Mapping[str, Column]] = MappingProxyType(
             NUMBER,
             "L: a step's work of the resource that has most, mean",
             _bounds("lower_ns"),
+            null=True,
+        ),
+        "joined_ignored": Column(
+            NUMBER,
+            "share of steps whose gradients no update counted; null: none are joined",
+            _joined(lambda j: j.ignored),
+            null=True,
+        ),
+        "joined_partly": Column(
+            NUMBER,
+            "share of steps whose gradients some updates counted, and others did not",
+            _joined(lambda j: j.partly),
+            null=True,
+        ),
+        "joined_least_weight": Column(
+            NUMBER,
+            "of all gradients that were used, the part of the worker with the fewest",
+            _joined(lambda j: min(j.weights)),
+            null=True,
+        ),
+        "joined_largest_weight": Column(
+            NUMBER,
+            "of all gradients that were used, the part of the worker with the most",
+            _joined(lambda j: max(j.weights)),
             null=True,
         ),
         "fullest_link": Column(

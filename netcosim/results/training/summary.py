@@ -104,6 +104,21 @@ class StepBounds(_Record):
     lower_ns: float = Field(description="L: the work of the resource that has most")
 
 
+class Joined(_Record):
+    """Whose gradients updates were made of, where servers join them; of the steps that count."""
+
+    weights: tuple[float, ...] = Field(
+        description="of each worker: its part of all gradients that updates were made of; as"
+        " batches are equal, that is its examples' part of theirs (Chen et al., SoCC 2020, Eq. 7);"
+        " they add up to 1"
+    )
+    ignored: float = Field(description="share of steps whose gradients no update counted")
+    partly: float = Field(
+        description="share of steps whose gradients some updates counted and others did not, as"
+        " each tensor's own first workers differ"
+    )
+
+
 class Point(_Record):
     """Results for one number of workers."""
 
@@ -146,6 +161,9 @@ class Point(_Record):
         default=None,
         description="how near steps come to the bounds of any schedule; null where a worker's speed"
         " changes within steps, or workers come and go, as these are not known then",
+    )
+    joined: Joined | None = Field(
+        default=None, description="null where each worker's gradients are updates of their own"
     )
     baselines: dict[str, float | None] = Field(
         description="steps per second that formulas predict of workers without stragglers, by"

@@ -8,6 +8,8 @@ import pytest
 
 import sim
 from netcosim.errors import ScenarioError
+from netcosim.results.training.summary import Joined
+from sim.experiment.joined import joined_of
 from tests.sim.cli.started import FAST
 
 JOB: dict[str, Any] = tomllib.loads(FAST)
@@ -43,6 +45,57 @@ def test_backup_workers_count_as_examples_only_if_they_do() -> None:
     backed = rate({**joined, "training.first": 3, "straggler": slow})
     assert backed == pytest.approx(rate({**joined, "training.workers": [3]}), rel=0.05)
     assert rate({**joined, "straggler": slow}) < 0.3 * backed
+
+
+def joined(changes: dict[str, object]) -> Joined:
+    settings = {"training.workers": [4], "training.synchronisation": "join"}
+    (series,) = sim.simulate(JOB, {**settings, **changes}).summary.series
+    found = series.points[-1].joined
+    assert found is not None
+    assert sum(found.weights) == pytest.approx(1.0)
+    return found
+
+
+def test_all_workers_weigh_the_same_where_all_count() -> None:
+    found = joined({})
+    assert found.weights == pytest.approx([0.25] * 4, rel=0.05)
+    assert (found.ignored, found.partly) == (0.0, 0.0)
+
+
+def test_who_comes_too_late_weighs_nothing() -> None:
+    """Of four workers, one far too slow, three count; whoever of these is late now and then."""
+    slow = [{"kind": "slow", "workers": [2], "options": {"factor": 20}}]
+    found = joined({**FASTER, "training.first": 3, "straggler": slow})
+    assert found.weights[2] == 0.0
+    assert 0.0 < found.ignored < 0.2
+    assert found.partly == 0.0
+
+
+def test_each_update_may_have_its_own_first_workers() -> None:
+    """Two runs of three steps: one counted by all updates, two by half, two by a quarter."""
+    who = [np.array([0, 1, 2]), np.array([0, 1, 2])]
+    parts = [np.array([1.0, 0.5, 0.5]), np.array([0.0, 0.25, 0.25])]
+    found = joined_of(who, parts, 4)
+    assert found is not None
+    assert found.weights == pytest.approx([0.4, 0.3, 0.3, 0.0])
+    assert (found.ignored, found.partly) == pytest.approx((1 / 6, 4 / 6))
+    assert joined_of([np.array([0])], [np.array([0.0])], 1) is None
+
+
+def test_each_workers_gradients_are_no_join() -> None:
+    (series,) = sim.simulate(JOB, {"training.workers": [2]}).summary.series
+    assert all(point.joined is None for point in series.points)
+
+
+def test_all_of_a_step_joined_takes_the_fast_path_and_says_why_not_otherwise() -> None:
+    for first, engine in ((4, "fast"), (3, "generic")):
+        changes = {
+            "training.workers": [4],
+            "training.synchronisation": "join",
+            "training.first": first,
+        }
+        (series,) = sim.simulate(JOB, changes).summary.series
+        assert series.points[-1].engine == engine
 
 
 def test_a_trace_tells_updates_for_all_from_workers_work() -> None:
