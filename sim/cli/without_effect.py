@@ -6,6 +6,7 @@ from typing import Final
 from netcosim.errors import ScenarioError
 from netcosim.policies import load_synchronisation, synchronisation_names
 from netcosim.scenario import Scenario, TrainingSpec
+from sim.experiment.axes import worker_counts
 from topo.catalogue import build_spec
 
 _REQUEUE: Final = "requeue_at_completion"
@@ -53,6 +54,9 @@ def notes_without_effect(found: argparse.Namespace, scenario: Scenario) -> list[
             for transport in scenario.transport
             if transport.options.get(_REQUEUE)
         ]
+    most = worker_counts(scenario)[-1]
+    if training.first is not None and training.first >= most:
+        notes.append(f"training.first {training.first} has no effect with {most} workers at most")
     if found.placement is not None and scenario.cluster.servers == 1:
         notes.append(f"--placement {found.placement} has no effect with one server")
     return notes

@@ -52,6 +52,15 @@ def test_another_window_than_while_recording(
     assert f"  windows   {said}" in planned(inside, "--workload", "mine.json")
 
 
+def test_a_join_of_more_workers_than_there_are_is_noted(inside: Inside, job: Path) -> None:
+    joined = 'steps = 20\nsynchronisation = "join"\nfirst = {}'
+    for first, noted in ((9, True), (1, False)):
+        job.write_text(FAST.replace("steps = 20", joined.format(first)))
+        lines = planned(inside, "--workload", "mine.json", "--workers", "1-2")
+        note = f"note        training.first {first} has no effect with 2 workers at most"
+        assert (note in lines) == noted
+
+
 def test_what_does_nothing_is_noted(inside: Inside, job: Path) -> None:
     job.write_text(FAST.replace("steps = 20", "steps = 20\ngap = 7"))
     noted = [

@@ -13,6 +13,7 @@ from netcosim.step_graph import StepGraph
 from netcosim.workload import Transfer
 from netcosim.workload.durations import recorded_steps
 from sim.experiment.cell import ORDERS, RECORDED, TrainingCell, training_cells
+from sim.experiment.kept_plans import Plans
 from sim.experiment.run import simulate
 from sim.fast.shape import fast_shape
 from sim.plan import WORKER, StepPlan
@@ -112,6 +113,18 @@ def test_a_cell_of_other_settings_does_not_take_shared_plans() -> None:
     assert_same(other.plans(0).plan, plan_by_itself(other, 0))
     assert (other.plans(0).plan.duration_ns != before.duration_ns).any()
     assert_same(cell.plans(0).plan, before)
+
+
+def test_plans_are_kept_where_the_scenario_gives_the_cost_of_messages() -> None:
+    kept = Plans()
+
+    def plan_of(cost: str) -> StepPlan:
+        given = f'server_messages = {{ message = "{cost}" }}\nshare = "equal"'
+        text = SCENARIO.format(order="as_listed").replace('share = "equal"', given)
+        return training_cells(parse_scenario(text, "job"), kept)[0].plans(0).plan
+
+    assert plan_of("1ms") is plan_of("1ms")
+    assert (plan_of("2ms").duration_ns != plan_of("1ms").duration_ns).any()
 
 
 def test_phases_of_preparing_are_told_once() -> None:
