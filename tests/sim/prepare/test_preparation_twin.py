@@ -17,6 +17,8 @@ from sim.plan import Sending, StepPlan
 from sim.prepare import Assignment, fuse, make_plan
 from sim.prepare.build import tensors_of
 from sim.prepare.graph import decisive, graph_of
+from sim.prepare.machines import AS_RECORDED, Machines
+from sim.prepare.overlap import overlapping
 from tests.sim.fast.shaped import branching_plan, shaped_plan
 from tests.sim.naive import plans
 from tests.sim.naive.plans import Op, at_server, at_worker, down, make_network, make_sending, up
@@ -160,7 +162,13 @@ def random_profile(random: Random) -> Profile:
     )
 
 
-def assert_same_preparation(profile: Profile, servers: int, drawn: bool, recorded: int) -> StepPlan:
+def assert_same_preparation(
+    profile: Profile,
+    servers: int,
+    drawn: bool,
+    recorded: int,
+    machines: Machines = AS_RECORDED,
+) -> StepPlan:
     names = list(tensors_of(profile))
     assignment = Assignment(
         servers=servers,
@@ -174,7 +182,7 @@ def assert_same_preparation(profile: Profile, servers: int, drawn: bool, recorde
     shape = recorded, len(profile.step.computes)
     durations = np.random.default_rng(1).exponential(1e6, shape)
     one, twin = (
-        make(profile, durations, assignment, np.random.default_rng(7))
+        make(profile, durations, assignment, np.random.default_rng(7), machines)
         for make in (make_plan, naive_build.make_plan)
     )
     assert_same_plans(one, twin)
@@ -198,3 +206,32 @@ def test_built_in_profiles_are_prepared_as_by_the_twins(
     assert_same_plans(fused, naive_fuse.fuse(plan))
     for sending in SENDINGS:
         assert assert_same_shapes(fused, sending)
+
+
+@given(
+    random=RANDOM,
+    servers=st.integers(1, 3),
+    drawn=st.booleans(),
+    cores=st.tuples(*(st.sampled_from([None, 1, 4]) for _ in range(2))),
+)
+@settings(max_examples=40, deadline=None)
+def test_plans_on_cores_are_the_twins(
+    random: Random, servers: int, drawn: bool, cores: tuple[int | None, int | None]
+) -> None:
+    machines = Machines(server_cores=cores[0], worker_cores=cores[1])
+    assert_same_preparation(random_profile(random), servers, drawn, 3, machines)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize(("servers", "drawn"), [(1, False), (2, True)])
+@pytest.mark.parametrize("name", profile_names())
+def test_joined_plans_are_the_twins(name: str, servers: int, drawn: bool, overlap: bool) -> None:
+    profile = load_profile(name)
+    if overlap:
+        profile = overlapping(profile).profile
+    for cores in (None, 2):
+        machines = Machines(joined=True, server_cores=cores)
+        plan = assert_same_preparation(profile, servers, drawn, 4, machines)
+        assert plan.once is not None
+        assert plan.once.any()
+        assert_same_plans(fuse(plan), naive_fuse.fuse(plan))

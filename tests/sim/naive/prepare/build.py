@@ -1,13 +1,14 @@
 """Naive twin of `sim.prepare.build`: each operation an object with durations of its own."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from netcosim.workload import Compute, Operation, Parsing, Profile, Resource, Transfer
-from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Floats, Ints, Processor, StepPlan
+from sim.plan import DOWN, NONE, SERVER, UP, WORKER, Channel, Floats, Ints, Processor, StepPlan
 from sim.prepare.build import Assignment, tensors_of
+from sim.prepare.machines import AS_RECORDED, Machines
 
 
 @dataclass(slots=True)
@@ -21,6 +22,7 @@ class _Op:
     duration_ns: Floats
     after: list[str]
     recorded: tuple[int, ...]
+    once: bool = False
 
 
 def make_plan(
@@ -28,6 +30,7 @@ def make_plan(
     durations_ns: Floats,
     assignment: Assignment,
     rng: np.random.Generator,
+    machines: Machines = AS_RECORDED,
 ) -> StepPlan:
     """Build the plan of a profile in which the linter finds no error.
 
@@ -36,34 +39,42 @@ def make_plan(
     durations_ns : (steps, computations) of the recorded steps; see `netcosim.workload.durations`
     assignment : placement and order of tensors
     rng : draws the orders, where they are drawn
+    machines : cores, and whether gradients are joined; gates it does not know
     """
-    ops = _operations(profile, durations_ns, assignment)
-    ops = _with_parsing(ops, profile)
+    ops = _operations(profile, durations_ns, assignment, machines)
+    ops = _with_parsing(ops, profile, machines)
     ranks = _ranks(profile, assignment, len(durations_ns), rng)
-    return _plan(ops, assignment, ranks)
+    plan = _plan(ops, assignment, ranks)
+    return _with_joins(plan, ops, ranks) if machines.joined else plan
 
 
-def _operations(profile: Profile, durations_ns: Floats, assignment: Assignment) -> list[_Op]:
+def _operations(
+    profile: Profile, durations_ns: Floats, assignment: Assignment, machines: Machines
+) -> list[_Op]:
     """The recorded operations, each with its place."""
     resources = {r.name: r for r in profile.step.resources}
     servers = _servers(profile, assignment)
     nothing = np.zeros(len(durations_ns))
+    pushes = {op.name for op in profile.step.transfers if op.source == "worker"}
     column = 0
     made = []
     for i, op in enumerate(profile.step.operations):
         duration = nothing
+        once = machines.joined and isinstance(op, Compute) and bool(pushes & set(op.after))
+        once = once and resources[op.resource].node == "server"
         if isinstance(op, Compute):
             duration = durations_ns[:, column]
             column += 1
         made.append(
             _Op(
                 name=op.name,
-                place=_place(op, resources, servers[op.name]),
+                place=_place(op, resources, servers[op.name], machines, once),
                 size_bytes=op.size_bytes if isinstance(op, Transfer) else 0,
                 tensor=op.tensor,
                 duration_ns=duration,
                 after=list(dict.fromkeys(op.after)),
                 recorded=(i,),
+                once=once,
             )
         )
     return made
@@ -82,25 +93,35 @@ def _servers(profile: Profile, assignment: Assignment) -> dict[str, int]:
     return found
 
 
-def _place(op: Operation, resources: Mapping[str, Resource], server: int) -> Channel | Processor:
+def _place(
+    op: Operation,
+    resources: Mapping[str, Resource],
+    server: int,
+    machines: Machines,
+    once: bool,
+) -> Channel | Processor:
     if isinstance(op, Transfer):
         direction = DOWN if op.source == "server" else UP
         return Channel(server=server, direction=direction, connection=op.connection)
-    return _processor(resources[op.resource], server)
+    return _processor(resources[op.resource], server, machines, once)
 
 
-def _processor(resource: Resource, server: int) -> Processor:
-    """The resource at the worker, or at this server."""
-    at_worker = resource.node == "worker"
-    return Processor(
-        node=WORKER if at_worker else SERVER,
-        server=0 if at_worker else server,
-        resource=resource.name,
-        capacity=resource.capacity,
-    )
+def _processor(
+    resource: Resource, server: int, machines: Machines, once: bool = False
+) -> Processor:
+    """The resource at the worker, or at this server; with a number of cores these instead."""
+    name, capacity = resource.name, resource.capacity
+    if resource.node == "worker":
+        if machines.worker_cores is not None:
+            name, capacity = "cores", machines.worker_cores
+        return Processor(node=WORKER, server=0, resource=name, capacity=capacity)
+    shared = once
+    if machines.server_cores is not None:
+        name, capacity, shared = "cores", machines.server_cores, True
+    return Processor(node=SERVER, server=server, resource=name, capacity=capacity, shared=shared)
 
 
-def _with_parsing(ops: list[_Op], profile: Profile) -> list[_Op]:
+def _with_parsing(ops: list[_Op], profile: Profile, machines: Machines) -> list[_Op]:
     """Add each message's parsing to the operation that depends on it, else as one of its own.
 
     Source: Li et al. (ICPE 2020), sections 3.2.1 and 3.4.
@@ -117,9 +138,9 @@ def _with_parsing(ops: list[_Op], profile: Profile) -> list[_Op]:
         if rule is None:
             continue
         cost_ns = rule.alpha_ns_per_byte * op.size_bytes + rule.beta_ns
-        place = _processor(resources[rule.resource], op.place.server)
+        place = _processor(resources[rule.resource], op.place.server, machines)
         waiting = dependents.get(op.name, [])
-        reader = next((d for d in waiting if d.place == place), None)
+        reader = next((d for d in waiting if d.place == place and not d.once), None)
         if reader is not None:
             reader.duration_ns = reader.duration_ns + cost_ns
             continue
@@ -181,6 +202,31 @@ def _plan(
         after_start=np.cumsum([0, *(len(f) for f in followers)], dtype=np.int64),
         sources=_sources(ops, ranks),
         members=tuple(op.recorded for op in ops),
+    )
+
+
+def _with_joins(plan: StepPlan, ops: Sequence[_Op], ranks: Sequence[Mapping[str, int]]) -> StepPlan:
+    """The plan with what is done once for all workers, and which pulls wait for that."""
+    tensor = {op.name: op.tensor for op in ops}
+    made: dict[str | None, int] = {}
+    for i, op in enumerate(ops):
+        if op.once:
+            made.update(dict.fromkeys([tensor[name] for name in op.after], i))
+    pulled_after = [
+        made.get(op.tensor, NONE)
+        if isinstance(op.place, Channel) and op.place.direction == DOWN and not op.after
+        else NONE
+        for op in ops
+    ]
+    updates = {op.name for op in ops if op.once}
+    behind = [i for i, op in enumerate(ops) if updates & set(op.after)]
+    rows = [_released(ops, behind, rank) for rank in ranks]
+    steps = plan.steps
+    return replace(
+        plan,
+        once=_ints(int(op.once) for op in ops),
+        pulled_after=_ints(pulled_after),
+        released=np.array(rows * (1 if len(rows) == steps else steps), dtype=np.int64),
     )
 
 

@@ -7,6 +7,7 @@ ends, whatever else happens, and only the sum of their durations matters.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +34,22 @@ def fuse(plan: StepPlan) -> StepPlan:
         after=np.array([i for dependents in after for i in dependents], dtype=np.int64),
         after_start=np.cumsum([0, *map(len, after)], dtype=np.int64),
         sources=number[plan.sources],
+        **_joins(plan, kept, number),
         members=tuple(tuple(m for i in runs[int(k)] for m in plan.members[i]) for k in kept),
     )
+
+
+def _joins(plan: StepPlan, kept: Ints, number: Ints) -> dict[str, Any]:
+    """What is done once for all workers, and what waits for it, where there is such."""
+    if plan.once is None or plan.pulled_after is None or plan.released is None:
+        return {}
+    return {
+        "once": plan.once[kept],
+        "pulled_after": np.array(
+            [-1 if i < 0 else number[i] for i in plan.pulled_after[kept]], dtype=np.int64
+        ),
+        "released": number[plan.released],
+    }
 
 
 def order_of(plan: StepPlan) -> list[int]:
@@ -75,6 +90,8 @@ def _heads(plan: StepPlan) -> Ints:
         dependents = _after(plan, u)
         if plan.place[u] < channels or len(dependents) != 1:
             continue
+        if plan.processors[plan.place[u] - channels].shared:
+            continue  # what others have there may come between
         v = int(dependents[0])
         if plan.waits[v] != 1 or plan.place[v] != plan.place[u]:
             continue
