@@ -30,6 +30,7 @@ SETTINGS: Final = (
     "lead_steps",
     "order",
     "placement",
+    "schedule",
     "share",
     "stragglers",
     "workers",
@@ -56,7 +57,7 @@ TEXT_FIGURES: Final = ("fullest_link", "bottleneck")
 
 MEANS: Final = (
     "left_out_steps",
-    *(name for name in POINT_COLUMNS if name.startswith("time_")),
+    *(name for name in POINT_COLUMNS if name.startswith(("time_", "bounds_", "joined_"))),
     "fullest_link_utilisation",
     "bottleneck_share",
 )
