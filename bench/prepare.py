@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from bench.common.memory import peak_bytes
 from bench.common.record import Figure, at_most, record
+from bench.common.transports import WHOLE_MESSAGES
 from netcosim.scenario import build_scenario
 from netcosim.workload import Profile, dump_profile
 from netcosim.workload.layers import ASSUMED_JITTER, Layer, Tensor, build_step
@@ -94,15 +95,7 @@ def _cell(path: Path) -> TrainingCell:
             "cluster": {"topology": "star", "link": {"rate": "10gbit"}},
             "training": {"steps": STEPS, "warmup": 0},
             "workload": [{"name": "profile", "profile": str(path)}],
-            "transport": [
-                {
-                    "name": "fifo",
-                    "sender": "h2",
-                    "receiver": "h2",
-                    "discipline": "fifo",
-                    "flow_control": False,
-                }
-            ],
+            "transport": [WHOLE_MESSAGES],
         }
     )
     return training_cells(scenario)[0]

@@ -123,7 +123,7 @@ def _order_rows(folder: Path, *, quick: bool) -> list[Row]:
 def _order_figures(
     rows: Sequence[Row], random: Mapping[str, Gap], misled: Mapping[str, float]
 ) -> Iterator[Figure]:
-    """How near TIC and TAC come to what they could, and the print does not."""
+    """Efficiency of TIC, TAC and the print, against the target."""
     forward = base(rows, "forward")
     for network in sorted({row["network"] for row in forward}):
         own = of(forward, network=network)

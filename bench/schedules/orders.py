@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 import sim
+from bench.common.transports import WHOLE_MESSAGES
 from netcosim.workload import Jitter, Operation, Profile, dump_profile
 from netcosim.workload.catalogue import load_profile
 from sim.prepare.graph import graph_of_names
@@ -162,15 +163,7 @@ def measure_order(point: Point, folder: Path) -> dict[str, Any]:
             "synchronisation": "bsp" if point.workers > 1 else "asp",
         },
         "workload": [{"name": point.network, "profile": str(folder / point.file_name)}],
-        "transport": [
-            {
-                "name": "fifo",
-                "sender": "h2",
-                "receiver": "h2",
-                "discipline": "fifo",
-                "flow_control": False,
-            }
-        ],
+        "transport": [WHOLE_MESSAGES],
     }
     traced = point.shuffle == 0 and point.workers == 1
     result = sim.simulate(scenario, trace=[1] if traced else [])

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 import sim
+from bench.common.transports import WHOLE_MESSAGES
 from bench.schedules.scaled import compute_s, pushed_bytes, scaled
 from netcosim.policies import load_schedule
 from sim import Result
@@ -76,15 +77,7 @@ class Setting:
             "policy": {"schedule": self.schedule, "schedule_options": dict(self.options)},
             "training": training,
             "workload": [{"name": self.network, "profile": str(profile)}],
-            "transport": [
-                {
-                    "name": "fifo",
-                    "sender": "h2",
-                    "receiver": "h2",
-                    "discipline": "fifo",
-                    "flow_control": False,
-                }
-            ],
+            "transport": [WHOLE_MESSAGES],
         }
 
 

@@ -127,7 +127,7 @@ def _processor(plan: StepPlan, op: int) -> Processor | None:
 
 
 def features_of(rate_bps: int) -> Iterator[Feature]:
-    """What the generic engine is timed with."""
+    """Jobs that the generic engine is timed with."""
     fused = plan_of(True)
     at = f"{gigabits(rate_bps)}, W={GENERIC_W}"
     for by in ("step", "tensor"):
