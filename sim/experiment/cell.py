@@ -137,7 +137,7 @@ class TrainingCell:
         return training.overlap or training.join == "tensor"
 
     def why_generic(self, workers: int) -> str:
-        """Why the fast path can't do so many workers, stragglers aside; empty if it can."""
+        """Reason for the generic engine with so many workers, stragglers aside; else empty."""
         if not waits_for_all(self.join(workers), workers):
             return "not all gradients of a step are joined at once"
         return self.plans(0).why_generic

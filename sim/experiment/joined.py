@@ -1,4 +1,4 @@
-"""Whose gradients the updates of a run were made of, where servers join them."""
+"""Workers' parts in the updates of runs whose gradients servers join."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,7 @@ def gradients_known(shape: Shape, run: FastRun, worker: int) -> None:
 
 
 def end_of_updates(shape: Shape, run: FastRun) -> float:
-    """When all updates have ended that are handed over at once: first in, first out."""
+    """End of the last of a step's updates, which are handed over at once: first in, first out."""
     begin, recorded = run.gathered[0], run.gathered_rec[0]
     for place in range(len(run.place_free)):
         run.place_free[place] = begin

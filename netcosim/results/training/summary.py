@@ -105,7 +105,7 @@ class StepBounds(_Record):
 
 
 class Joined(_Record):
-    """Whose gradients updates were made of, where servers join them; of the steps that count."""
+    """Workers' parts in joined updates, over the steps that count."""
 
     weights: tuple[float, ...] = Field(
         description="of each worker: its part of all gradients that updates were made of; as"

@@ -40,7 +40,7 @@ def fuse(plan: StepPlan) -> StepPlan:
 
 
 def _joins(plan: StepPlan, kept: Ints, number: Ints) -> dict[str, Any]:
-    """What is done once for all workers, and what waits for it, where there is such."""
+    """Fields of joined updates, renumbered; none where nothing is joined."""
     if plan.once is None or plan.pulled_after is None or plan.released is None:
         return {}
     return {
