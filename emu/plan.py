@@ -127,6 +127,11 @@ class Plan:
         return busiest_s + last_ns / 1e9
 
     @property
+    def is_virtual(self) -> bool:
+        """True if it is measured by a guest's clock, not by the machine's."""
+        return self.scenario.clock == "virtual"
+
+    @property
     def lossy(self) -> bool:
         """True if some link drops or reorders packets by its configuration."""
         links = [each.link for each in self.net.links]

@@ -16,6 +16,10 @@ packages=(
   ca-certificates                # for the package registries; see ensure_python
 )
 
+kernel_packages=(  # to build the kernel of runs in virtual time
+  bison flex bc gcc libc6-dev make patch binutils xz-utils bzip2
+)
+
 note() { echo "dev: $*" >&2; }
 
 need_sudo() {

@@ -15,6 +15,7 @@ from rich.console import Console
 from emu.cli.describe import describe
 from emu.cli.listing import print_names
 from emu.cli.machine_checks import check_machine
+from emu.guest.kernel import Kernel
 from emu.identify.command import (
     add_subject_options,
     identify_run,
@@ -52,7 +53,7 @@ from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
-from netcosim.scenario import builtin_scenarios
+from netcosim.scenario import CLOCKS, builtin_scenarios, with_values
 
 PROG: Final = "emu.run"
 DEFAULT: Final = "default"
@@ -74,6 +75,11 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     parser = make_parser(
         PROG, "Run a scenario's streams over an emulated network, and judge models."
     )
+    parser.add_argument(
+        "--clock",
+        choices=CLOCKS,
+        help="instead of the scenario's: the machine's own, or a guest's virtual one",
+    )
     add_subject_options(parser)
     options = read_options(parser, arguments)
     subject = read_subject(parser, arguments)
@@ -81,7 +87,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(output(), sorted(builtin))
         return 0
-    plan = _plan(options, builtin, subject)
+    plan = _plan(options, builtin, subject, parser.parse_args(arguments).clock)
     if options.plan:
         unchecked = check_machine(plan) if plan.cells else []
         lines = [*describe(plan), *(f"not checked {what}" for what in unchecked)]
@@ -90,22 +96,32 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
     require("emu")
+    if plan.is_virtual:
+        Kernel.find()
     # By its file, which is found wherever the project is, installed or not.
     isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
-    from emu.network.kernel import check_kernel  # only here: planning is quick without it
-
     site.spare = isolate.lasting_dir()
     # Other programs of this machine must not take the processor from a burst. In a container that
     # forbids it, the bounds of a valid burst will tell.
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
-    check_kernel(plan.net, plan.scenario.cluster.tcp)
+    if not plan.is_virtual:
+        from emu.network.kernel import check_kernel  # only here: planning is quick without it
+
+        check_kernel(plan.net, plan.scenario.cluster.tcp)
     return _run(plan, options, site, arguments)
 
 
-def _plan(options: Options, builtin: Mapping[str, Traversable], subject: Subject | None) -> Plan:
+def _plan(
+    options: Options,
+    builtin: Mapping[str, Traversable],
+    subject: Subject | None,
+    clock: str | None,
+) -> Plan:
     """Plan the scenario asked for; an error begins with the scenario's name or file."""
     scenario = choose_scenario(options, builtin, DEFAULT)
+    if clock is not None:
+        scenario = with_values(scenario, {"clock": clock}, "--clock")
     if subject is not None:
         scenario = with_subject(scenario, subject)
     try:
@@ -138,7 +154,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             started=started,
         )
         summary = session.run()
-        withdraw_if_refused(folder, session.failure, finished=bool(session.outcomes))
+        withdraw_if_refused(folder, session.failure, finished=bool(session.found.outcomes))
         with finishing(session.failure) as late:
             wanted = plan.scenario.name == IDENTIFY and session.failure is None
             found = identify_run(folder) if wanted else None
@@ -148,7 +164,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
                 print_summary(summary, output())
             if found is not None:
                 show_identification(found)
-            for problem in session.problems:
+            for problem in session.found.problems:
                 note = escaped(f"note: {problem}")
                 Console(highlight=False).print(note, markup=False, soft_wrap=True)
             print_path("report", page)

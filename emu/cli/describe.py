@@ -26,9 +26,11 @@ def describe(plan: Plan) -> list[str]:
         f"  link      {link.name}: {link.a} - {link.b}, {', '.join(_properties(link.link))}"
         for link in plan.net.links
     ]
+    if plan.is_virtual:
+        lines.append("clock       virtual: a guest for each cell; processors take no time")
     lines += [
         f"receiver    {receiver}: calibrated before the cells"
-        for receiver in distinct_receivers(plan.cells)
+        for receiver in (() if plan.is_virtual else distinct_receivers(plan.cells))
     ]
     for cell in plan.cells:
         connections = plan.connections(cell)

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from emu.guest.kernel import Kernel
 from emu.network.commands import missing_packages
 from emu.plan import Plan
 from netcosim.errors import EnvironmentRefusedError
@@ -28,6 +29,9 @@ def check_machine(plan: Plan) -> list[str]:
     EnvironmentRefusedError
         Names the link or setting, what it needs, and what the kernel said.
     """
+    if plan.is_virtual:
+        Kernel.find()
+        return []
     root = os.geteuid() == 0
     lacking = missing_packages() if root else ()
     if root and not lacking:

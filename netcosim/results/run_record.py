@@ -70,6 +70,11 @@ class RunRecord(_Record):
     finished: str | None
     duration_s: float
     phases_s: dict[str, float] = Field(description="wall time of each phase")
+    clock: dict[str, Any] = Field(
+        default={"name": "real"},
+        description="the clock that all was measured by; of a virtual one its kernel, its start,"
+        " and the machine's seconds of each guest",
+    )
     host: dict[str, Any] = Field(description="kernel, processors, memory, Python")
     versions: dict[str, str] = Field(
         description="of the project and the libraries that matter; `sources` is the SHA-256 of the"

@@ -2,6 +2,7 @@
 
 from netcosim.scenario.changes import with_values
 from netcosim.scenario.model import (
+    CLOCKS,
     ClusterSpec,
     Direction,
     Exchange,
@@ -25,6 +26,7 @@ from netcosim.scenario.training import (
 )
 
 __all__ = [
+    "CLOCKS",
     "MOST_SERVERS",
     "MOST_WORKERS",
     "ClusterSpec",

@@ -4,7 +4,7 @@ Plain specs and names only. Which disciplines, topologies or transports exist is
 emulator and simulator check the names against their own registries.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -49,6 +49,8 @@ GIVEN = "given"
 
 Direction = Literal["pull", "pull-back", "push"]
 Exchange = Literal["pull", "pull-back", "push", "both"]
+Clock = Literal["real", "virtual"]
+CLOCKS: Final[tuple[Clock, ...]] = get_args(Clock)
 """Exchange of a worker with a server; ``both`` is a pull and a pull-back at once, each on its own
 connection."""
 
@@ -212,13 +214,15 @@ class PolicySpec(Record):
 class Scenario(Record):
     """The whole job. Its cells are every workload on every transport, `repetitions` bursts each.
 
-    `training` and `straggler` are for the simulator, which trains on workloads with a profile.
+    `training` and `straggler` are for the simulator, which trains on workloads with a profile;
+    `clock` is for the emulator: real packets in the machine's time, or in a guest's virtual time.
     """
 
     name: Name
     description: str = ""
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
     repetitions: Annotated[Whole, Field(ge=1, le=1000)] = 3
+    clock: Clock = "real"
     cluster: ClusterSpec
     policy: PolicySpec = PolicySpec()
     training: TrainingSpec = TrainingSpec()

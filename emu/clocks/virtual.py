@@ -1,0 +1,257 @@
+"""The virtual clock: the links and every cell are measured in a guest of their own.
+
+A guest is a kernel whose time passes only while all its processes wait (`emu.guest`): neither the
+machine's speed nor its load shows in what is measured. Each cell has its own guest, so that what is
+measured of it does not depend on what was measured before; as many run side by side as the machine
+has processors.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from emu.calibration.overhead import Calibration
+from emu.clocks import guest_program
+from emu.clocks.guest_program import ANSWER, PROGRESS, TASK
+from emu.clocks.measurements import Measurements, Task
+from emu.endpoints import releases
+from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, Order
+from emu.guest.kernel import Kernel
+from emu.measurement.cell_digest import CellDigest, CellOutcome
+from emu.measurement.round_record import load_failure, load_round
+from emu.network.measured_paths import Measured
+from emu.pauses.pauses import Pauses
+from emu.plan import distinct_receivers
+from h2model.overhead import NOTHING, Overhead
+from netcosim.cli.session import timed_phase
+from netcosim.job import Cell
+from netcosim.results.json_files import as_stored
+from netcosim.scenario import dump_scenario
+
+NAME: Final = "virtual"
+
+_COMMAND: Final = (sys.executable, "-P", guest_program.__file__)
+_LINKS: Final = "links"
+_ENDPOINT_MIB: Final = 96
+_MEASURED: Final = TypeAdapter(Measured)
+_NO_PAUSES: Final = Pauses(by_processor=MappingProxyType({}))
+
+Json = dict[str, Any]
+
+
+def measure(task: Task, found: Measurements) -> None:
+    """Measure the network and every cell in guests.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        No kernel was built for guests.
+    GuestError
+        A guest died.
+    """
+    kernel = Kernel.find()
+    found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS, "guests_s": {}}
+    found.overheads = {key: _no_overhead() for key in distinct_receivers(task.plan.cells)}
+    with _Guests.running(task, kernel, found.clock["guests_s"]) as guests:
+        with timed_phase(found.phases_s, "links measured"):
+            answer = guests.answer(None)
+            if "failure" in answer:
+                raise load_failure(answer["failure"])
+            found.network = answer["network"]
+            found.measured = _MEASURED.validate_python(answer["measured"])
+        digest = CellDigest(
+            plan=task.plan,
+            folder=task.folder,
+            tcp=task.tcp,
+            links=lambda cell, planned: found.link_of(task, cell, planned),
+            bucket_bytes=found.bucket_bytes,
+        )
+        with task.progress.cells(task.plan):
+            for cell in task.plan.cells:
+                with timed_phase(found.phases_s, cell.name):
+                    outcome = _outcome(task, guests, digest, cell)
+                found.finish(task, outcome)
+
+
+def _no_overhead() -> Any:
+    """Overhead of a receiver whose processor takes no time, as a calibration's record."""
+    nothing = Calibration(
+        overhead=Overhead(first=NOTHING, later=NOTHING),
+        samples=(),
+        residual_median_ns=0,
+        residual_p95_ns=0,
+        residual_max_ns=0,
+        attempts=0,
+    )
+    return as_stored(nothing.record())
+
+
+def _outcome(task: Task, guests: "_Guests", digest: CellDigest, cell: Cell) -> CellOutcome:
+    """Outcome of a cell from its guest's answer; a failure is kept in it."""
+    outcome = CellOutcome(cell=cell)
+    try:
+        answer = guests.answer(cell)
+        if "failure" in answer:
+            raise load_failure(answer["failure"])
+    except (GuestError, KeyboardInterrupt) as failure:
+        outcome.failure = failure
+        return outcome
+    folder = guests.folder(cell) / "exchange"
+    captures = {host: folder / f"{host}.pcap" for host in answer["round"]["captures"]}
+    done = load_round(answer["round"], task.plan.connections(cell), captures)
+    digest.take(outcome, done, 0, lambda: _NO_PAUSES)
+    return outcome
+
+
+@dataclass(slots=True, kw_only=True)
+class _Guests:
+    """The guests of a run: of the links (None) and of every cell, started in this order."""
+
+    task: Task
+    kernel: Kernel
+    seconds: dict[str, float]
+    futures: dict[str, Future[Json]] = field(default_factory=dict)
+    running_now: dict[str, Guest] = field(default_factory=dict)
+
+    @classmethod
+    @contextlib.contextmanager
+    def running(cls, task: Task, kernel: Kernel, seconds: dict[str, float]) -> Iterator["_Guests"]:
+        """Run them side by side; none is left at the end of the block."""
+        guests = cls(task=task, kernel=kernel, seconds=seconds)
+        cells = [None, *task.plan.cells]
+        with ThreadPoolExecutor(min(len(cells), os.cpu_count() or 1)) as pool:
+            try:
+                for cell in cells:
+                    guests.futures[_name(cell)] = pool.submit(guests._run, cell)
+                yield guests
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for guest in list(guests.running_now.values()):
+                    guest.kill()
+
+    def folder(self, cell: Cell | None) -> Path:
+        """The folder of a cell's guest; of a path without the cell's name, which may be long."""
+        number = 0 if cell is None else 1 + self.task.plan.cells.index(cell)
+        return self.task.scratch / f"guest-{number}"
+
+    def answer(self, cell: Cell | None) -> Json:
+        """Wait for a guest's answer; an interruption is passed on to it, and ends in its answer.
+
+        Raises
+        ------
+        GuestError
+            The guest died.
+        """
+        name = _name(cell)
+        try:
+            return self.futures[name].result()
+        except KeyboardInterrupt:
+            guest = self.running_now.get(name)
+            if guest is None:
+                raise
+            guest.interrupt()
+            return self.futures[name].result()
+
+    def _run(self, cell: Cell | None) -> Json:
+        started = time.monotonic()
+        folder = self.folder(cell)
+        folder.mkdir()
+        guest = Guest(
+            self.kernel,
+            folder,
+            [
+                Order(
+                    command=[sys.executable, "-P", guest_program.__file__], environment=_inherited()
+                )
+            ],
+            seed=hashlib.sha256(f"{self.task.plan.scenario.seed} {_name(cell)}".encode()).digest(),
+            files={TASK: json.dumps(self._task_of(cell)).encode()},
+            memory_mib=self._memory_mib(cell),
+        )
+        self.running_now[_name(cell)] = guest
+        try:
+            guest.start()
+            lines = _Progress(self.task, cell, guest.exchange / PROGRESS)
+            done = guest.wait(lines.report)[0]
+        finally:
+            guest.kill()
+            del self.running_now[_name(cell)]
+            self.seconds[_name(cell)] = round(time.monotonic() - started, 3)
+        return _answer(guest, done)
+
+    def _seed(self, cell: Cell | None) -> bytes:
+        named = f"{self.task.plan.scenario.seed} {_name(cell)}"
+        return hashlib.sha256(named.encode()).digest()
+
+    def _task_of(self, cell: Cell | None) -> Json:
+        return {
+            "scenario": dump_scenario(self.task.plan.scenario),
+            "newest": releases.newest(),
+            "tcp": self.task.tcp.model_dump(mode="json"),
+            "cell": None if cell is None else cell.name,
+        }
+
+    def _memory_mib(self, cell: Cell | None) -> int:
+        """Memory of a guest, by what its scenario holds: it is part of what makes runs equal."""
+        hosts = len(self.task.plan.net.hosts)
+        if cell is None:
+            return MEMORY_MIB + _ENDPOINT_MIB * hosts
+        connections = self.task.plan.connections(cell)
+        held = sum(m.size_bytes for each in connections for m in each.messages)
+        ends = 2 * len(connections)
+        captured = held * self.task.plan.scenario.repetitions
+        return MEMORY_MIB + _ENDPOINT_MIB * (hosts + ends) + (8 * held + 3 * captured) // 2**20
+
+
+@dataclass(slots=True, kw_only=False)
+class _Progress:
+    """Reports the lines that a guest has written since it was asked last."""
+
+    task: Task
+    cell: Cell | None
+    path: Path
+    seen: int = 0
+
+    def report(self) -> None:
+        """Report what is new."""
+        with contextlib.suppress(FileNotFoundError):
+            data = self.path.read_bytes()
+            whole = data.rfind(b"\n") + 1
+            for line in data[self.seen : whole].splitlines():
+                self._one(json.loads(line))
+            self.seen = whole
+
+    def _one(self, step: Mapping[str, Any]) -> None:
+        if "burst" in step and self.cell is not None:
+            self.task.progress.burst_done(self.cell, step["burst"])
+        elif "say" in step and self.cell is None:
+            self.task.progress.say(step["say"])
+
+
+def _answer(guest: Guest, done: Done) -> Json:
+    path = guest.exchange / ANSWER
+    if done.code != 0 or not path.exists():
+        last = done.err.decode(errors="replace").strip().rpartition("\n")[2]
+        raise GuestError(f"what a guest ran ended with {done.code}: {last}")
+    answer: Json = json.loads(path.read_text())
+    return answer
+
+
+def _inherited() -> dict[str, str]:
+    """Variables that say where things are."""
+    return {name: os.environ[name] for name in (releases.VARIABLE,) if name in os.environ}
+
+
+def _name(cell: Cell | None) -> str:
+    return _LINKS if cell is None else cell.name

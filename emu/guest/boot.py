@@ -1,0 +1,245 @@
+"""Boot a guest, wait for its end, interrupt or end it; its results.
+
+The kernel's command line is the same for every guest but for its memory, for the kernel's random
+numbers depend on it: what differs between machines and runs is in files of the folder that guest
+and machine share.
+"""
+
+import contextlib
+import json
+import os
+import shlex
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from emu.guest import enclosure, first_program
+from emu.guest.kernel import Kernel
+from netcosim.errors import NetworkError
+
+START_NS: Final = 1_767_225_600_000_000_000
+"""A guest's wall clock at its start: 2026-01-01 00:00 UTC."""
+
+EXCHANGE: Final = "/boot"
+"""Where a guest sees the folder that it shares with the machine; nobody needs the machine's."""
+
+MEMORY_MIB: Final = 2048
+"""Memory of a guest; what it does not use is not taken."""
+
+STUCK_S: Final = 300.0
+"""Seconds of the machine's time after which a guest is ended whose own clock stands still."""
+
+_OUTSIDE: Final = "/proc/driver"
+_NAME: Final = "guest"
+_POLL_S: Final = 0.1
+_MCONSOLE: Final = struct.Struct("<III512s")
+_MCONSOLE_MAGIC, _MCONSOLE_VERSION = 0xCAFEBABE, 2
+
+
+class GuestError(NetworkError):
+    """A guest did not come to its end."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """A command for a guest, the folder it runs in, and variables of its environment."""
+
+    command: Sequence[str]
+    folder: str = "/"
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """An order that was carried out: exit code, what it wrote."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+class Guest:
+    """A guest: booted by `start`, gone after `wait` or `kill`.
+
+    Parameters
+    ----------
+    kernel
+        The kernel that it boots.
+    folder
+        An empty folder of its own, in memory; `exchange` in it is what the guest can write to.
+    orders
+        What it shall do, one after the other.
+    files
+        Files that it finds in `EXCHANGE`, by name.
+    seed
+        Of its random numbers: 32 bytes.
+    memory_mib
+        Its memory.
+    options
+        Words to add to the kernel's command line.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        folder: Path,
+        orders: Sequence[Order],
+        *,
+        seed: bytes,
+        files: Mapping[str, bytes] = MappingProxyType({}),
+        memory_mib: int = MEMORY_MIB,
+        options: Sequence[str] = (),
+    ) -> None:
+        self.folder = folder
+        self.exchange = folder / "exchange"
+        self._kernel = kernel
+        self._orders = orders
+        self._seed = seed
+        self._files = files
+        self._words = (f"mem={memory_mib}M", *options)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Boot it.
+
+        Raises
+        ------
+        OSError
+            The folder can't be written to.
+        """
+        self.exchange.mkdir()
+        for name, content in self._files.items():
+            (self.exchange / name).write_bytes(content)
+        orders = [
+            {"command": list(o.command), "folder": o.folder, "environment": dict(o.environment)}
+            for o in self._orders
+        ]
+        (self.exchange / "orders.json").write_text(
+            json.dumps({"seed": self._seed.hex(), "orders": orders})
+        )
+        # The kernel's command line is split at blanks, and shall not differ: a file has what may.
+        script = first_program.__file__
+        words = [sys.executable, "-I", "-S", script, _OUTSIDE, EXCHANGE]
+        init = self.exchange / "init"
+        init.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
+        init.chmod(0o755)
+        with (self.folder / "console").open("wb") as console:
+            self._process = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                env={"PATH": os.environ.get("PATH", ""), "TMPDIR": enclosure.SHARED_MEMORY},
+                start_new_session=True,  # a Ctrl-C of the terminal would end the kernel at once
+            )
+
+    def command(self) -> list[str]:
+        """The command that boots it."""
+        enclosed = [sys.executable, "-I", "-S", enclosure.__file__, str(self.exchange), _OUTSIDE]
+        return [
+            *enclosed,
+            str(self._kernel.path),
+            *self._words,
+            *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
+            *(f"init={_OUTSIDE}/init", f"uml_dir={_OUTSIDE}/", f"umid={_NAME}"),
+            *("con=null", "con0=null,fd:1", "ssl=null", "quiet"),
+            *("time-travel=inf-cpu", f"time-travel-start={START_NS}"),
+            *("norandmaps", "host-entropy=off", "random.trust_cpu=0"),
+            *(("seccomp=on",) if self._kernel.seccomp else ()),
+        ]
+
+    @property
+    def pid(self) -> int:
+        """Process id of its kernel."""
+        assert self._process is not None
+        return self._process.pid
+
+    def wait(self, watch: Callable[[], None] = lambda: None) -> list[Done]:
+        """Wait for its end; `watch` is called several times a second. Results of all orders.
+
+        Raises
+        ------
+        GuestError
+            It ended before all orders were carried out, or its clock stood still.
+        """
+        assert self._process is not None
+        beat = (-1, time.monotonic())
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_POLL_S)
+                break
+            watch()
+            beats = self._beats()
+            if beats != beat[0]:
+                beat = (beats, time.monotonic())
+            elif time.monotonic() - beat[1] > STUCK_S:
+                self.kill()
+                raise GuestError(
+                    f"a guest's clock stood still for {STUCK_S:g} s: a program in it never waits"
+                )
+        watch()
+        done = self.results()
+        if len(done) < len(self._orders):
+            raise GuestError(f"a guest {self._end()}")
+        return done
+
+    def interrupt(self) -> None:
+        """Have the command that it is at interrupted, as by Ctrl-C; it ends in its own way.
+
+        Does nothing to a guest that is not up yet, or not any more.
+        """
+        path = str(self.exchange / _NAME / "mconsole")
+        message = b"cad"
+        request = _MCONSOLE.pack(_MCONSOLE_MAGIC, _MCONSOLE_VERSION, len(message), message)
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as console,
+            contextlib.suppress(OSError),
+        ):
+            console.bind("")  # it answers
+            console.sendto(request, path)
+
+    def kill(self) -> None:
+        """End it at once; nothing is left of it."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def results(self) -> list[Done]:
+        """Orders that it has carried out so far."""
+        file = self.exchange / "results.json"
+        if not file.exists():
+            return []
+        return [
+            Done(
+                code=result["code"],
+                out=(self.exchange / f"out-{number}").read_bytes(),
+                err=(self.exchange / f"err-{number}").read_bytes(),
+            )
+            for number, result in enumerate(json.loads(file.read_text()))
+        ]
+
+    def _beats(self) -> int:
+        try:
+            return (self.exchange / "alive").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _end(self) -> str:
+        """How it ended, with the last thing that its kernel said."""
+        assert self._process is not None
+        code = self._process.returncode
+        how = (
+            f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        )
+        text = (self.folder / "console").read_text(errors="replace").strip()
+        last = text.rpartition("\n")[2].strip()
+        return f"{how}: {last}" if last else how

@@ -1,0 +1,64 @@
+"""The kernel of guests, as ``./dev virtual-kernel`` builds it."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from netcosim.errors import EnvironmentRefusedError
+
+VARIABLE: Final = "NETCOSIM_VIRTUAL_KERNEL"
+"""Environment variable that names another folder of kernels."""
+
+_FOLDER: Final = Path(__file__).resolve().parents[2] / ".virtual-kernel"
+_HINT: Final = "./dev virtual-kernel builds it"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kernel:
+    """A kernel that was built; `hash` stands for its source, patches and configuration.
+
+    `seccomp`: guests catch system calls by seccomp, which takes half the time of ptrace.
+    """
+
+    path: Path
+    hash: str
+    release: str
+    source: str
+    seccomp: bool
+
+    @classmethod
+    def find(cls, folder: Path | None = None) -> Self:
+        """Find the kernel that was built last.
+
+        Raises
+        ------
+        EnvironmentRefusedError
+            There is none, or it can't be read.
+        """
+        place = folder or Path(os.environ.get(VARIABLE) or _FOLDER)
+        try:
+            built = place / (place / "current").read_text(encoding="ascii").strip()
+            found = json.loads((built / "kernel.json").read_text(encoding="utf-8"))
+            kernel = cls(
+                path=built / "linux",
+                **{key: found[key] for key in ("hash", "release", "source", "seccomp")},
+            )
+        except FileNotFoundError:
+            raise EnvironmentRefusedError(
+                f"the virtual clock needs a kernel of its own, and {place} has none: {_HINT}"
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise EnvironmentRefusedError(
+                f"{place}: the kernel of the virtual clock can't be read ({problem}): {_HINT}"
+            ) from None
+        if not os.access(kernel.path, os.X_OK):
+            raise EnvironmentRefusedError(f"{kernel.path}: is no program: {_HINT}")
+        return kernel
+
+    def record(self) -> dict[str, Any]:
+        """Plain values for `run.json`; not where it lies."""
+        fields = asdict(self)
+        del fields["path"]
+        return fields

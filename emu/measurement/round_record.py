@@ -1,0 +1,67 @@
+"""A finished round as plain values, for another process to judge; captures are files beside it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from emu.capture.tcpdump import CaptureCounts
+from emu.endpoints import BurstLog
+from emu.measurement.round import BurstFacts, Round
+from emu.plan import PlannedConnection
+from netcosim import errors
+
+Json = dict[str, Any]
+
+_LOGS = TypeAdapter(list[dict[int, BurstLog]])
+_FACTS = TypeAdapter(dict[int, BurstFacts])
+_COUNTS = TypeAdapter(dict[str, CaptureCounts])
+_INTERRUPTED = "interrupted"
+
+
+def dump_round(done: Round) -> Json:
+    """Plain values of a round, ready for JSON; of captures the hosts alone."""
+    return {
+        "logs": _LOGS.dump_python(done.logs, mode="json"),
+        "opened": [{name: dict(end) for name, end in each.items()} for each in done.opened],
+        "facts": _FACTS.dump_python(done.facts, mode="json"),
+        "counts": _COUNTS.dump_python(done.counts, mode="json"),
+        "captures": sorted(done.captures),
+        "failure": None if done.failure is None else dump_failure(done.failure),
+    }
+
+
+def load_round(
+    values: Json, planned: Sequence[PlannedConnection], captures: Mapping[str, Path]
+) -> Round:
+    """The round of plain values; `captures` are the files by host."""
+    failure = values["failure"]
+    return Round(
+        planned=planned,
+        logs=_LOGS.validate_python(values["logs"]),
+        opened=values["opened"],
+        facts=_FACTS.validate_python(values["facts"]),
+        captures={host: captures[host] for host in values["captures"]},
+        counts=_COUNTS.validate_python(values["counts"]),
+        failure=None if failure is None else load_failure(failure),
+    )
+
+
+def dump_failure(failure: BaseException) -> Json:
+    """Plain values of an expected failure or of an interruption; anything else is raised."""
+    if isinstance(failure, KeyboardInterrupt):
+        return {"kind": _INTERRUPTED, "message": ""}
+    if isinstance(failure, errors.NetcosimError):
+        known = (kind.__name__ for kind in type(failure).__mro__)
+        kind = next(name for name in known if hasattr(errors, name))
+        return {"kind": kind, "message": str(failure)}
+    raise failure
+
+
+def load_failure(values: Json) -> BaseException:
+    """The failure of plain values."""
+    if values["kind"] == _INTERRUPTED:
+        return KeyboardInterrupt()
+    kind: type[errors.NetcosimError] = getattr(errors, values["kind"])
+    return kind(values["message"])
