@@ -1,19 +1,15 @@
 """`./dev bench delay`: bursts over round trips of 1, 5 and 20 ms, measured and predicted.
 
-On a kernel without netem the bursts run in a guest that has it (`tests.emu.netem.guest`): slow,
-with coarse timers, and hence a check of shape, not of figures.
+They run in a guest in virtual time, which has netem.
 """
 
-import os
 import sys
-from typing import Any, Final
+from typing import Final
 
 from bench.common.record import Figure, record
-from emu.network.kernel import probe_kernel
 from netcosim.cli import run_main
 from tests.emu.netem import guest
 from tests.emu.netem.delays import SET, Compared, compare
-from tests.inside import inside
 
 TARGET: Final = "tests.emu.netem.delays:observe"
 TIMEOUT_S: Final = 900.0
@@ -21,21 +17,10 @@ TIMEOUT_S: Final = 900.0
 
 def main() -> int:
     """Run every transport at every delay, print the table, write the figures."""
-    if probe_kernel().has("netem"):
-        where, answer = "this kernel", inside(TARGET, timeout_s=TIMEOUT_S, scenario=SET)
-    else:
-        where, answer = "a guest that has netem", _in_a_guest()
+    answer = guest.answers({TARGET: {"scenario": SET}}, timeout_s=TIMEOUT_S)[TARGET]
     found = compare(SET, answer)
-    notes = [f"on {where}, {answer['kernel']}; this machine runs {os.uname().release}"]
+    notes = [f"in a guest in virtual time, {answer['kernel']}"]
     return record("delay", [figure for each in found for figure in _figures(each)], notes)
-
-
-def _in_a_guest() -> Any:
-    lacking = guest.missing()
-    if lacking:
-        sys.exit(f"bench delay: {lacking}")
-    ordered = guest.order(TARGET, modules=(*guest.SHAPING, *guest.NETEM), scenario=SET)
-    return guest.answers([ordered], timeout_s=TIMEOUT_S)[0]
 
 
 def _figures(one: Compared) -> list[Figure]:

@@ -301,35 +301,11 @@ setup_kernels() {
 
 # --- what only tests need ------------------------------------------------------------------
 
-own_netem() {
-  as_root sh -c 'unshare --net tc qdisc add dev lo root netem delay 1ms 2>/dev/null'
-}
-
-# What boots a kernel with netem where the machine's own has none: user-mode Linux, or qemu where
-# there is no package of it or it can't run (tests/emu/netem/usermode.py says why).
-guest_package() {  # guest_package CPUINFO OS_RELEASE ARCHITECTURE
-  local distribution
-  distribution=$(source "$2" && echo "$ID")
-  if [[ $3 != amd64 ]]; then return; fi
-  if [[ $distribution == debian ]] && ! grep -qE '^flags\b.*\bamx_tile\b' "$1"; then
-    echo user-mode-linux
-  else
-    echo qemu-system-x86
-  fi
-}
-
-setup_guest() {
-  local package kernel=$root/.guest-kernel
-  [[ -d $root/tests/emu/netem ]] || return 0
-  ! own_netem || return 0
-  package=$(guest_package /proc/cpuinfo /etc/os-release "$(dpkg --print-architecture)")
-  [[ -n $package ]] || return 0
-  ensure_packages "$package"
-  [[ $package == qemu-system-x86 && ! -f $kernel/version ]] || return 0
-  note "unpacking a kernel for tests/emu/netem in $kernel (70 MB are fetched)"
-  quietly apt update || refuse 3 "apt-get update failed"
-  quietly as_root "$BASH" "$root/tools/guest_kernel.sh" "$kernel" ||
-    refuse 3 "no kernel could be unpacked in $kernel"
+# The kernel of runs in virtual time; what is there is used, however old.
+setup_virtual_kernel() {
+  [[ ! -f ${kernels:-$root/.virtual-kernel}/current ]] || return 0
+  note "building the kernel of runs in virtual time"
+  virtual_kernel
 }
 
 # Packages, and a Python's with them where there is none, as apt takes its time to start.
@@ -343,7 +319,7 @@ ensure_packages_and_python() {  # ensure_packages_and_python SET PACKAGE...
 
 setup_tests() {
   ensure_packages_and_python dev "${packages[@]}" sudo  # runs are started through it
-  setup_guest
+  setup_virtual_kernel
   setup_python dev
   setup_kernels
 }

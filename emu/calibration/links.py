@@ -14,7 +14,7 @@ from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_betwee
 from topo.spec import NetLink, NetSpec
 
 HANDLING_NS: Final = 100_000
-"""Time of an endpoint to turn received bytes into credit, or credit into a decision."""
+"""Handling time of an endpoint on a processor that takes time."""
 
 
 def link_model(
@@ -24,7 +24,9 @@ def link_model(
     connections: Sequence[PlannedConnection],
     net: NetSpec,
     tcp: TcpSpec,
+    *,
     bucket_bytes: int,
+    handling_ns: int = HANDLING_NS,
 ) -> LinkModel:
     """Link model of one connection's path.
 
@@ -32,7 +34,8 @@ def link_model(
     one shared link the 1/n of Li et al., section 3.1. `shared_links` gives its rate at other
     moments. The unacknowledged bytes (`past_bytes`) are the configured bound for our own sender,
     which keeps to it, and those measured of a plain TCP sender for all others.
-    `bucket_bytes` is the configured token bucket.
+    `bucket_bytes` is the configured token bucket, `handling_ns` an endpoint's time to turn received
+    bytes into credit, or credit into a decision.
     """
     path = path_of(measured.paths, planned)
     shares = shared_links(measured.paths, connections, net)
@@ -42,7 +45,7 @@ def link_model(
     return LinkModel(
         rate_bps=shares(frozenset(range(len(connections))))[connections.index(planned)],
         delay_ns=one_way_ns,
-        credit_latency_ns=one_way_ns + HANDLING_NS,
+        credit_latency_ns=one_way_ns + handling_ns,
         past_bytes=limit or path.queued_bytes,
         bucket_bytes=bucket_bytes,
     )

@@ -62,6 +62,7 @@ def measure(task: Task, found: Measurements) -> None:
     """
     kernel = Kernel.find()
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS, "guests_s": {}}
+    found.handling_ns = 0
     found.overheads = {key: _no_overhead() for key in distinct_receivers(task.plan.cells)}
     with _Guests.running(task, kernel, found.clock["guests_s"]) as guests:
         with timed_phase(found.phases_s, "links measured"):

@@ -54,12 +54,14 @@ def pair(
     server: Place,
     port: int,
     tcp: TcpSpec,
+    poll_ns: int | None = None,
     name: str | None = None,
 ) -> ConnectionPlan:
     """Plan the connection between a worker and a server.
 
     Pull: the worker asks, the server sends. Pull-back: the server asks, the worker sends.
     Push: the worker asks and sends. Windows go to the receiver, the discipline to the sender.
+    `poll_ns` is how often our own sender looks for room in its socket, where that is not as usual.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def pair(
             "mode": direction,
             "address": answers.address,
             "port": port,
-            "tcp": _tcp(spec, tcp),
+            "tcp": {**_tcp(spec, tcp), **({} if poll_ns is None else {"poll_ns": poll_ns})},
         }
         return _end(spec, place, config, sends=sends)
 

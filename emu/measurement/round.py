@@ -71,16 +71,18 @@ def run_round(
     bursts: Sequence[int],
     expected_s: float,
     on_burst: Callable[[int], None],
+    poll_ns: int | None = None,
 ) -> Round:
     """Run the bursts of these numbers on fresh connections.
 
-    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so.
+    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so. `poll_ns`
+    is how often our own sender looks for room in its socket, where that is not as usual.
     """
     outcome = Round(planned=planned, logs=[{} for _ in planned])
     try:
         with (
             _captures(live, planned, scratch, outcome) as captures,
-            _opened(_connections(live, cell, planned, tcp)) as connections,
+            _opened(_connections(live, cell, planned, tcp, poll_ns)) as connections,
         ):
             outcome.opened = [connection.opened for connection in connections]
             for burst in bursts:
@@ -140,7 +142,11 @@ def _opened(connections: list[Connection]) -> Iterator[list[Connection]]:
 
 
 def _connections(
-    live: LiveNetwork, cell: Cell, planned: Sequence[PlannedConnection], tcp: TcpSpec
+    live: LiveNetwork,
+    cell: Cell,
+    planned: Sequence[PlannedConnection],
+    tcp: TcpSpec,
+    poll_ns: int | None,
 ) -> list[Connection]:
     transport = cell.transport.model_copy(update={"window": cell.window_bytes})
     return [
@@ -152,6 +158,7 @@ def _connections(
                 server=Place(host=each.server, address=live.address(each.server)),
                 port=port_of(each),
                 tcp=tcp,
+                poll_ns=poll_ns,
             ),
             live.popen,
         )

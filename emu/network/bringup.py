@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emu.network import commands, readback, receive_steering, tc, tcp
+from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
 from topo.paths import bottleneck_bps, hosts_behind, paths_from, round_trip_ns
@@ -53,7 +54,12 @@ class Applied:
     steering: receive_steering.Steering
 
 
-def bring_up(spec: NetSpec, tcp_settings: TcpSpec, log: Callable[[str], None]) -> Applied:
+def bring_up(
+    spec: NetSpec,
+    tcp_settings: TcpSpec,
+    log: Callable[[str], None],
+    punctuality: Punctuality = MACHINE,
+) -> Applied:
     """Build and configure the network; the caller tears down `Applied.built`.
 
     Raises
@@ -67,7 +73,7 @@ def bring_up(spec: NetSpec, tcp_settings: TcpSpec, log: Callable[[str], None]) -
     tcp.quiet_namespace()
     built = build_net(spec)
     try:
-        return _configured(spec, tcp_settings, built, log)
+        return _configured(spec, tcp_settings, built, log, punctuality)
     except Exception:
         for node in spec.node_names:
             built.pid(node)  # raises if its shell died, which is why whatever else failed
@@ -75,9 +81,13 @@ def bring_up(spec: NetSpec, tcp_settings: TcpSpec, log: Callable[[str], None]) -
 
 
 def _configured(
-    spec: NetSpec, tcp_settings: TcpSpec, built: "BuiltNet", log: Callable[[str], None]
+    spec: NetSpec,
+    tcp_settings: TcpSpec,
+    built: "BuiltNet",
+    log: Callable[[str], None],
+    punctuality: Punctuality,
 ) -> Applied:
-    places = _places(spec, built)
+    places = _places(spec, built, punctuality)
     ends = [(built.pid(place.node), place.interface) for place in places]
     steering = receive_steering.steer_interfaces(ends)
     log("addresses, TCP settings, shaping")
@@ -100,7 +110,7 @@ def _configured(
         )
     for node in spec.node_names:
         mine = [place for place in places if place.node == node]
-        offloads.update(commands.within(built.pid(node), partial(_shape, mine)))
+        offloads.update(commands.within(built.pid(node), partial(_shape, mine, punctuality)))
     _ports_ready(spec, places)
     return Applied(
         built=built,
@@ -121,13 +131,15 @@ def _configure(
     return found
 
 
-def _places(spec: NetSpec, built: "BuiltNet") -> tuple[Place, ...]:
+def _places(spec: NetSpec, built: "BuiltNet", punctuality: Punctuality) -> tuple[Place, ...]:
     return tuple(
         Place(
             link=link,
             node=node,
             interface=built.interfaces[link.name, node],
-            shape=tc.plan_shape(link.link, _crossing(spec, link, node, built.addresses)),
+            shape=tc.plan_shape(
+                link.link, _crossing(spec, link, node, built.addresses), punctuality
+            ),
         )
         for link in spec.links
         for node in (link.a, link.b)
@@ -167,7 +179,7 @@ def _neighbours(spec: NetSpec, host: HostSpec, built: "BuiltNet") -> list[list[s
     ]
 
 
-def _shape(places: list[Place]) -> dict[str, dict[str, str]]:
+def _shape(places: list[Place], punctuality: Punctuality) -> dict[str, dict[str, str]]:
     """Turn offloads off and shaping on for all interfaces of one namespace, and read back both."""
     offloads = {}
     for place in places:
@@ -176,7 +188,7 @@ def _shape(places: list[Place]) -> dict[str, dict[str, str]]:
         # TCP bunches 64 kB even for an interface without TSO or GSO, and they are cut up only
         # behind the queues: 45 frames would come at once, every 4 ms at 100 Mbit/s.
         link = place.link.link
-        bunch = str(tcp.bunch_segments(link.rate, link.loss))
+        bunch = str(punctuality.bunch_segments(link.rate, link.loss))
         commands.run(["ip", "link", "set", "dev", place.interface, "gso_max_segs", bunch])
         offloads[place.interface] = _read_offloads(place.interface, bunch)
     commands.run_batch("tc", [c for p in places for c in p.shape.commands(p.interface)])

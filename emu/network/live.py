@@ -12,6 +12,7 @@ from emu.isolation import isolate
 from emu.network import commands, kernel, openvswitch
 from emu.network.bringup import PORT_GROUP, Applied, Place, bring_up
 from emu.network.counters import read_counters
+from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.units import format_rate
@@ -153,7 +154,11 @@ class LiveNetwork:
 
 @contextlib.contextmanager
 def open_network(
-    spec: NetSpec, *, tcp: TcpSpec | None = None, log: Callable[[str], None] = lambda _: None
+    spec: NetSpec,
+    *,
+    tcp: TcpSpec | None = None,
+    punctuality: Punctuality = MACHINE,
+    log: Callable[[str], None] = lambda _: None,
 ) -> Iterator[LiveNetwork]:
     """Check the kernel, bring the network up, yield it, tear it down.
 
@@ -176,7 +181,7 @@ def open_network(
             bridges = tuple(switch.name for switch in spec.switches)
             folder = isolate.scratch_dir() / "openvswitch"
             stack.enter_context(openvswitch.daemons(folder, bridges))
-        live = LiveNetwork(spec, bring_up(spec, tcp_settings, log))
+        live = LiveNetwork(spec, bring_up(spec, tcp_settings, log, punctuality))
         stack.callback(live.close)
         yield live
 

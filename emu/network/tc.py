@@ -24,13 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.scenario import LinkSpec
 from topo.spec import FRAME_BYTES
 
-# The bucket must hold what the rate brings while the timer or the processor is late, else that is
-# lost for good; yet a full bucket leaves at line speed, so it shortens a burst after a pause by
-# as much. 2 ms of the rate: 25 kB at 100 Mbit/s.
-BUCKET_S: Final = 0.002
 _LEAST_BUCKET_BYTES: Final = 2 * FRAME_BYTES
 # fair: no drops, since all senders' buffers together are smaller.
 FAIR_QUEUE_BYTES: Final = 64 * 2**20
@@ -155,7 +152,9 @@ class Shape:
         ]
 
 
-def plan_shape(link: LinkSpec, workers: Sequence[Match]) -> Shape:
+def plan_shape(
+    link: LinkSpec, workers: Sequence[Match], punctuality: Punctuality = MACHINE
+) -> Shape:
     """Plan one direction of a link.
 
     Parameters
@@ -164,8 +163,10 @@ def plan_shape(link: LinkSpec, workers: Sequence[Match]) -> Shape:
         Its properties.
     workers
         The workers whose traffic crosses it in this direction, for the model ``fair``.
+    punctuality
+        Of the kernel that shapes.
     """
-    bucket = max(_LEAST_BUCKET_BYTES, round(link.rate / 8 * BUCKET_S))
+    bucket = punctuality.bucket_bytes(link.rate)
     netem = (
         Netem(delay_ns=link.delay, jitter_ns=link.jitter, loss=link.loss)
         if link.needs_netem

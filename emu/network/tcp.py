@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import Final
 
 from emu.network import commands
+from emu.network.punctuality import MACHINE
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
-from topo.spec import FRAME_BYTES
 
 # A sender keeps about this much of its rate in the kernel: enough for a process that is late
 # by a few ms, little enough that unacknowledged bytes stay few.
 SEND_BUFFER_S: Final = 0.010
-# TCP hands segments to the queues in bunches, which leave at line speed. As many as the rate
-# brings in 0.1 ms: one up to 240 Mbit/s, eight at 1 Gbit/s, where one at a time would take a core.
-BUNCH_S: Final = 0.0001
 # The kernel counts 2260 bytes of memory for one segment of 1448, less in bunches.
 _MEMORY_PER_BYTE: Final = {True: 1.6, False: 1.15}
 # It wakes a blocked sender when a third of the buffer is free (sk_stream_is_writeable), so two
@@ -86,13 +83,8 @@ def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
     10 ms of the rate, and as much more as keeps a whole configured round trip in flight.
     """
     covered_s = SEND_BUFFER_S + round_trip_ns / 1e9 / _SURELY_FILLED
-    memory = _MEMORY_PER_BYTE[bunch_segments(rate_bps) == 1]
+    memory = _MEMORY_PER_BYTE[MACHINE.bunch_segments(rate_bps) == 1]
     return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s * memory))
-
-
-def bunch_segments(rate_bps: int, loss: float = 0.0) -> int:
-    """Most segments that TCP may queue as one; one if packets are to be lost one by one."""
-    return 1 if loss else max(1, int(rate_bps / 8 * BUNCH_S / FRAME_BYTES))
 
 
 def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:

@@ -11,9 +11,6 @@ from emu.remote.h2_wire import Wire
 from h2model.machine import BLOCKED, Machine
 from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES
 
-POLL_S = 0.00025
-"""Time to wait before the socket is asked for room again."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Outgoing:
@@ -117,11 +114,13 @@ class Sender:
         self._account()
         self._hand_over_fresh()
         if not self._outgoing:
+            self._wire.push()
             return None
         if not self._wire.has_room(self.frame_bytes):
-            return POLL_S
+            return self._wire.poll_s
         stream, size = self.machine.next(self.frame_bytes, time.time_ns())
         if stream == BLOCKED:
+            self._wire.push()
             return None
         self._decided = (stream, size)
         self._send(stream, size)
@@ -143,7 +142,7 @@ class Sender:
             message.head = message.head[size:]
         last = message.left_bytes == 0
         self._wire.h2.send_data(stream, payload, end_stream=last and message.end_stream)
-        self._wire.flush()
+        self._wire.flush(more=True)
         self.sample(unacknowledged_bytes(self._wire.sock))
 
     def _account(self) -> None:

@@ -24,8 +24,12 @@ from h2model.protocol import (
 )
 
 DEFAULT_SEND_BYTES = 131072
+DEFAULT_POLL_NS = 250_000
+"""Time to wait before the socket is asked for room again."""
+
 _READ_BYTES = 1 << 18
 _MANY_STREAMS = 2**20
+_SEGMENT_BYTES = 1448
 
 
 def prepare(sock: socket.socket, tcp: Mapping[str, Any], frame_bytes: int) -> None:
@@ -63,7 +67,8 @@ def _force_buffer(sock: socket.socket, option: int, size_bytes: int) -> None:
 class Wire:
     """Socket and HTTP/2 state of one end: bytes in, events out; frames in, bytes out.
 
-    `limit_bytes` bounds the bytes in the socket that are not yet acknowledged.
+    `limit_bytes` bounds the bytes in the socket that are not yet acknowledged; `poll_s` is how long
+    to wait before asking again whether there is room.
     """
 
     def __init__(
@@ -77,7 +82,9 @@ class Wire:
         self.sock = sock
         sock.setblocking(False)
         self.limit_bytes: int = tcp.get("send_buffer_bytes") or DEFAULT_SEND_BYTES
+        self.poll_s = (tcp.get("poll_ns") or DEFAULT_POLL_NS) / 1e9
         self._lowat_bytes: int | None = tcp.get("notsent_lowat_bytes")
+        self._corked = False
         self.h2 = H2Connection(
             H2Configuration(
                 client_side=client,
@@ -125,13 +132,38 @@ class Wire:
         waiting = unacknowledged_bytes(self.sock)
         return waiting == 0 or waiting + frame_bytes + FRAME_HEADER_BYTES <= self.limit_bytes
 
-    def flush(self) -> None:
-        """Hand the kernel all that h2 has ready; what it refuses stays pending."""
+    def flush(self, *, more: bool = False) -> None:
+        """Hand the kernel all that h2 has ready; what it refuses stays pending.
+
+        With `more` a segment that is not full waits for what comes next, or for `push`: where every
+        frame ended in a short one, a link would carry 0.3 % less.
+        """
+        if more and not self._corked and self._may_cork:
+            self._cork(1)
         if self._pending:
             self._write()
         if not self._pending:
             self._pending = memoryview(self.h2.data_to_send())
             self._write()
+
+    def push(self) -> None:
+        """Send what waits for a full segment, as nothing follows for now."""
+        if self._corked:
+            self._cork(0)
+
+    def _cork(self, on: int) -> None:
+        # Not MSG_MORE: any acknowledgement ends it.
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, on)
+        self._corked = bool(on)
+
+    @property
+    def _may_cork(self) -> bool:
+        """False where the bound holds hardly more than a frame.
+
+        Then no full segment may be on its way whose acknowledgement would make room.
+        """
+        frame_bytes: int = self.h2.max_outbound_frame_size + FRAME_HEADER_BYTES
+        return self.limit_bytes >= frame_bytes + 2 * _SEGMENT_BYTES
 
     def _write(self) -> None:
         while self._pending:

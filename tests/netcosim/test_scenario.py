@@ -237,7 +237,7 @@ BAD = {
     "a misspelt table": (
         instead("[cluster]\n", "[clutser]\n"),
         "clutser: unknown key; did you mean cluster? allowed: name, description, seed, repetitions,"
-        " cluster, policy, training, straggler, workload, transport",
+        " clock, cluster, policy, training, straggler, workload, transport",
     ),
     "a misspelt key": (
         instead("sender", "sendr"),

@@ -1,7 +1,8 @@
 """TCP settings of a host from the rates and round trips that it has to fill."""
 
 from emu.measurement.round import FIRST_PORT
-from emu.network.tcp import bunch_segments, choose_sysctls, window_clamp
+from emu.network.punctuality import MACHINE, VIRTUAL
+from emu.network.tcp import choose_sysctls, window_clamp
 from netcosim.scenario import TcpSpec
 
 PORTS = "net/ipv4/ip_local_port_range"
@@ -30,8 +31,15 @@ def test_no_window_fills_its_buffer_nor_holds_a_sender_back() -> None:
 
 
 def test_segments_come_one_by_one_unless_the_link_is_fast() -> None:
-    assert [bunch_segments(rate * 10**6) for rate in (1, 100, 200, 500, 1000)] == [1, 1, 1, 4, 8]
-    assert bunch_segments(10**9, loss=0.01) == 1
+    assert [MACHINE.bunch_segments(rate * 10**6) for rate in (1, 100, 200, 500, 1000)] == [
+        1,
+        1,
+        1,
+        4,
+        8,
+    ]
+    assert MACHINE.bunch_segments(10**9, loss=0.01) == 1
+    assert VIRTUAL.bunch_segments(10**10) == 1
 
 
 def test_what_was_asked_for_is_fixed() -> None:

@@ -1,0 +1,108 @@
+"""Guests: virtual time, equal chance, no way out, and an end in any case."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emu.guest.kernel import Kernel
+from netcosim.errors import EnvironmentRefusedError
+from tests import inside
+
+pytestmark = pytest.mark.root
+CASES = "tests.emu.guest.cases"
+COUNTER = Path(__file__).with_name("time_stamp_counter.c")
+
+
+def call(name: str, **given: Any) -> Any:
+    return inside.inside(f"{CASES}:{name}", **given)
+
+
+def test_waiting_takes_virtual_time_alone() -> None:
+    seen = call("clock", sleep_s=1000)
+    assert seen["virtual_s"] == pytest.approx(1000, abs=0.01)
+    assert seen["real_s"] < 60
+
+
+def test_the_time_stamp_counter_shows_the_guests_clock(tmp_path: Path) -> None:
+    program = tmp_path / "counter"
+    subprocess.run(["gcc", "-o", str(program), str(COUNTER)], check=True)
+    passed_ns, behind_ns, processor = json.loads(call("output", command=[str(program)]))
+    assert passed_ns == pytest.approx(1e9, abs=1e5)
+    assert 0 <= behind_ns < 1000
+    assert processor == 0
+
+
+def test_chance_is_of_the_seed() -> None:
+    first, again, other = (call("random", seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert other != first
+    assert len(set(first)) == len(first)
+
+
+def test_nothing_but_its_folder_can_be_written() -> None:
+    machine = ["/etc", "/var/tmp", str(inside.ROOT)]
+    seen = call("writes", paths=[*machine, "/boot"])
+    assert seen == {**dict.fromkeys(machine, "Read-only file system"), "/boot": "written"}
+
+
+def test_remounting_opens_no_way_out() -> None:
+    said = call("output", command=["sh", "-c", "mount -o remount,rw / && touch /etc/netcosim 2>&1"])
+    assert "Read-only file system" in said
+    assert not Path("/etc/netcosim").exists()
+
+
+def test_it_has_no_interface_of_the_machine() -> None:
+    assert set(call("output", command=["ls", "/sys/class/net"]).split()) == {"lo", "ifb0", "ifb1"}
+
+
+def test_an_interruption_reaches_the_command() -> None:
+    assert call("interrupted") == -signal.SIGINT
+
+
+def test_a_guest_that_is_killed_is_told_and_leaves_nothing() -> None:
+    seen = call("killed")
+    assert seen["said"].startswith("a guest was killed by SIGKILL")
+    assert seen["left"] == []
+
+
+def test_a_clock_that_stands_still_ends_the_guest() -> None:
+    seen = call("stuck")
+    assert re.fullmatch(r"a guest's clock stood still for 3 s: .*never waits", seen["said"])
+    assert seen["left"] == []
+
+
+def test_without_a_kernel_what_builds_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentRefusedError, match=r"needs a kernel.*virtual-kernel builds it"):
+        Kernel.find(tmp_path)
+
+
+@pytest.mark.parametrize("record", ["", "{}", "[]", '{"hash": 1}'])
+def test_a_broken_record_of_a_kernel_is_refused(tmp_path: Path, record: str) -> None:
+    (tmp_path / "current").write_text("x")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/kernel.json").write_text(record)
+    with pytest.raises(EnvironmentRefusedError, match=r"can't be read.*builds it"):
+        Kernel.find(tmp_path)
+
+
+def test_refused_before_anything_is_begun(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "emu.run", "--clock", "virtual", "--out", str(tmp_path / "out")],
+        cwd=inside.ROOT,
+        env={"PATH": "/usr/bin:/bin", "NETCOSIM_VIRTUAL_KERNEL": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr == (
+        f"emu.run: the virtual clock needs a kernel of its own, and {tmp_path} has none: "
+        "./dev virtual-kernel builds it\n"
+    )
+    assert not (tmp_path / "out").exists()
