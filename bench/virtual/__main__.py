@@ -1,0 +1,73 @@
+"""`./dev bench virtual`: what runs in virtual time reach: equality, errors, shares, speed.
+
+`--only PART` measures one part, `--quick` next to nothing of each; both leave the recorded results.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bench.common.record import Figure, at_most, record
+from bench.virtual.equality import equality_figures
+from bench.virtual.grpc_cells import grpc_figures
+from bench.virtual.h2_grid import h2_figures
+from bench.virtual.running import ROOT, Json, run
+from bench.virtual.sharing import sharing_figures
+from emu.guest.kernel import Kernel
+from netcosim.cli import CrashSite, Parser, run_main
+from netcosim.scenario.toml import parse_toml
+
+PROG: Final = "bench.virtual"
+PARTS: Final = ("default", "equal", "h2", "grpc", "sharing")
+RUNS: Final = 20
+
+
+def main(site: CrashSite) -> int:
+    """Measure, print the table, write the figures."""
+    parser = Parser(prog=PROG, description="What runs in virtual time reach.")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part")
+    parser.add_argument("--quick", action="store_true", help="see that it works")
+    options = parser.parse_args()
+    kernel, before = Kernel.find(), _load()
+    rows: list[Json] = []
+    figures = []
+    for figure in _figures(options.only or PARTS, rows, quick=options.quick):
+        figures.append(figure)
+        print(f"{figure.name}: {figure.value:.6g} {figure.unit} {figure.note}", flush=True)
+    notes = [
+        f"kernel {kernel.release} ({kernel.source}), {'seccomp' if kernel.seccomp else 'ptrace'}",
+        f"load average of a minute: {before} before, {_load()} after",
+    ]
+    whole = not options.only and not options.quick
+    return record("virtual" if whole else ".virtual-part", figures, notes, rows)
+
+
+def _figures(parts: tuple[str, ...], rows: list[Json], *, quick: bool) -> Iterator[Figure]:
+    if "default" in parts:
+        yield _default()
+    if "equal" in parts:
+        yield from equality_figures(2 if quick else RUNS)
+    if "h2" in parts:
+        yield from h2_figures(rows, quick=quick)
+    if "grpc" in parts:
+        yield from grpc_figures(rows, quick=quick)
+    if "sharing" in parts:
+        yield from sharing_figures(rows, quick=quick)
+
+
+def _default() -> Figure:
+    text = (ROOT / "emu" / "scenarios" / "default.toml").read_text(encoding="utf-8")
+    seconds = run(parse_toml(text, "default"), "default").seconds
+    return at_most("the default scenario, wall time", seconds, "s", 300)
+
+
+def _load() -> str:
+    return Path("/proc/loadavg").read_text(encoding="ascii").split()[0]
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        sys.exit(f"{PROG}: needs root")
+    sys.exit(run_main(main, PROG))

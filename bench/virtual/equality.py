@@ -1,0 +1,74 @@
+"""Runs of one scenario, some beside programs that take every processor: compared byte for byte."""
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bench.common.record import Figure, at_least
+from bench.virtual.running import run
+
+SCENARIO: Final = {
+    "repetitions": 2,
+    "cluster": {"topology": "pair", "link": {"rate": "100mbit"}},
+    "workload": [
+        {"name": "mixed8", "set": "mixed8", "total": "6MB"},
+        {"name": "pushed", "set": "alexnet", "total": "4MB", "direction": "push"},
+    ],
+    "transport": [
+        {"name": "grpc-on", "sender": "grpc", "receiver": "grpc"},
+        {"name": "grpc-off", "sender": "grpc", "receiver": "grpc", "flow_control": False},
+        {
+            **{"name": "h2", "sender": "h2", "receiver": "h2", "discipline": "two_visit"},
+            **{"window": "1MiB", "credit": "rest_when_exhausted"},
+        },
+    ],
+}
+NOT_COMPARED: Final = ("run.json", "report.html", "perfetto.json")
+"""What tells when, where and how fast a run was, or shows it."""
+
+
+def equality_figures(runs: int) -> Iterator[Figure]:
+    """Share of the files of all runs that equal those of the first."""
+    digests = []
+    for number in range(runs):
+        with _loaded() if number >= runs // 2 else contextlib.nullcontext():
+            digests.append(_digests(run(SCENARIO, f"equal-{number}").folder))
+    captures = [each for each in digests[0] if each.endswith(".pcap.gz")]
+    equal = sum(each == digests[0] for each in digests)
+    yield at_least(
+        f"runs equal in all {len(digests[0])} files, {len(captures)} captures among them",
+        equal,
+        "",
+        runs,
+        f"of {runs}, the second half beside {_load_processes()} programs that never wait",
+    )
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in NOT_COMPARED and path.suffix != ".png"
+    }
+
+
+def _load_processes() -> int:
+    return 2 * (os.cpu_count() or 1)
+
+
+@contextlib.contextmanager
+def _loaded() -> Iterator[None]:
+    """Programs that never wait, two a processor, until the end of the block."""
+    spinning = [sys.executable, "-c", "while True: pass"]
+    programs = [subprocess.Popen(spinning) for _ in range(_load_processes())]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()

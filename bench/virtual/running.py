@@ -1,0 +1,86 @@
+"""Runs of scenarios by the virtual clock, and what their summaries say of each burst."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bench.common.record import RESULTS
+from netcosim.scenario import build_scenario, dump_scenario
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = RESULTS / ".virtual"
+_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
+_COMMAND: Final = (sys.executable, "-P", "-m", "emu.run")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A finished run: its folder, the machine's seconds, its exit code, its last line."""
+
+    folder: Path
+    seconds: float
+    code: int
+    said: str
+
+    @property
+    def summary(self) -> Json:
+        """Its summary; without cells where it wrote none."""
+        path = self.folder / "summary.json"
+        found: Json = json.loads(path.read_text()) if path.exists() else {"cells": []}
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burst:
+    """Errors of the right model in one burst, as shares of its bytes and its length."""
+
+    cell: str
+    first: bool
+    exact: bool
+    order: float
+    time: float
+
+
+def run(scenario: Mapping[str, Any], name: str) -> Ran:
+    """Run a scenario by the virtual clock into a folder of this name."""
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    path, out = folder / "scenario.toml", folder / "out"
+    made = build_scenario({**scenario, "name": name.replace("/", "-"), "clock": "virtual"}, name)
+    path.write_text(dump_scenario(made), encoding="utf-8")
+    begin = time.monotonic()
+    done = subprocess.run(
+        [*_ENDS_WITH_US, *_COMMAND, "--scenario", str(path), "--out", str(out)],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    said = done.stderr.strip().rpartition("\n")[2]
+    seconds = time.monotonic() - begin
+    return Ran(folder=out, seconds=seconds, code=done.returncode, said=said)
+
+
+def bursts(summary: Json, right: Mapping[str, str]) -> Iterator[Burst]:
+    """Bursts of a summary's cells, by the model that is right for each transport."""
+    for cell in summary["cells"]:
+        model = right[cell["transport"]]
+        for each in cell["models"]:
+            if (each["model"], each["level"]) == (model, "PREDICT"):
+                for burst in each["by_burst"]:
+                    yield Burst(
+                        cell=cell["cell"],
+                        first=burst["first"],
+                        exact=burst["order_equal"],
+                        order=burst["order_max"],
+                        time=burst["time_max"],
+                    )
