@@ -303,7 +303,7 @@ setup_kernels() {
 
 # The kernel of runs in virtual time; what is there is used, however old.
 setup_virtual_kernel() {
-  [[ ! -f ${kernels:-$root/.virtual-kernel}/current ]] || return 0
+  [[ -d $root/tests/emu/guest && ! -f ${kernels:-$root/.virtual-kernel}/current ]] || return 0
   note "building the kernel of runs in virtual time"
   virtual_kernel
 }

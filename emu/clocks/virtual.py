@@ -162,7 +162,10 @@ class _Guests:
             if guest is None:
                 raise
             guest.interrupt()
-            return self.futures[name].result()
+            try:
+                return self.futures[name].result()
+            except GuestError:  # it had hardly booted
+                raise KeyboardInterrupt from None
 
     def _run(self, cell: Cell | None) -> Json:
         started = time.monotonic()

@@ -37,6 +37,7 @@ Json = dict[str, Any]
 
 def main(exchange: str, place: str) -> None:
     """Work off the orders, then power off."""
+    interruption = Interruption()
     os.environ.clear()
     os.environ.update(PATH=PATH, HOME="/", LANG="C.UTF-8", TMPDIR=TEMPORARY)
     try:
@@ -48,7 +49,7 @@ def main(exchange: str, place: str) -> None:
         libc.reboot(_NO_REBOOT_BY_KEYS)
         results: list[Json] = []
         for number, order in enumerate(asked["orders"]):
-            results.append({"code": carry_out(folder, number, order)})
+            results.append({"code": carry_out(folder, number, order, interruption)})
             keep(folder, results)
     except OSError as problem:
         sys.stdout.write(f"guest: {problem.filename or ''} {problem.strerror or problem}\n")
@@ -82,7 +83,29 @@ def seed(value: bytes) -> None:
         fcntl.ioctl(device, _RNDRESEEDCRNG)
 
 
-def carry_out(folder: Path, number: int, order: Json) -> int:
+class Interruption:
+    """Interrupts from outside: passed on to the command, also if they came before it started."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._waits = False
+        signal.signal(signal.SIGINT, self._take)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self._child is None:
+            self._waits = True
+        else:
+            self._child.send_signal(signal.SIGINT)
+
+    def goes_to(self, child: "subprocess.Popen[bytes]") -> None:
+        """Pass interrupts on to this command from now on."""
+        self._child = child
+        if self._waits:
+            self._waits = False
+            child.send_signal(signal.SIGINT)
+
+
+def carry_out(folder: Path, number: int, order: Json, interruption: Interruption) -> int:
     """Run one command; its exit code, negative for a signal."""
     with (
         (folder / f"out-{number}").open("wb") as out,
@@ -97,11 +120,7 @@ def carry_out(folder: Path, number: int, order: Json) -> int:
             stdout=out,
             stderr=err,
         )
-
-        def interrupt(number: int, frame: FrameType | None) -> None:
-            child.send_signal(signal.SIGINT)
-
-        signal.signal(signal.SIGINT, interrupt)
+        interruption.goes_to(child)
         ended, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)

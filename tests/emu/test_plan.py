@@ -224,7 +224,8 @@ def test_the_models_link_is_the_measured_one_of_the_datas_direction(
         connections = made.connections(cell)
         tcp = TcpSpec.model_construct(send_buffer=100_000)
         link = link_model(
-            measured(("s0", "w0")), cell, connections[0], connections, made.net, tcp, 25_000
+            *(measured(("s0", "w0")), cell, connections[0], connections, made.net, tcp),
+            bucket_bytes=25_000,
         )
         assert link.rate_bps == rate_bps
         assert (link.delay_ns, link.credit_latency_ns) == (30_000, 30_000 + HANDLING_NS)

@@ -30,16 +30,16 @@ EQUAL = ("trace.parquet", "predictions.parquet", "windows.parquet", "grants.parq
 
 
 def test_runs_are_equal_byte_for_byte_under_any_load(world: World) -> None:
-    for out, share in (("idle", 0.0), ("loaded", 0.5)):
+    for out, share in (("out/idle", 0.0), ("out/loaded", 0.5)):
         with loaded(share):
             done = run_to_end(world, "--scenario", scenario("virtual"), "--out", out)
         assert done.code == 0, done.err
-    idle, busy = (world.at(f"{WORK}/{out}") for out in ("idle", "loaded"))
+    idle, busy = (world.at(f"{WORK}/out/{out}") for out in ("idle", "loaded"))
     captures = [f"captures/{path.name}" for path in sorted((idle / "captures").iterdir())]
     assert len(captures) == 2
     for name in (*EQUAL, *captures):
         assert (idle / name).read_bytes() == (busy / name).read_bytes(), name
-    assert world.changes(below=f"{WORK}/idle") == set()
+    assert world.changes(below=f"{WORK}/out") == set()
 
 
 def test_another_seed_is_another_run(world: World) -> None:
