@@ -13,6 +13,7 @@ from bench.common.record import Figure, at_least
 from bench.virtual.running import run
 
 SCENARIO: Final = {
+    "name": "equal",
     "repetitions": 2,
     "cluster": {"topology": "pair", "link": {"rate": "100mbit"}},
     "workload": [

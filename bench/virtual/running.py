@@ -55,7 +55,7 @@ def run(scenario: Mapping[str, Any], name: str) -> Ran:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path, out = folder / "scenario.toml", folder / "out"
-    made = build_scenario({**scenario, "name": name.replace("/", "-"), "clock": "virtual"}, name)
+    made = build_scenario({"name": name, **scenario, "clock": "virtual"}, name)
     path.write_text(dump_scenario(made), encoding="utf-8")
     begin = time.monotonic()
     done = subprocess.run(
