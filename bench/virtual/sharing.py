@@ -1,4 +1,4 @@
-"""How far TCP's shares of a queue are from max-min's, in a world without noise; and many hosts."""
+"""Shares of a queue that TCP gives, beside max-min's, without noise; networks of many hosts."""
 
 import random
 import statistics

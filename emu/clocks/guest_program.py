@@ -1,4 +1,4 @@
-"""What a guest runs of a run: its network, and either its links measured or one cell's round.
+"""Program of a run's guest: brings up the network, measures its links or runs one cell.
 
 ``python guest_program.py`` finds the task in ``task.json`` of the folder that guest and machine
 share, and leaves ``answer.json`` and captures there; ``progress`` has a line for each step.
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 FOLDER = Path(EXCHANGE)
 TASK, ANSWER, PROGRESS = "task.json", "answer.json", "progress"
 _POLLED_BYTES = 2048
-"""What a link may carry between two looks for room: time costs nothing here."""
+"""Bytes that a link carries between two looks for room: looking takes no time here."""
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ class Reporter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be measured, and where to.
+    """Task of a clock: the plan to measure, and the folders for it.
 
     `scratch` is the run's private folder in memory; `checkpoint` writes what has been found.
     """

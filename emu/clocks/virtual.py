@@ -35,6 +35,7 @@ from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
 from h2model.overhead import NOTHING, Overhead
 from netcosim.cli.session import timed_phase
+from netcosim.errors import NetcosimError
 from netcosim.job import Cell
 from netcosim.results.json_files import as_stored
 from netcosim.scenario import dump_scenario
@@ -105,7 +106,7 @@ def _outcome(task: Task, guests: "_Guests", digest: CellDigest, cell: Cell) -> C
         answer = guests.answer(cell)
         if "failure" in answer:
             raise load_failure(answer["failure"])
-    except (GuestError, KeyboardInterrupt) as failure:
+    except (NetcosimError, KeyboardInterrupt) as failure:
         outcome.failure = failure
         return outcome
     folder = guests.folder(cell) / "exchange"
@@ -174,12 +175,8 @@ class _Guests:
         guest = Guest(
             self.kernel,
             folder,
-            [
-                Order(
-                    command=[sys.executable, "-P", guest_program.__file__], environment=_inherited()
-                )
-            ],
-            seed=hashlib.sha256(f"{self.task.plan.scenario.seed} {_name(cell)}".encode()).digest(),
+            [Order(command=_COMMAND, environment=_inherited())],
+            seed=self._seed(cell),
             files={TASK: json.dumps(self._task_of(cell)).encode()},
             memory_mib=self._memory_mib(cell),
         )
@@ -195,6 +192,7 @@ class _Guests:
         return _answer(guest, done)
 
     def _seed(self, cell: Cell | None) -> bytes:
+        """Seed of a guest's chance: the scenario's, and the cell's name."""
         named = f"{self.task.plan.scenario.seed} {_name(cell)}"
         return hashlib.sha256(named.encode()).digest()
 
@@ -218,7 +216,7 @@ class _Guests:
         return MEMORY_MIB + _ENDPOINT_MIB * (hosts + ends) + (8 * held + 3 * captured) // 2**20
 
 
-@dataclass(slots=True, kw_only=False)
+@dataclass(slots=True)
 class _Progress:
     """Reports the lines that a guest has written since it was asked last."""
 

@@ -234,7 +234,7 @@ class Guest:
             return 0
 
     def _end(self) -> str:
-        """How it ended, with the last thing that its kernel said."""
+        """Exit code or signal of its kernel, with the last line of its console."""
         assert self._process is not None
         code = self._process.returncode
         how = (

@@ -1,4 +1,4 @@
-"""What a cell has shown: rows, verdicts and captures, from its rounds."""
+"""Rows, verdicts and captures of a cell, from its rounds."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence

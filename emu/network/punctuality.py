@@ -1,4 +1,4 @@
-"""How late the kernel of a network may be, and what links are given for it."""
+"""Slack that links and TCP have for a kernel whose timers are late."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from topo.spec import FRAME_BYTES
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Punctuality:
-    """What links and TCP are given so that a kernel that is late at times loses little.
+    """Slack of links and TCP, so that a kernel that is late at times loses little.
 
     Attributes
     ----------
