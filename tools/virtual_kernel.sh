@@ -8,13 +8,13 @@
 #   FOLDER/HASH/config        its whole configuration
 #   FOLDER/current            HASH of the newest one
 #
-# HASH stands for the source, the patches and the configuration (emu/guest/kernel): equal ones run
+# HASH stands for the source, the patches and the configuration (emu/guest/kernel_build): equal ones run
 # equally on any machine. 400 MB are fetched and 2.5 GB taken while it builds.
 set -euo pipefail
 export LC_ALL=C
 
 folder=$1
-inputs=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")/emu/guest/kernel
+inputs=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")/emu/guest/kernel_build
 oldest=6.12
 backports=trixie-backports
 

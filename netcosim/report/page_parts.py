@@ -50,6 +50,7 @@ def machine(run: RunRecord | None) -> list[tuple[str, str]]:
     facts = [
         ("command", " ".join(run.command)),
         ("started", run.started),
+        ("clock", _clock(run.clock)),
         ("took", f"{run.duration_s:.1f} s"),
         ("phases", _pairs({name: f"{time_s:.1f} s" for name, time_s in run.phases_s.items()})),
         ("host", _pairs(run.host)),
@@ -61,6 +62,12 @@ def machine(run: RunRecord | None) -> list[tuple[str, str]]:
             ("SHA-256 of the predictions", run.predictions_sha256 or "-"),
         ]
     return [*facts, *(("reported", problem) for problem in run.problems)]
+
+
+def _clock(clock: Mapping[str, Any]) -> str:
+    """Name of a run's clock; of a virtual one with its kernel."""
+    kernel = clock.get("kernel")
+    return f"{clock['name']}, kernel {_pairs(kernel)}" if kernel else str(clock["name"])
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
