@@ -13,7 +13,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-folder=$1
+folder=$(realpath -m "$1")  # apt takes no relative ones
 inputs=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")/emu/guest/kernel_build
 oldest=6.12
 backports=trixie-backports
