@@ -9,6 +9,7 @@ from emu.clocks import real, virtual
 from emu.clocks.measurements import Measurements, Task
 from emu.measurement.cell_digest import CellOutcome
 from emu.measurement.validity import BOUNDS
+from emu.network.punctuality import MACHINE, VIRTUAL
 from emu.network.tcp import default_send_buffer
 from emu.plan import Plan
 from emu.prediction.parallel import predict_cells
@@ -178,5 +179,8 @@ def resolved_tcp(plan: Plan) -> TcpSpec:
         for server in plan.net.servers
         for worker in plan.net.workers
     ]
-    buffer = max(default_send_buffer(bottleneck_bps(p), round_trip_ns(p)) for p in paths)
+    punctuality = VIRTUAL if plan.is_virtual else MACHINE
+    buffer = max(
+        default_send_buffer(bottleneck_bps(p), round_trip_ns(p), punctuality) for p in paths
+    )
     return tcp.model_copy(update={"send_buffer": buffer})

@@ -72,6 +72,13 @@ class SendQueue:
         self.waiting.append(frame)
         self._past_bytes += frame.left_bytes
 
+    def push(self, now: float) -> None:
+        """Do nothing: bytes flow."""
+
+    def head(self) -> Frame | None:
+        """The first waiting frame, if there is one."""
+        return self.waiting[0] if self.waiting else None
+
     def take(self) -> Frame:
         """The first waiting frame, whose last byte has left."""
         return self.waiting.popleft()

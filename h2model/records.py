@@ -80,7 +80,9 @@ class LinkModel:
     `credit_latency_ns` runs from a frame's last byte at the receiver to its credit at the sender.
     `past_bytes` is how much may be unacknowledged: in the sender's kernel, in queues and on the
     wire. `bucket_bytes` is what the link's token bucket lets pass at
-    line speed after a pause.
+    line speed after a pause. With `segment_bytes` the path carries segments, one by one and never
+    late (`h2model.segments`); with 0 bytes flow. A sender that fills the kernel frame by frame
+    looks for room each `poll_ns`; with 0 it knows at once.
     """
 
     rate_bps: float
@@ -88,6 +90,8 @@ class LinkModel:
     credit_latency_ns: int = 0
     past_bytes: int = 65536
     bucket_bytes: int = 0
+    segment_bytes: int = 0
+    poll_ns: int = 0
 
 
 Grant = tuple[int, int, int]

@@ -1,5 +1,6 @@
 """Simulation of one connection in a burst: scheduler, frames in the socket buffer, receiver."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,6 +33,7 @@ from h2model.records import (
     Schedule,
     StreamPlan,
 )
+from h2model.segments import SegmentQueue
 
 PIECE_BYTES: Final = 16384
 """Size of the pieces in which a kernel takes a large frame."""
@@ -78,7 +80,8 @@ class Sender:
         grants: Sequence[Grant] | None,
         reader: Reader | None = None,
     ) -> None:
-        self.queue = SendQueue(link, rate_bps)
+        queue = SegmentQueue if link.segment_bytes else SendQueue
+        self.queue = queue(link, rate_bps)
         self._machine = machine
         self._account = account if grants is None else None
         self._reader = reader if grants is None else None
@@ -96,6 +99,7 @@ class Sender:
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
         self._unsent = dict(self._messages)
         self._version = 0
+        self._leaving = False  # whether the end of the first frame's way is an event to come
         self._wake_at = -1.0
         self._blocked_at = -1.0
         self._call_ends_ns = -1.0
@@ -152,6 +156,7 @@ class Sender:
             return False
         if kind == LEFT:
             if value == self._version:
+                self._leaving = False
                 self._left(self.queue.take())
             return False
         if kind == ENQUEUE:
@@ -171,6 +176,14 @@ class Sender:
 
     def pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
+        full = self._decide(now)
+        # Our own sender has TCP wait for a full segment while it waits for room.
+        if self._polled or not full:
+            self.queue.push(now)
+        self._next_leaves()
+
+    def _decide(self, now: float) -> bool:
+        """Hand frames to the kernel; True if it is full, False if there is nothing to send."""
         while not self._machine.idle:
             if self._polled:
                 self._written()
@@ -179,16 +192,22 @@ class Sender:
                 self._gathered(now)
             room_at = self._room_at(now)
             if room_at > now:
-                self._wake(room_at)
-                return
+                self._wake(self._looks_at(room_at, now))
+                return True
             stream, size = self._machine.next(self._budget_bytes(now), round(now))
             self._answer_if_written(now)
             if stream == BLOCKED:
                 if self._blocked_at < 0:
                     self._blocked_at = now
-                return
+                return False
             self._machine.sent(stream, size, round(now))
             self._let_go(stream, size, now)
+        return False
+
+    def _looks_at(self, room_at: float, now: float) -> float:
+        """Time at which the sender sees that there is room: it looks at intervals."""
+        poll_ns = 0 if self._polled else self._link.poll_ns
+        return now + math.ceil((room_at - now) / poll_ns) * poll_ns if poll_ns else room_at
 
     def _written(self) -> None:
         if self._calls is not None and not self._machine.emitting:
@@ -226,8 +245,10 @@ class Sender:
         """Change the connection's share of its path; it keeps that part of what its bucket has."""
         self.queue.replan(rate_bps, now, keep)
         self._version += 1
-        if self.queue.waiting:
-            self._at(self.queue.waiting[0].end_ns, LEFT, 0, self._version)
+        head = self.queue.head()
+        self._leaving = head is not None
+        if head is not None:
+            self._at(head.end_ns, LEFT, 0, self._version)
         if self._wake_at >= 0:
             self._wake(self._room_at(now))
 
@@ -262,9 +283,15 @@ class Sender:
         if now > self._call_ends_ns:
             self._call_ends_ns = now + WRITE_CALL_NS
         self.queue.put(stream, size, now, self._counted_bytes(stream, size))
-        if len(self.queue.waiting) == 1:
-            self._at(self.queue.free_ns, LEFT, 0, self._version)
-            self._begins(self.queue.waiting[0])
+        self._next_leaves()
+
+    def _next_leaves(self) -> None:
+        """See to it that the end of the first frame's way is an event, once it is known."""
+        if self._leaving or (head := self.queue.head()) is None:
+            return
+        self._leaving = True
+        self._at(head.end_ns, LEFT, 0, self._version)
+        self._begins(head)
 
     def _left(self, frame: Frame) -> None:
         stream, size = frame.stream, frame.size_bytes
@@ -279,9 +306,7 @@ class Sender:
                 self._over_ns = arrival
         if self._account is not None and not self._account.at_start:
             self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
-        if self.queue.waiting:
-            self._at(self.queue.waiting[0].end_ns, LEFT, 0, self._version)
-            self._begins(self.queue.waiting[0])
+        self._next_leaves()
 
     def _begins(self, frame: Frame) -> None:
         """Take a frame that begins to leave."""

@@ -65,7 +65,7 @@ def _times(name: str, found: Sequence[Burst]) -> Iterator[Figure]:
 def _scenario(rate_bps: int, trip_ms: int) -> Json:
     """A burst of ten products of rate and delay; the window holds two."""
     path_bytes = rate_bps * trip_ms // 8000
-    total = max(1_000_000 if rate_bps < 10**8 else 4_000_000, 10 * path_bytes)
+    total = max(4_000_000, 10 * path_bytes)
     window = max(total // 16, 2 * path_bytes)
     link = {"rate": f"{rate_bps}bit"} | ({"delay": f"{500 * trip_ms}us"} if trip_ms else {})
     return {

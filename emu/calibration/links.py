@@ -1,6 +1,7 @@
 """Build the models' links from the network as measured before the run."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from emu.endpoints.pairing import send_limit_bytes
@@ -13,8 +14,25 @@ from netcosim.scenario import TcpSpec
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between
 from topo.spec import NetLink, NetSpec
 
-HANDLING_NS: Final = 100_000
-"""Handling time of an endpoint on a processor that takes time."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """Pace of kernels and endpoints by a clock, as the models of a link are told.
+
+    Attributes
+    ----------
+    handling_ns : time of an endpoint to turn received bytes into credit, or credit into a decision
+    segment_bytes : size of the segments that leave one by one and never late; 0: bytes flow
+    poll_ns : how often our own sender looks for room in its socket; 0: often enough
+    """
+
+    handling_ns: int
+    segment_bytes: int
+    poll_ns: int
+
+
+REAL: Final = Pace(handling_ns=100_000, segment_bytes=0, poll_ns=0)
+"""Of processors that take time, and of segments in bunches."""
 
 
 def link_model(
@@ -26,7 +44,7 @@ def link_model(
     tcp: TcpSpec,
     *,
     bucket_bytes: int,
-    handling_ns: int = HANDLING_NS,
+    pace: Pace = REAL,
 ) -> LinkModel:
     """Link model of one connection's path.
 
@@ -34,8 +52,7 @@ def link_model(
     one shared link the 1/n of Li et al., section 3.1. `shared_links` gives its rate at other
     moments. The unacknowledged bytes (`past_bytes`) are the configured bound for our own sender,
     which keeps to it, and those measured of a plain TCP sender for all others.
-    `bucket_bytes` is the configured token bucket, `handling_ns` an endpoint's time to turn received
-    bytes into credit, or credit into a decision.
+    `bucket_bytes` is the configured token bucket.
     """
     path = path_of(measured.paths, planned)
     shares = shared_links(measured.paths, connections, net)
@@ -45,9 +62,11 @@ def link_model(
     return LinkModel(
         rate_bps=shares(frozenset(range(len(connections))))[connections.index(planned)],
         delay_ns=one_way_ns,
-        credit_latency_ns=one_way_ns + handling_ns,
+        credit_latency_ns=one_way_ns + pace.handling_ns,
         past_bytes=limit or path.queued_bytes,
         bucket_bytes=bucket_bytes,
+        segment_bytes=pace.segment_bytes,
+        poll_ns=pace.poll_ns,
     )
 
 

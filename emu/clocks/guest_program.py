@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":  # by its file, like emu.run
@@ -23,6 +24,7 @@ from emu.network.punctuality import VIRTUAL
 from emu.plan import Plan, make_plan
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
+from topo.spec import NetSpec
 
 Json = dict[str, Any]
 
@@ -43,14 +45,20 @@ def main() -> None:
         def say(kind: str, what: object) -> None:
             progress.write(json.dumps({kind: what}) + "\n")
 
+        punctuality = replace(VIRTUAL, begins_full=task["cell"] is None)
         try:
             with open_network(
-                plan.net, tcp=tcp, punctuality=VIRTUAL, log=lambda text: say("say", text)
+                plan.net, tcp=tcp, punctuality=punctuality, log=lambda text: say("say", text)
             ) as live:
                 answer = _measure(plan, task["cell"], live, tcp, say)
         except (NetcosimError, KeyboardInterrupt) as failure:
             answer = {"failure": dump_failure(failure)}
     (FOLDER / ANSWER).write_text(json.dumps(answer))
+
+
+def poll_ns(net: NetSpec) -> int:
+    """How often our own sender looks for room in its socket."""
+    return round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in net.links))
 
 
 def _measure(plan: Plan, cell: str | None, live: LiveNetwork, tcp: TcpSpec, say: Any) -> Json:
@@ -76,7 +84,7 @@ def _round(plan: Plan, name: str, live: LiveNetwork, tcp: TcpSpec, say: Any) -> 
         bursts=range(plan.scenario.repetitions),
         expected_s=plan.burst_seconds(cell),
         on_burst=lambda burst: say("burst", burst),
-        poll_ns=round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in plan.net.links)),
+        poll_ns=poll_ns(plan.net),
     )
     for host, path in done.captures.items():
         shutil.copyfile(path, FOLDER / f"{host}.pcap")

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from emu.calibration.links import HANDLING_NS, link_model
+from emu.calibration.links import REAL, Pace, link_model
 from emu.calibration.trial_bursts import UncapturedError
 from emu.measurement.cell_digest import CellOutcome
 from emu.network.measured_paths import Measured
@@ -61,7 +61,7 @@ class Measurements:
     outcomes : the cells, the last one perhaps not to its end
     models : by `link_key` the fields of the link that a connection's models are given
     overheads, acceptances : by `receiver_key` what receivers were calibrated to
-    handling_ns : an endpoint's time to turn received bytes into credit, or credit into a decision
+    pace : of kernels and endpoints, for the models
     recorder : how pauses were recorded
     problems : what is worth a note
     """
@@ -74,7 +74,7 @@ class Measurements:
     models: dict[str, Any] = field(default_factory=dict)
     overheads: dict[str, Any] = field(default_factory=dict)
     acceptances: dict[str, Any] = field(default_factory=dict)
-    handling_ns: int = HANDLING_NS
+    pace: Pace = REAL
     recorder: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
@@ -99,7 +99,7 @@ class Measurements:
             task.plan.net,
             task.tcp,
             bucket_bytes=self.bucket_bytes(slowest.name),
-            handling_ns=self.handling_ns,
+            pace=self.pace,
         )
         # Predictions use the values as stored, so that the same can be predicted again.
         stored = as_stored(asdict(link))

@@ -14,16 +14,17 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from emu.calibration.links import Pace
 from emu.calibration.overhead import Calibration
 from emu.clocks import guest_program
-from emu.clocks.guest_program import ANSWER, PROGRESS, TASK
+from emu.clocks.guest_program import ANSWER, PROGRESS, TASK, poll_ns
 from emu.clocks.measurements import Measurements, Task
 from emu.endpoints import releases
 from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, Order
@@ -39,12 +40,16 @@ from netcosim.errors import NetcosimError
 from netcosim.job import Cell
 from netcosim.results.json_files import as_stored
 from netcosim.scenario import dump_scenario
+from topo.spec import PAYLOAD_BYTES
 
 NAME: Final = "virtual"
 
 _COMMAND: Final = (sys.executable, "-P", guest_program.__file__)
 _LINKS: Final = "links"
 _ENDPOINT_MIB: Final = 96
+_RESOLUTION: Final = 0.005
+"""Of a reading of a link's rate, relative to the rate."""
+
 _MEASURED: Final = TypeAdapter(Measured)
 _NO_PAUSES: Final = Pauses(by_processor=MappingProxyType({}))
 
@@ -63,7 +68,7 @@ def measure(task: Task, found: Measurements) -> None:
     """
     kernel = Kernel.find()
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS, "guests_s": {}}
-    found.handling_ns = 0
+    found.pace = Pace(handling_ns=0, segment_bytes=PAYLOAD_BYTES, poll_ns=poll_ns(task.plan.net))
     found.overheads = {key: _no_overhead() for key in distinct_receivers(task.plan.cells)}
     with _Guests.running(task, kernel, found.clock["guests_s"]) as guests:
         with timed_phase(found.phases_s, "links measured"):
@@ -71,7 +76,7 @@ def measure(task: Task, found: Measurements) -> None:
             if "failure" in answer:
                 raise load_failure(answer["failure"])
             found.network = answer["network"]
-            found.measured = _MEASURED.validate_python(answer["measured"])
+            found.measured = as_configured(_MEASURED.validate_python(answer["measured"]))
         digest = CellDigest(
             plan=task.plan,
             folder=task.folder,
@@ -84,6 +89,29 @@ def measure(task: Task, found: Measurements) -> None:
                 with timed_phase(found.phases_s, cell.name):
                     outcome = _outcome(task, guests, digest, cell)
                 found.finish(task, outcome)
+
+
+def as_configured(measured: Measured) -> Measured:
+    """Rates as configured, where what was measured confirms them.
+
+    A link that is never late has no other; a reading has a resolution of some tenths of a percent.
+    """
+    return replace(
+        measured,
+        paths=tuple(
+            replace(
+                path,
+                down_bps=_confirmed(path.down_bps, path.expected_bps),
+                up_bps=_confirmed(path.up_bps, path.expected_bps),
+            )
+            for path in measured.paths
+        ),
+    )
+
+
+def _confirmed(measured_bps: int, expected_bps: int) -> int:
+    off = abs(measured_bps / expected_bps - 1)
+    return expected_bps if off <= _RESOLUTION else measured_bps
 
 
 def _no_overhead() -> Any:

@@ -94,7 +94,7 @@ def _configured(
     sysctls, offloads = {}, {}
     for host in spec.hosts:
         reach = _reach(spec, host)
-        chosen = tcp.choose_sysctls(tcp_settings, *reach)
+        chosen = tcp.choose_sysctls(tcp_settings, *reach, punctuality)
         route = partial(
             tcp.route,
             built.host_interface(host.name),
@@ -102,6 +102,8 @@ def _configured(
             PREFIX_BITS,
             congestion_control=tcp_settings.congestion_control,
             window_bytes=tcp.window_clamp(tcp_settings, *reach),
+            acknowledges_each=punctuality.prompt,
+            initial_segments=punctuality.initial_segments(*reach),
         )
         neighbours = _neighbours(spec, host, built)
 

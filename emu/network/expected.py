@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from emu.network.punctuality import MACHINE, Punctuality
 from emu.network.rate_readings import START_UP
 from topo.paths import bottleneck_bps, round_trip_ns
 from topo.spec import FRAME_BYTES, PAYLOAD_BYTES, NetLink
 
-_READING_S: Final = 0.3
 _LEAST_FRAMES: Final = 100
 
 
@@ -16,15 +16,19 @@ def expected_goodput_bps(rate_bps: int) -> int:
     return rate_bps * PAYLOAD_BYTES // FRAME_BYTES
 
 
-def reading_s(path: Sequence[NetLink], goodput_bps: float | None = None) -> float:
+def reading_s(
+    path: Sequence[NetLink],
+    goodput_bps: float | None = None,
+    punctuality: Punctuality = MACHINE,
+) -> float:
     """Seconds of a reading: enough frames for a slow link, enough round trips for a long one.
 
     `goodput_bps` is what a part of the link's traffic gets, if that is less than the link's rate.
     """
     slowest_bps = min(bottleneck_bps(tuple(path)), goodput_bps or float("inf"))
     frames_s = _LEAST_FRAMES * 8 * FRAME_BYTES / slowest_bps
-    trips_s = 40 * round_trip_ns(tuple(path)) / 1e9
-    return max(_READING_S, frames_s / (1 - START_UP), trips_s)
+    trips_s = punctuality.reading_trips * round_trip_ns(tuple(path)) / 1e9
+    return max(punctuality.reading_s, frames_s / (1 - START_UP), trips_s)
 
 
 def loss_of(path: Sequence[NetLink]) -> float:

@@ -24,8 +24,9 @@ Json = dict[str, Any]
 class LiveNetwork:
     """A network brought up by `open_network`; hosts are named as in the plan."""
 
-    def __init__(self, spec: NetSpec, applied: Applied) -> None:
+    def __init__(self, spec: NetSpec, applied: Applied, punctuality: Punctuality = MACHINE) -> None:
         self.spec = spec
+        self.punctuality = punctuality
         self._applied = applied
         self._children: list[subprocess.Popen[Any]] = []
 
@@ -181,7 +182,7 @@ def open_network(
             bridges = tuple(switch.name for switch in spec.switches)
             folder = isolate.scratch_dir() / "openvswitch"
             stack.enter_context(openvswitch.daemons(folder, bridges))
-        live = LiveNetwork(spec, bring_up(spec, tcp_settings, log, punctuality))
+        live = LiveNetwork(spec, bring_up(spec, tcp_settings, log, punctuality), punctuality)
         stack.callback(live.close)
         yield live
 

@@ -18,11 +18,11 @@ from emu.network.live import LiveNetwork
 from emu.network.measured_paths import Measured, PathMeasured, ShareMeasured
 from emu.network.pairs import MeasuredPath, Pair, plan_pairs, plan_rounds
 from emu.network.probe_processes import Ask, asking, serving
+from emu.network.punctuality import MACHINE, Punctuality
 from emu.network.rate_readings import (
     AGREEMENT,
     AGREEMENT_BOTH,
     GRACE_NS,
-    LEAST_READINGS,
     Reading,
     Readings,
     read_way,
@@ -124,7 +124,7 @@ def expected_s(spec: NetSpec) -> float:
     total_s = _PROBES_S
     for side_by_side in plan_rounds(plan_pairs(spec)):
         longest_s = max(reading_s(pair.path) for pair in side_by_side)
-        total_s += _PROBES_S + _ROUND_TRIPS_S + len(_WAYS) * LEAST_READINGS * longest_s
+        total_s += _PROBES_S + _ROUND_TRIPS_S + len(_WAYS) * MACHINE.readings * longest_s
     if len(spec.workers) > 1:
         for server in spec.servers:
             paths = {w.name: path_between(spec, server.name, w.name) for w in spec.workers}
@@ -137,15 +137,15 @@ def _measure_pair(live: LiveNetwork, pair: Pair, busy: Busy) -> list[PathMeasure
     clock = ProcessorClock.read()
     with asking(live, pair.near, pair.far) as ask:
         trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
-        down, up, both = (_read(ask, way, pair, busy) for way in _WAYS)
+        down, up, both = (_read(ask, way, pair, busy, live.punctuality) for way in _WAYS)
     steal = ProcessorClock.read().since(clock).steal
     return [
         _path_measured(stretch, pair, (down, up, both), trips, steal) for stretch in pair.stands_for
     ]
 
 
-def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
-    seconds = reading_s(pair.path)
+def _read(ask: Ask, way: str, pair: Pair, busy: Busy, punctuality: Punctuality) -> Readings:
+    seconds = reading_s(pair.path, punctuality=punctuality)
 
     def read() -> tuple[Json, Sequence[Reading]]:
         answer = ask({"do": way, "seconds": seconds})
@@ -159,6 +159,7 @@ def _read(ask: Ask, way: str, pair: Pair, busy: Busy) -> Readings:
         busy=busy,
         grace_ns=GRACE_NS + round_trip_ns(pair.path),
         agreement=AGREEMENT_BOTH if way == "both" else AGREEMENT,
+        punctuality=punctuality,
     )
 
 

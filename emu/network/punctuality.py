@@ -5,6 +5,8 @@ from typing import Final
 
 from topo.spec import FRAME_BYTES
 
+_LEAST_SEGMENTS: Final = 100
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Punctuality:
@@ -17,22 +19,57 @@ class Punctuality:
         line speed, so it shortens a burst after a pause by as much
     bunch_s : TCP hands segments to the queues in bunches, which leave at line speed: as many as
         the rate brings in this time
+    reading_s, reading_trips, readings : the least length of a reading of a link, in seconds and in
+        round trips, and how many readings must agree
+    prompt : TCP acknowledges every segment, not every second one, to spare no processor; and it
+        holds no small segment back until an earlier one has left the queue, which with a link's
+        delay is that much later
+    begins_full : connections begin with a window that covers their path, to measure links and
+        not TCP's start
     """
 
     bucket_s: float
     bunch_s: float
+    reading_s: float
+    reading_trips: int
+    readings: int
+    prompt: bool = False
+    begins_full: bool = False
 
     def bucket_bytes(self, rate_bps: int) -> int:
         """Size of a link's token bucket: at least two frames."""
         return max(2 * FRAME_BYTES, round(rate_bps / 8 * self.bucket_s))
 
+    @property
+    def window_ns(self) -> int:
+        """Shortest window that shows a link's rate: ten times what the bucket holds.
+
+        What that brings after a pause moves a window by a tenth at most.
+        """
+        return round(1e10 * self.bucket_s)
+
     def bunch_segments(self, rate_bps: int, loss: float = 0.0) -> int:
         """Most segments that TCP may queue as one; one if packets are to be lost one by one."""
         return 1 if loss else max(1, int(rate_bps / 8 * self.bunch_s / FRAME_BYTES))
 
+    def initial_segments(self, rate_bps: int, round_trip_ns: int) -> int:
+        """Segments that a connection may begin with; 0 leaves it to the kernel."""
+        if not self.begins_full:
+            return 0
+        return _LEAST_SEGMENTS + 2 * rate_bps * round_trip_ns // (8 * 10**9 * FRAME_BYTES)
 
-MACHINE: Final = Punctuality(bucket_s=0.002, bunch_s=0.0001)
+
+MACHINE: Final = Punctuality(
+    bucket_s=0.002, bunch_s=0.0001, reading_s=0.3, reading_trips=40, readings=2
+)
 """A machine: 25 kB at 100 Mbit/s; eight segments at 1 Gbit/s, as one a time would take a core."""
 
-VIRTUAL: Final = Punctuality(bucket_s=0.0, bunch_s=0.0)
+VIRTUAL: Final = Punctuality(
+    bucket_s=0.0,
+    bunch_s=0.0,
+    reading_s=0.0,
+    reading_trips=3,
+    readings=1,
+    prompt=True,
+)
 """A guest in virtual time, which is never late."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Self
 
+from emu.network.punctuality import MACHINE, Punctuality
 from emu.network.spacing import (
     Samples,
     Spans,
@@ -23,7 +24,6 @@ from netcosim.spans import united
 
 AGREEMENT: Final = 0.001
 AGREEMENT_BOTH: Final = 0.003
-LEAST_READINGS: Final = 2
 MOST_READINGS: Final = 4
 START_UP: Final = 0.35
 GRACE_NS: Final = 4_000_000
@@ -95,6 +95,7 @@ def read_way(
     busy: Callable[[], Spans],
     grace_ns: int,
     agreement: float,
+    punctuality: Punctuality = MACHINE,
 ) -> Readings:
     """Take readings until two agree on a rate in every direction, `MOST_READINGS` at most.
 
@@ -110,6 +111,8 @@ def read_way(
         How long the ends may need to fill the link again.
     agreement
         How far apart two readings may be, relatively.
+    punctuality
+        Of the link; it decides how many readings are enough.
     """
     taken: list[Sequence[Reading]] = []
     while True:
@@ -117,12 +120,13 @@ def read_way(
         taken.append(directions)
         spans = busy()
         ways = tuple(
-            _measure(*each, goodput_bps, rate_bps, spans, grace_ns) for each in _directions(taken)
+            _measure(*each, goodput_bps, rate_bps, spans, grace_ns, punctuality)
+            for each in _directions(taken)
         )
         if len(taken) >= MOST_READINGS or (
-            len(taken) >= LEAST_READINGS
+            len(taken) >= punctuality.readings
             and all(way.unexplained <= _STEADY_UNEXPLAINED for way in ways)
-            and _agree(taken, rate_bps, agreement)
+            and (len(taken) == 1 or _agree(taken, rate_bps, agreement))
         ):
             return Readings(ways=ways, count=len(taken), answer=answer)
 
@@ -198,8 +202,10 @@ def _measure(
     rate_bps: int,
     busy: Spans,
     grace_ns: int,
+    punctuality: Punctuality,
 ) -> WayMeasured:
-    spacing = measure_spacing([each.samples for each in readings], rate_bps, beside)
+    samples = [each.samples for each in readings]
+    spacing = measure_spacing(samples, rate_bps, beside, punctuality)
     found = spacing.rate_bps or goodput
     losses = [lost_shares(each, found, busy, grace_ns) for each in readings]
     lost, unexplained = best_loss(losses)

@@ -11,6 +11,7 @@ from emu.network.expected import expected_goodput_bps, jitter_ns_of, loss_of, re
 from emu.network.live import LiveNetwork
 from emu.network.measured_paths import ShareMeasured
 from emu.network.probe_processes import Json, ask_at_once
+from emu.network.punctuality import Punctuality
 from emu.network.rate_readings import GRACE_NS, START_UP, Reading, best_loss, lost_shares
 from emu.network.spacing import Samples, bytes_at, measure_spacing, together, window_ns
 from emu.pauses.processor_time import ProcessorClock
@@ -38,6 +39,7 @@ class _Pull:
     server: str
     paths: Mapping[str, tuple[NetLink, ...]]
     expected_bps: Mapping[str, int]
+    punctuality: Punctuality
 
     @classmethod
     def of(cls, live: LiveNetwork, server: str) -> Self:
@@ -45,7 +47,7 @@ class _Pull:
         workers = [worker.name for worker in live.spec.workers]
         paths = {worker: path_between(live.spec, server, worker) for worker in workers}
         expected = {w: expected_goodput_bps(r) for w, r in max_min_bps(paths).items()}
-        return cls(server=server, paths=paths, expected_bps=expected)
+        return cls(server=server, paths=paths, expected_bps=expected, punctuality=live.punctuality)
 
     @property
     def total_bps(self) -> int:
@@ -56,14 +58,14 @@ class _Pull:
     def seconds(self) -> float:
         """Seconds of a reading in which the slowest worker gets enough frames."""
         slowest_bps = min(self.expected_bps.values())
-        return max(reading_s(path, slowest_bps) for path in self.paths.values())
+        return max(reading_s(path, slowest_bps, self.punctuality) for path in self.paths.values())
 
     @property
     def slice_ns(self) -> int:
         """Length of the slices of time in which shares are compared."""
         slowest_bps = min(self.expected_bps.values())
-        rounds_ns = _ROUNDS_OF_A_SLICE * window_ns(slowest_bps) // 16
-        return max(window_ns(self.total_bps), rounds_ns)
+        rounds_ns = _ROUNDS_OF_A_SLICE * window_ns(slowest_bps, self.punctuality) // 16
+        return max(window_ns(self.total_bps, self.punctuality), rounds_ns)
 
     @property
     def is_steady(self) -> bool:
@@ -125,7 +127,7 @@ def _measured(
     samples: dict[str, Samples] = {worker: answer["samples"] for worker, answer in answers.items()}
     window = begin, end = _common_window(samples, pull.seconds)
     all_together = together(samples.values(), begin, end)
-    spacing = measure_spacing([all_together], pull.total_bps)
+    spacing = measure_spacing([all_together], pull.total_bps, punctuality=pull.punctuality)
     found_bps = spacing.rate_bps or pull.total_bps
     lost, unexplained = _loss(pull, answers, all_together, found_bps, busy)
     shares = typical_shares(samples, window, pull.slice_ns, found_bps)

@@ -16,10 +16,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from emu.network.punctuality import MACHINE, Punctuality
 from topo.spec import FRAME_BYTES, PAYLOAD_BYTES
-
-WINDOW_NS: Final = 20_000_000
-"""Ten times the bucket: what it brings after a pause moves a window by a tenth at most."""
 
 _LEAST_FRAMES: Final = 16
 _WIDTH: Final = 0.005
@@ -50,13 +48,16 @@ class Spacing:
     share: float
 
 
-def window_ns(rate_bps: int) -> int:
+def window_ns(rate_bps: int, punctuality: Punctuality = MACHINE) -> int:
     """Length of a window on a link of this rate, in nanoseconds."""
-    return max(WINDOW_NS, round(_LEAST_FRAMES * FRAME_BYTES * 8e9 / rate_bps))
+    return max(punctuality.window_ns, round(_LEAST_FRAMES * FRAME_BYTES * 8e9 / rate_bps))
 
 
 def measure_spacing(
-    readings: Iterable[Samples], rate_bps: int, beside: Sequence[Samples] | None = None
+    readings: Iterable[Samples],
+    rate_bps: int,
+    beside: Sequence[Samples] | None = None,
+    punctuality: Punctuality = MACHINE,
 ) -> Spacing:
     """Find the rate on which the windows of all readings agree.
 
@@ -69,8 +70,10 @@ def measure_spacing(
     beside
         The samples of the other direction during each reading, if windows count only where it was
         busy as well.
+    punctuality
+        Of the link; it decides how long a window is at least.
     """
-    length_ns = window_ns(rate_bps)
+    length_ns = window_ns(rate_bps, punctuality)
     busy_bps = _BUSY * rate_bps * PAYLOAD_BYTES / FRAME_BYTES
     found = [
         _rates(samples, length_ns, None if beside is None else beside[i], busy_bps)

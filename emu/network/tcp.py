@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from emu.network import commands
-from emu.network.punctuality import MACHINE
+from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
 
@@ -29,7 +29,9 @@ _LEAST_BYTES: Final = 4096
 _ROOT: Final = Path("/proc/sys")
 
 
-def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str, str]:
+def choose_sysctls(
+    tcp: TcpSpec, rate_bps: int, round_trip_ns: int, punctuality: Punctuality = MACHINE
+) -> dict[str, str]:
     """Choose a host's sysctls.
 
     Parameters
@@ -40,6 +42,8 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         The highest rate at which the host can send to a peer.
     round_trip_ns
         The longest configured round trip to a peer; the send buffer must cover it.
+    punctuality
+        Of the kernel: the memory that a segment takes depends on it.
 
     Returns
     -------
@@ -47,7 +51,7 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         Path below ``/proc/sys`` and value. A buffer that was asked for is fixed: autotuning has
         no room.
     """
-    send = tcp.send_buffer or default_send_buffer(rate_bps, round_trip_ns)
+    send = tcp.send_buffer or default_send_buffer(rate_bps, round_trip_ns, punctuality)
     receive = tcp.receive_buffer or _RECEIVE_BYTES
     chosen = {
         "net/ipv4/tcp_wmem": f"{_LEAST_BYTES} {send} {send}",
@@ -61,6 +65,8 @@ def choose_sysctls(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> dict[str,
         # A full segment is 1448 bytes, an acknowledgement 52, only with timestamps.
         "net/ipv4/tcp_timestamps": "1",
     }
+    if punctuality.prompt:
+        chosen["net/ipv4/tcp_autocorking"] = "0"
     if tcp.notsent_lowat is not None:
         chosen["net/ipv4/tcp_notsent_lowat"] = str(tcp.notsent_lowat)
     return chosen
@@ -77,13 +83,15 @@ def window_clamp(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> int:
     return max(_LEAST_WINDOW_BYTES, 2 * send)
 
 
-def default_send_buffer(rate_bps: int, round_trip_ns: int) -> int:
+def default_send_buffer(
+    rate_bps: int, round_trip_ns: int, punctuality: Punctuality = MACHINE
+) -> int:
     """Send buffer of a sender at this rate, in bytes of memory, at least 64 KiB.
 
     10 ms of the rate, and as much more as keeps a whole configured round trip in flight.
     """
     covered_s = SEND_BUFFER_S + round_trip_ns / 1e9 / _SURELY_FILLED
-    memory = _MEMORY_PER_BYTE[MACHINE.bunch_segments(rate_bps) == 1]
+    memory = _MEMORY_PER_BYTE[punctuality.bunch_segments(rate_bps) == 1]
     return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s * memory))
 
 
@@ -109,13 +117,22 @@ def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:
 
 
 def route(
-    interface: str, address: str, prefix: int, *, congestion_control: str, window_bytes: int
+    interface: str,
+    address: str,
+    prefix: int,
+    *,
+    congestion_control: str,
+    window_bytes: int,
+    acknowledges_each: bool = False,
+    initial_segments: int = 0,
 ) -> None:
     """Have every connection through the interface use this congestion control and window.
 
     The route says so: outside the first namespace the sysctl takes only the congestion control that
     the host allows to everybody, and for the window there is none. It is read back. With
-    `window_bytes` 0 nothing but the buffer bounds the window.
+    `window_bytes` 0 nothing but the buffer bounds the window. With `acknowledges_each` every
+    segment is acknowledged at once; `initial_segments` is both windows' size at the beginning, 0
+    leaves it to the kernel.
 
     Raises
     ------
@@ -126,6 +143,10 @@ def route(
     wanted = [("congctl", congestion_control)]
     if window_bytes:
         wanted.append(("window", str(window_bytes)))
+    if initial_segments:
+        wanted += [(name, str(initial_segments)) for name in ("initcwnd", "initrwnd")]
+    if acknowledges_each:
+        wanted.append(("quickack", "1"))
     command = ["ip", "route", "replace", subnet, "dev", interface, "scope", "link"]
     command += ["src", address, "proto", "kernel", *(word for pair in wanted for word in pair)]
     commands.run(command)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emu.calibration.links import HANDLING_NS, link_model, path_of, shared_links
+from emu.calibration.links import REAL, link_model, path_of, shared_links
 from emu.cli.describe import describe
 from emu.duration import expected_seconds
 from emu.endpoints import releases
@@ -228,7 +228,7 @@ def test_the_models_link_is_the_measured_one_of_the_datas_direction(
             bucket_bytes=25_000,
         )
         assert link.rate_bps == rate_bps
-        assert (link.delay_ns, link.credit_latency_ns) == (30_000, 30_000 + HANDLING_NS)
+        assert (link.delay_ns, link.credit_latency_ns) == (30_000, 30_000 + REAL.handling_ns)
         assert link.bucket_bytes == 25_000
         if past_bytes is None:  # our own sender keeps to its bound, whatever TCP would take
             assert 0 < link.past_bytes <= 100_000

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emu.calibration.links import HANDLING_NS
+from emu.calibration.links import REAL
 from emu.capture import analyse_capture
 from emu.endpoints.pairing import send_limit_bytes
 from emu.isolation import isolate
@@ -201,7 +201,7 @@ def _predicted(
     link = LinkModel(
         rate_bps=expected_goodput_bps(bottleneck_bps(tuple(path))),
         delay_ns=one_way_ns,
-        credit_latency_ns=one_way_ns + HANDLING_NS,
+        credit_latency_ns=one_way_ns + REAL.handling_ns,
         past_bytes=(send_limit_bytes(transport, tcp) if transport.sender == "h2" else None) or held,
         bucket_bytes=bucket_bytes,
     )
