@@ -12,7 +12,7 @@ from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, Message, resolve_cells
 from netcosim.results.streams.summary import NotRun
-from netcosim.scenario import Direction, Scenario
+from netcosim.scenario import Direction, ProcessorSpec, Scenario
 from netcosim.units import format_rate, format_size
 from topo.catalogue import build_spec
 from topo.share import LinkDirection, route_between
@@ -183,6 +183,8 @@ def _check_emulated(scenario: Scenario) -> None:
         if count > _MOST_HOSTS:
             allowed = f"must be <= {_MOST_HOSTS} to be emulated; the simulator takes more"
             raise ScenarioError.at(f"cluster.{field}", count, allowed)
+    if scenario.cluster.processor != ProcessorSpec():
+        _check_processor(scenario)
     if scenario.straggler:
         raise ScenarioError.at(
             "straggler",
@@ -190,6 +192,25 @@ def _check_emulated(scenario: Scenario) -> None:
             "stragglers are for the simulator; here give a worker a link of its own in"
             " [cluster.links]",
         )
+
+
+def _check_processor(scenario: Scenario) -> None:
+    """Refuse costs of messages where nothing obeys them."""
+    if scenario.clock != "virtual":
+        raise ScenarioError.at(
+            "cluster.processor",
+            "sent, received",
+            'must not be given with clock = "real", by which processors take their own time; '
+            "--clock virtual",
+        )
+    for each in scenario.transport:
+        if "script" in (each.sender, each.receiver):
+            raise ScenarioError.at(
+                f"transport[{each.name}]",
+                "script",
+                "must not be of this kind with 'cluster.processor': a program of your own takes"
+                " its own time",
+            )
 
 
 def _check_size(plan: Plan) -> None:

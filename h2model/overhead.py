@@ -27,11 +27,12 @@ class Linear:
     """alpha * size + beta, in nanoseconds.
 
     The receiver is occupied for alpha * size; beta (waking up, a callback) delays a message and
-    not the ones behind it.
+    not the ones behind it, unless it `occupies` the receiver as well.
     """
 
     alpha_ns_per_byte: float
     beta_ns: float
+    occupies: bool = False
 
     def ns(self, size_bytes: int, stretch: float = 1.0) -> int:
         """Cost of a message of so many bytes, times `stretch`."""
@@ -207,7 +208,8 @@ def _parsed(
     """Times at which the parser is free again and the message is in the application."""
     work_ns = linear.alpha_ns_per_byte * arrival.size_bytes
     free = _worked_off(begin, work_ns, wire, stretch)
-    return free, _worked_off(free, linear.beta_ns, wire, stretch)
+    end = _worked_off(free, linear.beta_ns, wire, stretch)
+    return (end if linear.occupies else free), end
 
 
 def _worked_off(begin: float, work_ns: float, wire: Sequence[Span], stretch: float) -> float:

@@ -16,6 +16,7 @@ if __name__ == "__main__":  # by its file, like emu.run
 
 from typing import Any
 
+from emu.endpoints.pairing import EndpointTiming
 from emu.guest.boot import EXCHANGE
 from emu.isolation import isolate
 from emu.measurement.round_record import dump_failure, dump_round
@@ -84,7 +85,7 @@ def _round(plan: Plan, name: str, live: LiveNetwork, tcp: TcpSpec, say: Any) -> 
         bursts=range(plan.scenario.repetitions),
         expected_s=plan.burst_seconds(cell),
         on_burst=lambda burst: say("burst", burst),
-        poll_ns=poll_ns(plan.net),
+        timing=EndpointTiming(poll_ns=poll_ns(plan.net), processor=plan.scenario.cluster.processor),
     )
     for host, path in done.captures.items():
         shutil.copyfile(path, FOLDER / f"{host}.pcap")

@@ -34,12 +34,12 @@ from emu.measurement.round_record import load_failure, load_round
 from emu.network.measured_paths import Measured
 from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
-from h2model.overhead import NOTHING, Overhead
+from h2model.overhead import Linear, Overhead
 from netcosim.cli.session import timed_phase
 from netcosim.errors import NetcosimError
 from netcosim.job import Cell
 from netcosim.results.json_files import as_stored
-from netcosim.scenario import dump_scenario
+from netcosim.scenario import MessageCostSpec, dump_scenario
 from topo.spec import PAYLOAD_BYTES
 
 NAME: Final = "virtual"
@@ -69,7 +69,8 @@ def measure(task: Task, found: Measurements) -> None:
     kernel = Kernel.find()
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS, "guests_s": {}}
     found.pace = Pace(handling_ns=0, segment_bytes=PAYLOAD_BYTES, poll_ns=poll_ns(task.plan.net))
-    found.overheads = {key: _no_overhead() for key in distinct_receivers(task.plan.cells)}
+    overhead = _overhead(task.plan.scenario.cluster.processor.received)
+    found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
     with _Guests.running(task, kernel, found.clock["guests_s"]) as guests:
         with timed_phase(found.phases_s, "links measured"):
             answer = guests.answer(None)
@@ -114,10 +115,13 @@ def _confirmed(measured_bps: int, expected_bps: int) -> int:
     return expected_bps if off <= _RESOLUTION else measured_bps
 
 
-def _no_overhead() -> Any:
-    """Overhead of a receiver whose processor takes no time, as a calibration's record."""
+def _overhead(cost: MessageCostSpec) -> Any:
+    """Overhead of a receiver whose processor takes what the scenario says, as a record."""
+    line = Linear(
+        alpha_ns_per_byte=float(cost.ns_per_byte), beta_ns=float(cost.message), occupies=True
+    )
     nothing = Calibration(
-        overhead=Overhead(first=NOTHING, later=NOTHING),
+        overhead=Overhead(first=line, later=line),
         samples=(),
         residual_median_ns=0,
         residual_p95_ns=0,

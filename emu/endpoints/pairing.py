@@ -2,15 +2,15 @@
 
 import json
 import os
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from emu.endpoints.releases import newest
 from emu.endpoints.transports import load
 from h2model import transports
 from h2model.protocol import DEFAULT_FRAME_BYTES, FRAME_HEADER_BYTES
 from netcosim.errors import ScenarioError
-from netcosim.scenario import Direction, TcpSpec, TransportSpec
+from netcosim.scenario import Direction, ProcessorSpec, TcpSpec, TransportSpec
 
 _INHERITED = ("PATH", "LANG", "HOME", "TMPDIR")
 
@@ -46,6 +46,35 @@ class ConnectionPlan:
     port: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointTiming:
+    """Timing of a connection's ends, where it is not the machine's.
+
+    Attributes
+    ----------
+    poll_ns : how often our own sender looks for room in its socket; None: as usual
+    processor : what messages cost at each end
+    """
+
+    poll_ns: int | None = None
+    processor: ProcessorSpec = field(default_factory=ProcessorSpec)
+
+    def tcp(self) -> dict[str, int]:
+        """Entries of an end's TCP settings."""
+        return {} if self.poll_ns is None else {"poll_ns": self.poll_ns}
+
+    def costs(self) -> dict[str, Any]:
+        """Entries of an end's configuration."""
+        if self.processor == ProcessorSpec():
+            return {}
+        pairs = (("sent", self.processor.sent), ("received", self.processor.received))
+        return {"processor": {name: [cost.message, cost.ns_per_byte] for name, cost in pairs}}
+
+
+THE_MACHINES: Final = EndpointTiming()
+"""Ends that take what the machine takes."""
+
+
 def pair(
     spec: TransportSpec,
     direction: Direction,
@@ -54,14 +83,13 @@ def pair(
     server: Place,
     port: int,
     tcp: TcpSpec,
-    poll_ns: int | None = None,
+    timing: EndpointTiming = THE_MACHINES,
     name: str | None = None,
 ) -> ConnectionPlan:
     """Plan the connection between a worker and a server.
 
     Pull: the worker asks, the server sends. Pull-back: the server asks, the worker sends.
     Push: the worker asks and sends. Windows go to the receiver, the discipline to the sender.
-    `poll_ns` is how often our own sender looks for room in its socket, where that is not as usual.
 
     Raises
     ------
@@ -81,7 +109,8 @@ def pair(
             "mode": direction,
             "address": answers.address,
             "port": port,
-            "tcp": {**_tcp(spec, tcp), **({} if poll_ns is None else {"poll_ns": poll_ns})},
+            "tcp": {**_tcp(spec, tcp), **timing.tcp()},
+            **timing.costs(),
         }
         return _end(spec, place, config, sends=sends)
 

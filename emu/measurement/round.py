@@ -11,6 +11,7 @@ from typing import Any, Final
 from emu.capture.tcpdump import Capture, CaptureCounts
 from emu.endpoints import BurstLog, Connection, Place, StreamRequest, pair, run_burst
 from emu.endpoints.connection import open_connections
+from emu.endpoints.pairing import THE_MACHINES, EndpointTiming
 from emu.network.live import LiveNetwork
 from emu.pauses.processor_time import ProcessorClock
 from emu.plan import PlannedConnection
@@ -71,18 +72,17 @@ def run_round(
     bursts: Sequence[int],
     expected_s: float,
     on_burst: Callable[[int], None],
-    poll_ns: int | None = None,
+    timing: EndpointTiming = THE_MACHINES,
 ) -> Round:
     """Run the bursts of these numbers on fresh connections.
 
-    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so. `poll_ns`
-    is how often our own sender looks for room in its socket, where that is not as usual.
+    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so.
     """
     outcome = Round(planned=planned, logs=[{} for _ in planned])
     try:
         with (
             _captures(live, planned, scratch, outcome) as captures,
-            _opened(_connections(live, cell, planned, tcp, poll_ns)) as connections,
+            _opened(_connections(live, cell, planned, tcp, timing)) as connections,
         ):
             outcome.opened = [connection.opened for connection in connections]
             for burst in bursts:
@@ -146,7 +146,7 @@ def _connections(
     cell: Cell,
     planned: Sequence[PlannedConnection],
     tcp: TcpSpec,
-    poll_ns: int | None,
+    timing: EndpointTiming,
 ) -> list[Connection]:
     transport = cell.transport.model_copy(update={"window": cell.window_bytes})
     return [
@@ -158,7 +158,7 @@ def _connections(
                 server=Place(host=each.server, address=live.address(each.server)),
                 port=port_of(each),
                 tcp=tcp,
-                poll_ns=poll_ns,
+                timing=timing,
             ),
             live.popen,
         )

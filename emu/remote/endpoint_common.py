@@ -57,6 +57,36 @@ def parse_path(path: str) -> tuple[int, int]:
     return int(match.group(1)), int(match.group(2))
 
 
+class Processor:
+    """Processor of an end, which takes so long for each message, one after the other.
+
+    It is arithmetic on a clock of its own: what waits for it waits until the time that it tells.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        costs = config.get("processor") or {}
+        self._costs = {name: tuple(costs.get(name) or (0, 0.0)) for name in ("sent", "received")}
+        self._free_ns = 0
+        self._lock = threading.Lock()
+
+    def sent_ns(self, size_bytes: int, now_ns: int) -> int:
+        """Time at which a message is ready to be handed over whose work may begin now."""
+        return self._done_ns("sent", size_bytes, now_ns)
+
+    def received_ns(self, size_bytes: int, now_ns: int) -> int:
+        """Time at which a message is in the application whose last byte came now."""
+        return self._done_ns("received", size_bytes, now_ns)
+
+    def _done_ns(self, what: str, size_bytes: int, now_ns: int) -> int:
+        message_ns, ns_per_byte = self._costs[what]
+        work_ns = message_ns + round(ns_per_byte * size_bytes)
+        if not work_ns:
+            return now_ns
+        with self._lock:
+            self._free_ns = max(self._free_ns, now_ns) + work_ns
+            return self._free_ns
+
+
 class BurstLog:
     """Log of one burst at one end; times are CLOCK_REALTIME nanoseconds."""
 

@@ -8,7 +8,13 @@ from typing import Any
 
 import grpc
 
-from emu.remote.endpoint_common import BurstLog, EndpointFailureError, give_up, parse_path
+from emu.remote.endpoint_common import (
+    BurstLog,
+    EndpointFailureError,
+    Processor,
+    give_up,
+    parse_path,
+)
 from emu.remote.grpc_common import Sampler, arm
 
 
@@ -17,6 +23,7 @@ class Answers:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.mode: str = config["mode"]
+        self._processor = Processor(config)
         self._port: int = config["port"]
         self._lock = threading.Lock()
         self._log: BurstLog | None = None
@@ -54,8 +61,12 @@ class Answers:
         expected: int = log.by_index[index]["size_bytes"]
         if len(request) != expected:
             give_up(f"tensor {index} has {len(request)} bytes instead of {expected}")
-        log.mark(index, "delivered_ns", arrived_ns)
+        log.mark(index, "delivered_ns", self._processor.received_ns(expected, arrived_ns))
         return b""
+
+    def prepared_ns(self, log: BurstLog, index: int) -> int:
+        """Time at which a tensor may be handed over whose preparation begins now."""
+        return self._processor.sent_ns(log.by_index[index]["size_bytes"], time.time_ns())
 
     def give(self, log: BurstLog, index: int) -> bytes:
         """Hand a tensor over to gRPC."""

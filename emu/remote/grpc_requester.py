@@ -9,7 +9,14 @@ from typing import Any
 
 import grpc
 
-from emu.remote.endpoint_common import BurstLog, EndpointFailureError, emit, give_up, tensor_path
+from emu.remote.endpoint_common import (
+    BurstLog,
+    EndpointFailureError,
+    Processor,
+    emit,
+    give_up,
+    tensor_path,
+)
 from emu.remote.grpc_common import (
     CONNECT_TIMEOUT_S,
     Sampler,
@@ -24,6 +31,7 @@ class Requester:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._mode = config["mode"]
+        self._processor = Processor(config)
         self._port = config["port"]
         self._target = f"{config['address']}:{self._port}"
         self._channel = grpc.insecure_channel(
@@ -54,13 +62,16 @@ class Requester:
             for s in log.streams
         }
         sampler = Sampler(self._port, log) if pushes else None
-        answers = _Answers(log, pushes)
+        answers = _Answers(log, pushes, self._processor)
         emit("armed", burst=log.number)
         # What is pulled back is all asked for at the start; its sender knows when it is ready.
         at_once = self._mode == "pull-back"
         for item in log.streams if at_once else log.in_order():
             index = item["index"]
             _wait_until(log, log.start_ns if at_once else log.ready_at(index))
+            if pushes:
+                done_ns = self._processor.sent_ns(item["size_bytes"], time.time_ns())
+                time.sleep(max(0, done_ns - time.time_ns()) / 1e9)
             log.mark(index, "requested_ns", time.time_ns())
             if pushes:
                 log.mark(index, "handed_ns", time.time_ns())
@@ -77,10 +88,11 @@ class Requester:
 class _Answers:
     """Takes the responses of a burst, in gRPC's own thread."""
 
-    def __init__(self, log: BurstLog, pushes: bool) -> None:
+    def __init__(self, log: BurstLog, pushes: bool, processor: Processor) -> None:
         self.complete = threading.Event()
         self._log = log
         self._pushes = pushes
+        self._processor = processor
         self._lock = threading.Lock()
         self._missing = len(log.streams)
 
@@ -95,7 +107,8 @@ class _Answers:
                 give_up(f"{lost}tensor {index}: {code.name}: {future.details()}")
             self._check(index, len(future.result()))
             if not self._pushes:
-                self._log.mark(index, "delivered_ns", now_ns)
+                size: int = self._log.by_index[index]["size_bytes"]
+                self._log.mark(index, "delivered_ns", self._processor.received_ns(size, now_ns))
             with self._lock:
                 self._missing -= 1
                 if not self._missing:

@@ -100,6 +100,7 @@ class _Responder:
             return self._answers.take(log, index, request, arrived_ns)
         if self._answers.mode == "pull-back":
             await self._ready[index]
+        await _until(self._answers.prepared_ns(log, index))
         # gRPC takes the answer in this turn of the loop, as the handler's coroutine goes on.
         asyncio.get_running_loop().call_soon(self._answers.taken, log, index)
         return self._answers.give(log, index)
@@ -109,6 +110,11 @@ class _Responder:
         if call.cancelled():
             give_up(f"connection lost: the call for tensor {index} was cancelled")
         self._answers.over(index)
+
+
+async def _until(deadline_ns: int) -> None:
+    while time.time_ns() < deadline_ns:
+        await asyncio.sleep((deadline_ns - time.time_ns()) / 1e9)
 
 
 async def _wait_for_peer(port: int) -> None:

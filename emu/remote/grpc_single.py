@@ -57,6 +57,7 @@ def _answer(answers: Answers, burst: int, index: int, request: bytes, context: A
         deadline_ns = log.ready_at(index)
         time.sleep(max(0, deadline_ns - time.time_ns()) / 1e9)
         log.waited(deadline_ns, time.time_ns())
+    time.sleep(max(0, answers.prepared_ns(log, index) - time.time_ns()) / 1e9)
     return answers.give(log, index)
 
 

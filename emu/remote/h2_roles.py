@@ -9,7 +9,13 @@ from typing import Any, Protocol
 from h2 import events
 
 from emu.remote import h2_headers
-from emu.remote.endpoint_common import BurstLog, EndpointFailureError, parse_path, tensor_path
+from emu.remote.endpoint_common import (
+    BurstLog,
+    EndpointFailureError,
+    Processor,
+    parse_path,
+    tensor_path,
+)
 from emu.remote.h2_receiver import Receiver
 from emu.remote.h2_sender import Sender
 from emu.remote.h2_wire import Wire
@@ -72,6 +78,7 @@ class Requester:
         self._receiver = receiver
         self._timers = timers
         self._mode: str = config["mode"]
+        self._processor = Processor(config)
         self._grpc = bool(config["settings"].get("grpc", False))
         self._authority = f"{config['address']}:{config['port']}"
         self._index_of: dict[int, int] = {}
@@ -87,7 +94,17 @@ class Requester:
                 self._timers.at(log.start_ns, partial(self._ask, log, item))
         else:
             for item in log.in_order():
-                self._timers.at(log.ready_at(item["index"]), partial(self._ask, log, item))
+                self._timers.at(log.ready_at(item["index"]), partial(self._prepare, log, item))
+
+    def _prepare(self, log: BurstLog, item: dict[str, Any]) -> None:
+        """Ask once the processor has prepared what is to be sent with it."""
+        now_ns = time.time_ns()
+        pushes = self._sender is not None
+        done_ns = self._processor.sent_ns(item["size_bytes"], now_ns) if pushes else now_ns
+        if done_ns > now_ns:
+            self._timers.at(done_ns, partial(self._ask, log, item))
+        else:
+            self._ask(log, item)
 
     def _ask(self, log: BurstLog, item: dict[str, Any]) -> None:
         h2 = self._wire.h2
@@ -127,7 +144,7 @@ class Requester:
                 event.stream_id, event.data, event.flow_controlled_length
             )
             if complete and self._log is not None and event.stream_id in self._index_of:
-                self._log.mark(self._index_of[event.stream_id], "delivered_ns", time.time_ns())
+                _delivered(self._log, self._index_of[event.stream_id], self._processor)
         elif isinstance(event, events.StreamEnded):
             self._receiver.ended(event.stream_id)
             self._index_of.pop(event.stream_id)
@@ -152,6 +169,7 @@ class Responder:
         self._receiver = receiver
         self._timers = timers
         self._mode: str = config["mode"]
+        self._processor = Processor(config)
         self._grpc = bool(config["settings"].get("grpc", False))
         self._index_of: dict[int, int] = {}
         self._log: BurstLog | None = None
@@ -171,7 +189,7 @@ class Responder:
                 event.stream_id, event.data, event.flow_controlled_length
             )
             if complete:
-                self._burst().mark(self._index_of[event.stream_id], "delivered_ns", time.time_ns())
+                _delivered(self._burst(), self._index_of[event.stream_id], self._processor)
         elif isinstance(event, events.StreamEnded):
             self._receiver.ended(event.stream_id)
             self._answer_when_ready(event.stream_id)
@@ -197,7 +215,18 @@ class Responder:
         log = self._burst()
         ready_ns = log.ready_at(self._index_of[stream])
         if self._mode == "pull-back" and ready_ns > time.time_ns():
-            self._timers.at(ready_ns, lambda: self._answer(stream))
+            self._timers.at(ready_ns, partial(self._prepare, stream))
+        else:
+            self._prepare(stream)
+
+    def _prepare(self, stream: int) -> None:
+        """Answer once the processor has prepared the tensor."""
+        now_ns = done_ns = time.time_ns()
+        if self._sender is not None:
+            size: int = self._burst().by_index[self._index_of[stream]]["size_bytes"]
+            done_ns = self._processor.sent_ns(size, now_ns)
+        if done_ns > now_ns:
+            self._timers.at(done_ns, partial(self._answer, stream))
         else:
             self._answer(stream)
 
@@ -231,6 +260,12 @@ class Responder:
             self._wire.h2.send_headers(stream, h2_headers.trailers(), end_stream=True)
         del self._index_of[stream]
         self.unfinished -= 1
+
+
+def _delivered(log: BurstLog, index: int, processor: Processor) -> None:
+    """Note when the application has a message whose last byte came now."""
+    size: int = log.by_index[index]["size_bytes"]
+    log.mark(index, "delivered_ns", processor.received_ns(size, time.time_ns()))
 
 
 def _nothing() -> None:

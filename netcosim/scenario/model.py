@@ -31,6 +31,7 @@ from netcosim.scenario.training import (
     MIN_RATE_BPS,
     MOST_SERVERS,
     MOST_WORKERS,
+    MessageCostSpec,
     StragglerSpec,
     TrainingSpec,
 )
@@ -85,6 +86,17 @@ class TcpSpec(Record):
     notsent_lowat: Annotated[SizeBytes, sizes(1024, MOST_BUFFER_BYTES)] | None = None
 
 
+class ProcessorSpec(Record):
+    """Processor time that messages cost at each end of a connection, by the virtual clock.
+
+    `sent` before a message is handed over to its transport, `received` from its last byte to the
+    application; an end does one after the other.
+    """
+
+    sent: MessageCostSpec = MessageCostSpec()
+    received: MessageCostSpec = MessageCostSpec()
+
+
 class ClusterSpec(Record):
     """The machines and their links: a topology by name, a link for all, exceptions by link name.
 
@@ -98,6 +110,7 @@ class ClusterSpec(Record):
     links: dict[str, LinkSpec] = {}
     switch: Literal["linuxbridge", "openvswitch"] = "linuxbridge"
     tcp: TcpSpec = TcpSpec()
+    processor: ProcessorSpec = ProcessorSpec()
 
 
 class TensorSpec(Record):
