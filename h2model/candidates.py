@@ -8,7 +8,7 @@ release does. `not_studied` lists such ends.
 from collections.abc import Mapping
 
 from h2model import credit, transports
-from h2model.connection import ReceiverModel, SenderModel
+from h2model.connection import Heads, ReceiverModel, SenderModel
 from h2model.disciplines import load, names, traits
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.parameters import (
@@ -29,20 +29,22 @@ def speaks_grpc(transport: TransportSpec) -> bool:
     return any(kind.GRPC_FRAMING for kind in kinds)
 
 
-def candidate_senders(transport: TransportSpec) -> dict[str, SenderModel]:
+def candidate_senders(transport: TransportSpec, *, pushes: bool = False) -> dict[str, SenderModel]:
     """Every discipline as a model of this transport's sender, by name.
 
     The discipline that our own sender was configured for gets its configured options; the one that
     a gRPC release follows gets that release's constants; all others their defaults. For a release
     that was not studied a discipline gets the constants of the nearest studied one that follows it.
+    `pushes` is set if messages are pushed.
     """
     frame, sender = largest_frame_bytes(transport), transports.load(transport.sender)
     return {
         name: SenderModel(
             discipline=name,
-            options=_options(name, transport, frame),
+            options=_options(name, transport, frame, pushes=pushes),
             frame_bytes=frame,
             polled=not sender.BOUNDS_UNACKNOWLEDGED,
+            heads=_heads(transport, pushes=pushes),
         )
         for name in names()
         if not traits(name).by_priority or transport.discipline == name
@@ -193,13 +195,27 @@ def _setting(transport: TransportSpec) -> str:
     return "default" if transport.window is None else "window"
 
 
+def _heads(transport: TransportSpec, *, pushes: bool) -> Heads:
+    rule = sender_rule(transport)
+    known = {} if rule is None else _constants(rule, pushes=pushes)
+    return Heads(
+        first=int(known.get("head_first", 0)),
+        each=int(known.get("head", 0)),
+        tail=int(known.get("tail", 0)),
+    )
+
+
+def _constants(rule: SenderRule, *, pushes: bool) -> Mapping[str, int | bool | str]:
+    return {**rule.options, **rule.pushed} if pushes else rule.options
+
+
 def _options(
-    name: str, transport: TransportSpec, frame_bytes: int
+    name: str, transport: TransportSpec, frame_bytes: int, *, pushes: bool
 ) -> Mapping[str, int | bool | str]:
     if transport.discipline == name:
         return transport.options
     rules = {rule.discipline: rule for _, rule in _sender_rules(transport)}
-    known = rules[name].options if name in rules else {}
+    known = _constants(rules[name], pushes=pushes) if name in rules else {}
     if "frame" in load(name).OPTIONS:
         return {"frame": frame_bytes, **known}
     return known

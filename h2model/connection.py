@@ -5,6 +5,7 @@ over, as they do on a real one. Several connections at once: `h2model.network`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from h2model.event_loop import play
 from h2model.link import LINE_BPS
@@ -14,6 +15,7 @@ from h2model.pushed_calls import Reader
 from h2model.receiver import account_of
 from h2model.records import (
     Grant,
+    Heads,
     Interval,
     LinkModel,
     ReceiverModel,
@@ -27,6 +29,7 @@ __all__ = [
     "LINE_BPS",
     "Connection",
     "Grant",
+    "Heads",
     "Interval",
     "LinkModel",
     "ReceiverModel",
@@ -62,6 +65,8 @@ class Connection:
         )
         self._account = account_of(receiver)
         self._reader = Reader(receiver) if receiver.grpc and receiver.listens else None
+        self._heads = sender.heads if link.segment_bytes else Heads()
+        self._headed = False
 
     def burst(
         self,
@@ -98,6 +103,8 @@ class Connection:
         rate_bps: float | None = None,
     ) -> Sender:
         """Sender of a burst within a simulation that begins now; arguments as for `burst`."""
+        heads = replace(self._heads, first=self._heads.each) if self._headed else self._heads
+        self._headed = True
         return Sender(
             self._machine,
             self._account,
@@ -108,4 +115,5 @@ class Connection:
             plans=plans,
             grants=grants,
             reader=self._reader,
+            heads=heads,
         )

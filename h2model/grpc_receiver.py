@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from h2model.protocol import GRPC_PREFIX_BYTES
-from h2model.records import REST_NS, ReceiverModel
+from h2model.records import REST_NS, Arriving, ReceiverModel
 
 ALL_STREAMS: Final = -1
 """Target of an update by SETTINGS_INITIAL_WINDOW_SIZE."""
@@ -44,6 +44,7 @@ class _Stream:
     frame_bytes: int = 0
     since_ns: float = 0.0
     lasts_ns: float = 0.0
+    arriving: Arriving | None = None
     is_read: bool = True
 
     def needed_bytes(self, now_ns: float) -> int:
@@ -51,7 +52,10 @@ class _Stream:
         if not self.message_bytes:
             return GRPC_PREFIX_BYTES
         missing = 0
-        if now_ns < self.since_ns + self.lasts_ns:
+        if self.arriving is not None:
+            come = self.arriving.bytes_after(max(0.0, now_ns - self.since_ns))
+            missing = max(0, self.frame_bytes - come)
+        elif now_ns < self.since_ns + self.lasts_ns:
             missing = round(self.frame_bytes * (1 - (now_ns - self.since_ns) / self.lasts_ns))
         elif now_ns <= self.since_ns:
             missing = self.frame_bytes
@@ -92,7 +96,13 @@ class GrpcAccount:
         return [(0, lacking), *((stream, GRPC_PREFIX_BYTES) for stream in streams)]
 
     def frame(
-        self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
+        self,
+        stream: int,
+        size: int,
+        message: int,
+        now_ns: float,
+        lasts_ns: float = 0.0,
+        arriving: Arriving | None = None,
     ) -> list[Update]:
         """Account for DATA of a stream whose message has so many bytes.
 
@@ -102,6 +112,8 @@ class GrpcAccount:
             The frame's stream and bytes; the message's.
         now_ns, lasts_ns
             When its header is here, and how long until its last byte is.
+        arriving
+            How it comes in segments, if it does.
 
         Returns
         -------
@@ -113,11 +125,12 @@ class GrpcAccount:
         each = self._streams.setdefault(stream, _Stream())
         each.message_bytes = message
         each.frame_bytes, each.since_ns, each.lasts_ns = size, now_ns, lasts_ns
+        each.arriving = arriving
         each.received_bytes += size
         each.ahead_bytes -= size
         updates = self._write_if_due(each, now_ns, asked=asked)
         if each.received_bytes >= message:
-            del self._streams[stream]
+            self._ended(stream)
         return updates
 
     def accepted(self, stream: int, now_ns: float) -> list[Update]:
@@ -159,12 +172,22 @@ class GrpcAccount:
         asked = self._probe is not None and self._probe.due(now_ns)
         return self._write(now_ns, asked=True) if asked else []
 
-    def replied(self, now_ns: float) -> list[Update]:
-        """Updates that go with the reply to a whole message: all that wait for a write."""
+    def replied(self, stream: int, now_ns: float) -> list[Update]:
+        """Updates that go with the reply to a whole message: all that wait for a write.
+
+        The stream ends with its reply, so what it was allowed too much still counts here.
+        """
         if not self._listens:
             return []
         asked = self._probe is not None and self._probe.carried(now_ns)
-        return self._write(now_ns, asked=asked, anyway=True)
+        updates = self._write(now_ns, asked=asked, anyway=True)
+        self._streams.pop(stream, None)
+        return updates
+
+    def _ended(self, stream: int) -> None:
+        """Forget a stream whose message is whole, unless it ends later."""
+        if not self._listens:
+            del self._streams[stream]
 
     def _write_if_due(self, stream: _Stream, now_ns: float, *, asked: bool) -> list[Update]:
         """Updates that are written after an event of a stream, if any are."""

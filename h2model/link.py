@@ -22,7 +22,8 @@ class Frame:
     Where it empties the bucket, `fast_bytes` of them leave at line speed until `fast_ns`. Times are
     at the sender's end of the link. `start_ns` is when its first byte left; once it has `begun`, a
     new plan does not move that. `counted_bytes` is the length that its header tells, 0 for a later
-    piece of a large frame.
+    piece of a large frame. Where segments leave, `header_ns` is when that of its header has, with
+    `come_bytes` of its payload; others follow each `step_ns`.
     """
 
     stream: int
@@ -35,6 +36,9 @@ class Frame:
     begun: bool = False
     fast_bytes: float = 0.0
     fast_ns: float = 0.0
+    header_ns: float = 0.0
+    come_bytes: int = 0
+    step_ns: float = 0.0
 
 
 class SendQueue:
@@ -59,14 +63,20 @@ class SendQueue:
         self._past_bytes = 0.0
 
     def put(
-        self, stream: int, size_bytes: int, now: float, counted_bytes: int | None = None
+        self,
+        stream: int,
+        size_bytes: int,
+        now: float,
+        counted_bytes: int | None = None,
+        beside_bytes: tuple[int, int] = (0, 0),
     ) -> None:
         """Put a frame into the socket buffer, or a piece of one: only the first has a header.
 
         `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
+        `beside_bytes` are those of other frames that leave before it and behind it.
         """
         counted = size_bytes if counted_bytes is None else counted_bytes
-        header_bytes = FRAME_HEADER_BYTES if counted else 0
+        header_bytes = (FRAME_HEADER_BYTES if counted else 0) + sum(beside_bytes)
         frame = Frame(stream, size_bytes, size_bytes + header_bytes, counted_bytes=counted)
         self._plan(frame, now)
         self.waiting.append(frame)

@@ -180,6 +180,16 @@ class Machine:
         """True if a gathered write has bytes that are still to be emitted."""
         return self._gathers and self.state.shared[EMITTED] < self.state.shared[PLANNED]
 
+    @property
+    def heads(self) -> int:
+        """Number of streams of the connection whose HEADERS a rule that gathers writes has sent."""
+        return self.state.shared[HEADED] if self._gathers else 0
+
+    def has_headed(self, stream: int) -> bool:
+        """True if the HEADERS of an unfinished stream were in a gathered write."""
+        slot = self._slot_of.get(stream)
+        return slot is not None and self.state.visits[slot] > 0
+
     def headed(self) -> list[int]:
         """Of a rule that gathers writes, the unfinished streams whose HEADERS were in one.
 

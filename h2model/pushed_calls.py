@@ -154,7 +154,7 @@ class Calls:
             if self._reader.whole(stream):
                 self._reads(stream, now)
         elif kind == READ:
-            self._tell(self._account.replied(now), now)
+            self._tell(self._account.replied(stream, now), now)
             following = self._reader.read()
             if following is not None:
                 self._at(now, ACCEPT, following)

@@ -7,7 +7,7 @@ from h2model.credit import GrantRule
 from h2model.credit import load as load_credit
 from h2model.grpc_receiver import GrpcAccount, Update
 from h2model.protocol import UNLIMITED_BYTES
-from h2model.records import ReceiverModel
+from h2model.records import Arriving, ReceiverModel
 
 
 class Account(Protocol):
@@ -25,11 +25,18 @@ class Account(Protocol):
         """Begin a burst after a rest: credit that the requests for these streams bring."""
 
     def frame(
-        self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
+        self,
+        stream: int,
+        size: int,
+        message: int,
+        now_ns: float,
+        lasts_ns: float = 0.0,
+        arriving: Arriving | None = None,
     ) -> list[Update]:
         """Account for DATA of a stream whose message has so many bytes; updates written now.
 
-        A frame that counts when it begins to come is whole after `lasts_ns`.
+        A frame that counts when it begins to come is whole after `lasts_ns`, or comes as `arriving`
+        says.
         """
 
     @property
@@ -48,8 +55,8 @@ class Account(Protocol):
     def accepted(self, stream: int, now_ns: float) -> list[Update]:
         """Updates that are written when the application begins to read a pushed call."""
 
-    def replied(self, now_ns: float) -> list[Update]:
-        """Updates that are written with the reply to a whole message, if the receiver listens."""
+    def replied(self, stream: int, now_ns: float) -> list[Update]:
+        """Updates that are written with the reply to a stream's message, if the receiver listens."""
 
 
 def account_of(receiver: ReceiverModel) -> Account:
@@ -104,12 +111,18 @@ class ReceiverAccount:
         """No updates: its credit does not depend on the reader."""
         return []
 
-    def replied(self, now_ns: float) -> list[Update]:
+    def replied(self, stream: int, now_ns: float) -> list[Update]:
         """No updates: its replies carry nothing else."""
         return []
 
     def frame(
-        self, stream: int, size: int, message: int, now_ns: float, lasts_ns: float = 0.0
+        self,
+        stream: int,
+        size: int,
+        message: int,
+        now_ns: float,
+        lasts_ns: float = 0.0,
+        arriving: Arriving | None = None,
     ) -> list[Update]:
         """Account for a frame; return the WINDOW_UPDATEs."""
         updates = []

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.protocol import UNLIMITED_BYTES
 
+_ROUNDING = 1e-6
+
 REST_NS = 112_000_000
 """Time between a connection's first frames and its first burst, or one burst's last byte and the
 next burst's zero."""
@@ -26,17 +28,31 @@ class StreamPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Heads:
+    """Bytes beside DATA that a sender's messages take on the wire: HEADERS and small updates.
+
+    `first` before the first message of a connection, `each` before a later one, `tail` behind each.
+    """
+
+    first: int = 0
+    each: int = 0
+    tail: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SenderModel:
     """Model of a sender: the discipline with its parameters, and the largest frame it writes.
 
     `polled` is for a sender that hands the kernel all that is decided, and waits for the event that
     there is room again: Linux sends it when a third is free. Others fill it up frame by frame.
+    `heads` count on a path that carries segments, and are left out where bytes flow.
     """
 
     discipline: str
     options: Mapping[str, int | bool | str] = field(default_factory=dict)
     frame_bytes: int = 16384
     polled: bool = False
+    heads: Heads = field(default_factory=Heads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +108,22 @@ class LinkModel:
     bucket_bytes: int = 0
     segment_bytes: int = 0
     poll_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arriving:
+    """Arrival of a frame in segments: `come_bytes` of its payload with its header, others in steps.
+
+    A segment of `step_bytes` comes each `step_ns`.
+    """
+
+    come_bytes: int
+    step_ns: float
+    step_bytes: int
+
+    def bytes_after(self, elapsed_ns: float) -> int:
+        """Payload bytes that have come so long after the header."""
+        return self.come_bytes + int(elapsed_ns / self.step_ns + _ROUNDING) * self.step_bytes
 
 
 Grant = tuple[int, int, int]

@@ -45,10 +45,15 @@ class Batch:
 
 @dataclass(slots=True)
 class _Placed(Frame):
-    """A frame with the numbers of its first and last segment."""
+    """A frame with the numbers of its first and last segment, and of that with its header's end.
+
+    The header ends at `offset` of its segment; 0 is the end of one that it fills.
+    """
 
     first: int = 0
     last: int = 0
+    header: int = 0
+    offset: int = 0
 
 
 class SegmentQueue:
@@ -84,17 +89,28 @@ class SegmentQueue:
         return self._last_ns
 
     def put(
-        self, stream: int, size_bytes: int, now: float, counted_bytes: int | None = None
+        self,
+        stream: int,
+        size_bytes: int,
+        now: float,
+        counted_bytes: int | None = None,
+        beside_bytes: tuple[int, int] = (0, 0),
     ) -> None:
         """Put a frame into the socket buffer, or a piece of one: only the first has a header.
 
         `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
+        `beside_bytes` are those of other frames that leave before it and behind it.
         """
         self._close(now)
         counted = size_bytes if counted_bytes is None else counted_bytes
-        whole = size_bytes + (FRAME_HEADER_BYTES if counted else 0)
+        header_bytes = FRAME_HEADER_BYTES if counted else 0
+        whole = size_bytes + header_bytes + sum(beside_bytes)
         frame = _Placed(stream, size_bytes, whole, counted_bytes=counted)
         frame.first = self._number
+        header, frame.offset = divmod(
+            self._filled_bytes + beside_bytes[0] + header_bytes, self._full_bytes
+        )
+        frame.header = self._number + header - (frame.offset == 0 and header > 0)
         self._past_bytes += whole
         self._fill(whole, now)
         frame.last = self._number - (self._filled_bytes == 0)
@@ -120,8 +136,23 @@ class SegmentQueue:
             begin_ns = self._time_ns(frame.first)
             assert begin_ns is not None
             frame.start_ns = max(self._left_ns, begin_ns - self._step_ns)
+            self._place_header(frame, end_ns)
             frame.begun = True
         return frame
+
+    def _place_header(self, frame: "_Placed", end_ns: float) -> None:
+        """Tell when the segment of a frame's header leaves, and how much of the frame with it."""
+        header_ns = self._time_ns(frame.header)
+        frame.header_ns = end_ns if header_ns is None else header_ns
+        together = 1
+        while (
+            frame.header + together <= frame.last
+            and self._time_ns(frame.header + together) == frame.header_ns
+        ):
+            together += 1
+        room = together * self._full_bytes - (frame.offset or self._full_bytes)
+        frame.come_bytes = min(frame.size_bytes, room)
+        frame.step_ns = self._step_ns
 
     def take(self) -> Frame:
         """The first waiting frame, whose last byte has left."""

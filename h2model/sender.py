@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from h2model.events import (
@@ -27,7 +28,9 @@ from h2model.pushed_calls import Calls, Reader
 from h2model.receiver import Account
 from h2model.records import (
     REST_NS,
+    Arriving,
     Grant,
+    Heads,
     Interval,
     LinkModel,
     Schedule,
@@ -48,6 +51,7 @@ FREED_BYTES: Final = 2 * LEAST_BYTES
 """Bytes that an acknowledgement frees: the third that wakes a sender is a multiple of them."""
 
 NOBODY: Final = -1
+NO_HEADS: Final = Heads()
 
 
 class Sender:
@@ -65,6 +69,8 @@ class Sender:
         The burst's messages.
     grants
         Credit as the receiver gave it, and its PINGs, instead of the account's rule.
+    heads
+        What each message takes on the wire beside DATA; `first` is for the first of these.
     """
 
     def __init__(
@@ -79,6 +85,7 @@ class Sender:
         plans: Sequence[StreamPlan],
         grants: Sequence[Grant] | None,
         reader: Reader | None = None,
+        heads: Heads = NO_HEADS,
     ) -> None:
         queue = SegmentQueue if link.segment_bytes else SendQueue
         self.queue = queue(link, rate_bps)
@@ -98,6 +105,11 @@ class Sender:
         self._grants = grants or ()
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
         self._unsent = dict(self._messages)
+        self._heads = heads
+        self._headless = list(self._messages)
+        self._heads_seen = machine.heads
+        self._heads_ahead = 0
+        self._to_decide = dict(self._messages)
         self._version = 0
         self._leaving = False  # whether the end of the first frame's way is an event to come
         self._wake_at = -1.0
@@ -282,7 +294,8 @@ class Sender:
             self._blocked_at = -1.0
         if now > self._call_ends_ns:
             self._call_ends_ns = now + WRITE_CALL_NS
-        self.queue.put(stream, size, now, self._counted_bytes(stream, size))
+        counted_bytes = self._counted_bytes(stream, size)
+        self.queue.put(stream, size, now, counted_bytes, beside_bytes=self._beside(stream, size))
         self._next_leaves()
 
     def _next_leaves(self) -> None:
@@ -315,10 +328,18 @@ class Sender:
         if self._account is None or not self._account.at_start or not frame.counted_bytes:
             return
         stream, size = frame.stream, frame.counted_bytes
-        arrival = frame.start_ns + self._link.delay_ns
         lasts_ns = (frame.end_ns - frame.start_ns) * size / frame.size_bytes
-        message = self._messages[stream]
-        self._tell(self._account.frame(stream, size, message, arrival, lasts_ns), arrival)
+        message, arriving, begun_ns = self._messages[stream], None, frame.start_ns
+        if frame.step_ns:
+            begun_ns = frame.header_ns
+            arriving = Arriving(
+                come_bytes=frame.come_bytes,
+                step_ns=frame.step_ns,
+                step_bytes=self._link.segment_bytes,
+            )
+        arrival = begun_ns + self._link.delay_ns
+        updates = self._account.frame(stream, size, message, arrival, lasts_ns, arriving)
+        self._tell(updates, arrival)
 
     def _counted_bytes(self, stream: int, size: int) -> int:
         """Length in the header of a frame that begins with these bytes; 0 if they continue one."""
@@ -329,6 +350,32 @@ class Sender:
         whole = min(self._frame_bytes, size + self._machine.rest_of_frame_bytes(stream))
         self._frame_open = (stream, whole - size)
         return whole
+
+    def _beside(self, stream: int, size: int) -> tuple[int, int]:
+        """Bytes of other frames that leave before these of a stream, and behind them."""
+        left = self._to_decide[stream]
+        self._to_decide[stream] = left - size
+        self._see_heads(stream)
+        if stream in self._headless:
+            self._send_head(stream)
+        before, self._heads_ahead = self._heads_ahead, 0
+        return before, 0 if left > size else self._heads.tail
+
+    def _see_heads(self, stream: int) -> None:
+        """Take HEADERS that left in a gathered write without DATA, as credit was lacking."""
+        if self._machine.heads == self._heads_seen:
+            return
+        self._heads_seen = self._machine.heads
+        for other in list(self._headless):
+            alone = other != stream and self._machine.has_headed(other)
+            if alone and not self._machine.planned(other):
+                self._send_head(other)
+
+    def _send_head(self, stream: int) -> None:
+        self._headless.remove(stream)
+        self._heads_ahead += self._heads.first
+        if self._heads.first != self._heads.each:
+            self._heads = replace(self._heads, first=self._heads.each)
 
     def _tell(self, updates: Sequence[Update], now: float) -> None:
         for target, grant in updates:

@@ -157,10 +157,11 @@ def predict_cell(known: CellInputs) -> list[StreamRow]:
     known. A round in which not all credit was captured has no ORACLE.
     """
     cell = known.cell
+    pushes = cell.workload.direction == "push"
     return [
         row
         for round_ in known.rounds
-        for model, sender in candidate_senders(cell.transport).items()
+        for model, sender in candidate_senders(cell.transport, pushes=pushes).items()
         for level in LEVELS
         if level == "PREDICT" or followed(cell.transport) in (None, model)
         for row in _round_rows(

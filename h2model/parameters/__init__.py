@@ -27,10 +27,14 @@ _OF_SOME: Final = ("window", "whole_messages")
 
 
 class SenderRule(Record):
-    """The discipline a sender follows under a setting, with its constants."""
+    """The discipline a sender follows under a setting, with its constants.
+
+    `pushed` has those that are others where messages are pushed, as requests.
+    """
 
     discipline: Name
     options: dict[str, OptionValue] = {}
+    pushed: dict[str, OptionValue] = {}
 
 
 class ReceiverRule(Record):
