@@ -26,6 +26,9 @@ TIMER_LATE_NS: Final = 1_260_000
 PINGs, 1.18 to 1.46 ms late, on connections of the built-in scenario and of the releases' example.
 """
 
+_SAME_NS: Final = 1.0
+"""Times this close are those of one segment."""
+
 Update = tuple[int, int]
 """Target and bytes: a stream, 0 for the connection, `ALL_STREAMS` or `PING`."""
 
@@ -76,6 +79,7 @@ class GrpcAccount:
         self._grown_bytes = 0
         self._progress = receiver.progress_bytes
         self._streams: dict[int, _Stream] = {}
+        self._ending: list[tuple[float, int]] = []
         self._connection = receiver.window_bytes
         self._listens = receiver.listens
         self._probe = _probe_of(receiver)
@@ -86,6 +90,7 @@ class GrpcAccount:
 
         What a stream gets by its request the connection gets, too. A pushed call brings nothing.
         """
+        self._ending.clear()
         lacking = max(0, self._window - self._connection)
         if self._listens:
             self._streams = {stream: _Stream(ahead_bytes=0, is_read=False) for stream in streams}
@@ -120,6 +125,7 @@ class GrpcAccount:
         list of Update
             Updates that the receiver writes now.
         """
+        self._forget_ended(now_ns)
         self._connection -= size
         asked = self._probe is not None and self._probe.received(size, now_ns)
         each = self._streams.setdefault(stream, _Stream())
@@ -130,7 +136,7 @@ class GrpcAccount:
         each.ahead_bytes -= size
         updates = self._write_if_due(each, now_ns, asked=asked)
         if each.received_bytes >= message:
-            self._ended(stream)
+            self._ended(stream, now_ns + lasts_ns)
         return updates
 
     def accepted(self, stream: int, now_ns: float) -> list[Update]:
@@ -184,10 +190,21 @@ class GrpcAccount:
         self._streams.pop(stream, None)
         return updates
 
-    def _ended(self, stream: int) -> None:
-        """Forget a stream whose message is whole, unless it ends later."""
-        if not self._listens:
+    def _ended(self, stream: int, whole_ns: float) -> None:
+        """Forget a stream whose message is whole, unless it ends later.
+
+        A client's counts as long as what came with its last byte is worked off.
+        """
+        if self._listens:
+            return
+        if self._streams[stream].arriving is None:
             del self._streams[stream]
+        else:
+            self._ending.append((whole_ns, stream))
+
+    def _forget_ended(self, now_ns: float) -> None:
+        while self._ending and self._ending[0][0] < now_ns - _SAME_NS:
+            self._streams.pop(self._ending.pop(0)[1], None)
 
     def _write_if_due(self, stream: _Stream, now_ns: float, *, asked: bool) -> list[Update]:
         """Updates that are written after an event of a stream, if any are."""

@@ -332,6 +332,7 @@ class Sender:
         message, arriving, begun_ns = self._messages[stream], None, frame.start_ns
         if frame.step_ns:
             begun_ns = frame.header_ns
+            lasts_ns = frame.end_ns - frame.header_ns
             arriving = Arriving(
                 come_bytes=frame.come_bytes,
                 step_ns=frame.step_ns,
