@@ -104,7 +104,7 @@ def receiver_model(
         window = rule.window or window_bytes or DEFAULT_WINDOW_BYTES
         return ReceiverModel(
             window_bytes=window,
-            connection_window_bytes=window,
+            connection_window_bytes=max(window, DEFAULT_WINDOW_BYTES),  # no update makes it less
             credit=rule.credit,
             grpc=True,
             progress_bytes=rule.progress or 0,

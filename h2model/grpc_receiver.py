@@ -80,7 +80,7 @@ class GrpcAccount:
         self._progress = receiver.progress_bytes
         self._streams: dict[int, _Stream] = {}
         self._ending: list[tuple[float, int]] = []
-        self._connection = receiver.window_bytes
+        self._connection = max(receiver.window_bytes, receiver.connection_window_bytes)
         self._listens = receiver.listens
         self._probe = _probe_of(receiver)
         self._smoothed = Smoothed() if receiver.smoothed else None

@@ -43,6 +43,7 @@ class Burst:
     """Errors of the right model in one burst, as shares of its bytes and its length."""
 
     cell: str
+    transport: str
     first: bool
     exact: bool
     order: float
@@ -79,6 +80,7 @@ def bursts(summary: Json, right: Mapping[str, str]) -> Iterator[Burst]:
                 for burst in each["by_burst"]:
                     yield Burst(
                         cell=cell["cell"],
+                        transport=cell["transport"],
                         first=burst["first"],
                         exact=burst["order_equal"],
                         order=burst["order_max"],

@@ -135,17 +135,17 @@ def test_a_ping_that_waits_goes_out_with_what_is_written_next():
     waits.begin([1])
     quiet = [waits.frame(1, FRAME, message, n * 1e6) for n in range(5)]
     assert quiet == [[]] * 5, "nothing is written, so no PING either"
-    assert waits.replied(6e6)[0] == (PING, 0), "and all the credit that it would give"
-    assert waits.replied(7e6) == [], "one is on its way"
+    assert waits.replied(9, 6e6)[0] == (PING, 0), "and all the credit that it would give"
+    assert waits.replied(9, 7e6) == [], "one is on its way"
     waits.answered(8e6)
-    assert waits.replied(9e6) == [], "the next is not due"
-    assert waits.replied(8e6 + 100e6 + WaitingProbe.GROWTH_NS) == [(PING, 0)]
+    assert waits.replied(9, 9e6) == [], "the next is not due"
+    assert waits.replied(9, 8e6 + 100e6 + WaitingProbe.GROWTH_NS) == [(PING, 0)]
 
 
 def test_only_a_receiver_of_pushes_replies():
     asks = GrpcAccount(receiver(window=4 * MIB, probes=True, probes_wait=True))
     asks.begin([1])
-    assert asks.replied(6e6) == []
+    assert asks.replied(1, 6e6) == []
 
 
 def pushed_to(window=MIB, **more):
@@ -189,8 +189,8 @@ def test_a_reply_fills_the_connections_window_and_carries_what_waits():
     account.begin([1, 3])
     account.frame(1, FRAME, FRAME, 0.0)
     account.accepted(3, 1.0)
-    assert account.replied(2.0) == [(3, PREFIX), (0, FRAME + PREFIX)]
-    assert account.replied(3.0) == []
+    assert account.replied(1, 2.0) == [(3, PREFIX), (0, FRAME + PREFIX)]
+    assert account.replied(1, 3.0) == []
 
 
 class TestProbe:

@@ -1,0 +1,200 @@
+"""A path of segments against a naive twin that keeps tokens and looks at one segment at a time."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from h2model.connection import Connection, Heads, LinkModel, ReceiverModel, SenderModel, StreamPlan
+from h2model.protocol import FRAME_HEADER_BYTES
+from h2model.segments import PACKET_HEADER_BYTES, SegmentQueue
+
+SEGMENT = 1448
+PACKET = SEGMENT + PACKET_HEADER_BYTES
+RATE_BPS = 100e6 * SEGMENT / PACKET
+BUCKET = 2 * PACKET
+NS_PER_BYTE = 8e9 / 100e6
+
+sizes = st.integers(1, 6 * SEGMENT)
+gaps_ns = st.sampled_from([0, 1013, 50_021, 121_003, 400_009, 3_000_017])  # no segment leaves then
+puts = st.lists(st.tuples(gaps_ns, sizes, st.booleans()), min_size=1, max_size=12)
+
+
+def link(past=10**9, delay_ns=0, bucket=BUCKET, poll_ns=0):
+    return LinkModel(
+        rate_bps=RATE_BPS,
+        delay_ns=delay_ns,
+        past_bytes=past,
+        bucket_bytes=bucket,
+        segment_bytes=SEGMENT,
+        poll_ns=poll_ns,
+    )
+
+
+class Twin:
+    """Tokens in bytes; a segment leaves when there are bytes for it and tokens are not below zero."""
+
+    def __init__(self):
+        self.tokens, self.at_ns = float(BUCKET), 0.0
+        self.left = []  # (time, position of the last byte in it, from 1)
+        self.sent = self.put = 0
+        self.pushed = 0  # so many bytes may leave in a segment that is not full
+
+    def until(self, now):
+        """Let what may leave before `now` leave."""
+        while (waiting := self.put - self.sent) and (waiting >= SEGMENT or self.pushed > self.sent):
+            leaves = self.at_ns + max(0.0, -self.tokens) * NS_PER_BYTE
+            if leaves > now:
+                return
+            self.advance(leaves)
+            size = min(SEGMENT, waiting)
+            self.sent += size
+            self.tokens -= size + PACKET_HEADER_BYTES
+            self.left.append((leaves, self.sent))
+
+    def advance(self, now):
+        self.tokens = min(BUCKET, self.tokens + (now - self.at_ns) / NS_PER_BYTE)
+        self.at_ns = now
+
+    def add(self, size, now):
+        self.until(now)
+        self.advance(max(now, self.at_ns))
+        self.put += size
+        self.until(now)
+
+    def push(self, now):
+        self.pushed = self.put
+        self.until(now)
+
+    def end_ns(self, position):
+        return next(time for time, last in self.left if last >= position)
+
+
+def ends(queue):
+    found = []
+    while queue.waiting:
+        head = queue.head()
+        assert head is not None
+        found.append(head.end_ns)
+        queue.take()
+    return found
+
+
+@settings(max_examples=300)
+@given(puts)
+def test_frames_end_as_in_the_twin(given_puts):
+    queue, twin, now, positions = SegmentQueue(link(), RATE_BPS), Twin(), 0.0, []
+    for gap, size, pushes in given_puts:
+        now += gap
+        queue.put(1, size, now)
+        twin.add(size + FRAME_HEADER_BYTES, now)
+        positions.append(twin.put)
+        if pushes:
+            queue.push(now)
+            twin.push(now)
+    queue.push(now)
+    twin.push(now)
+    twin.until(float("inf"))
+    expected = [twin.end_ns(position) for position in positions]
+    assert ends(queue) == pytest.approx(expected, abs=0.01)
+
+
+@settings(max_examples=100)
+@given(puts, st.floats(0, 5e6))
+def test_a_share_that_stays_moves_nothing(given_puts, when):
+    found = []
+    for again in (False, True):
+        queue, now = SegmentQueue(link(), RATE_BPS), 0.0
+        for gap, size, _ in given_puts:
+            now += gap
+            queue.put(1, size, now)
+        queue.push(now)
+        if again:
+            queue.replan(RATE_BPS, now + when)
+        found.append(ends(queue))
+    assert found[1] == pytest.approx(found[0], abs=0.1)
+
+
+def test_half_the_share_doubles_the_distance():
+    queue = SegmentQueue(link(bucket=0), RATE_BPS)
+    queue.put(1, 20 * SEGMENT - FRAME_HEADER_BYTES, 0.0)
+    step = PACKET * NS_PER_BYTE
+    queue.replan(RATE_BPS / 2, 9.5 * step)
+    assert ends(queue)[0] == pytest.approx(10 * step + 9 * 2 * step, rel=0.06)
+
+
+def test_what_shares_a_segment_ends_with_it():
+    queue = SegmentQueue(link(), RATE_BPS)
+    for stream in range(4):
+        queue.put(stream, 300, 0.0)
+    queue.push(0.0)
+    assert len(set(ends(queue))) == 1
+
+
+def test_a_segment_that_is_not_full_waits_to_be_pushed():
+    queue = SegmentQueue(link(), RATE_BPS)
+    queue.put(1, 100, 0.0)
+    assert queue.head() is None
+    queue.push(5000.0)
+    assert queue.head().end_ns == 5000.0
+
+
+def test_room_comes_segment_by_segment_a_round_trip_later():
+    queue = SegmentQueue(link(past=10 * SEGMENT, delay_ns=1_000_000, bucket=0), RATE_BPS)
+    queue.put(1, 10 * SEGMENT - FRAME_HEADER_BYTES, 0.0)
+    step = PACKET * NS_PER_BYTE
+    for wanted, segments in ((1, 1), (SEGMENT, 1), (SEGMENT + 1, 2), (5 * SEGMENT, 5)):
+        assert queue.room_at(wanted, 0.0) == pytest.approx((segments - 1) * step + 2e6)
+    assert queue.free_bytes(2e6 + 2.5 * step) == 3 * SEGMENT
+    assert queue.free_bytes(1e9) == 10 * SEGMENT
+
+
+def test_streams_that_end_in_one_segment_get_their_credit_together():
+    """What flows would let the first one fill the kernel before the second one's credit comes."""
+    window = 500
+    receiver = ReceiverModel(window_bytes=window, credit="rest_when_exhausted")
+    plans = [StreamPlan(stream=s, size_bytes=40_000) for s in (1, 3)]
+    sender = SenderModel(discipline="round_robin", options={"quantum": 4096})
+    schedule = Connection(sender, receiver, link()).burst(plans)
+    later = [i for i in schedule.intervals if i.size_bytes > 0][2:]
+    assert [i.stream for i in later[:4]] == [1, 3, 1, 3]
+
+
+def test_heads_take_their_time_on_a_path_of_segments_alone():
+    plans = [StreamPlan(stream=s, size_bytes=1000) for s in range(1, 41, 2)]
+    heads = Heads(first=200, each=100, tail=50)
+    for segment_bytes, longer in ((SEGMENT, 200 + 19 * 100 + 20 * 50), (0, 0)):
+        path = LinkModel(rate_bps=RATE_BPS, past_bytes=10**9, segment_bytes=segment_bytes)
+        length = [
+            max(
+                Connection(SenderModel(discipline="fifo", heads=each), ReceiverModel(), path)
+                .burst(plans)
+                .end_ns.values()
+            )
+            for each in (Heads(), heads)
+        ]
+        more_bytes = (length[1] - length[0]) * RATE_BPS / 8e9
+        assert more_bytes == pytest.approx(longer, abs=SEGMENT)
+
+
+@given(st.integers(1, 400_000), st.integers(1, 300_000))
+def test_our_sender_sees_room_when_it_looks(size, poll_ns):
+    """Ends are never earlier than those of a sender that knows at once."""
+    plans = [StreamPlan(stream=1, size_bytes=size)]
+    sender, receiver = SenderModel(discipline="fifo"), ReceiverModel()
+    at_once, late = (
+        Connection(sender, receiver, link(past=40_000, poll_ns=each)).burst(plans).end_ns[1]
+        for each in (0, poll_ns)
+    )
+    assert at_once <= late + 1
+
+
+def test_positions_cover_every_byte_once():
+    plans = [StreamPlan(stream=s, size_bytes=5000 * s) for s in (1, 3, 5)]
+    sender = SenderModel(discipline="round_robin", options={"quantum": 1000})
+    schedule = Connection(sender, ReceiverModel(), link()).burst(plans)
+    assert sum(i.size_bytes for i in schedule.intervals) == 45_000
+    for one, two in itertools.pairwise(schedule.carried):
+        assert one[0] <= two[0]
+        assert one[1] <= two[1]
