@@ -56,7 +56,7 @@ class Punctuality:
         """Segments that a connection may begin with; 0 leaves it to the kernel."""
         if not self.begins_full:
             return 0
-        return _LEAST_SEGMENTS + 2 * rate_bps * round_trip_ns // (8 * 10**9 * FRAME_BYTES)
+        return _LEAST_SEGMENTS + rate_bps * round_trip_ns // (8 * 10**9 * FRAME_BYTES)
 
 
 MACHINE: Final = Punctuality(

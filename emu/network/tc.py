@@ -30,7 +30,7 @@ from topo.spec import FRAME_BYTES
 
 _LEAST_BUCKET_BYTES: Final = 2 * FRAME_BYTES
 # fair: no drops, since all senders' buffers together are smaller.
-FAIR_QUEUE_BYTES: Final = 64 * 2**20
+FAIR_QUEUE_BYTES: Final = 256 * 2**20
 # fifo: 12 ms of the rate, 150 kB at 100 Mbit/s, and never less than 30 frames.
 FIFO_QUEUE_S: Final = 0.012
 _LEAST_FIFO_BYTES: Final = 30 * FRAME_BYTES

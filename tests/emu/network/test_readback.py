@@ -32,7 +32,7 @@ STATISTICS = {
 }
 
 
-def bfifo(handle: str, parent: str, limit: int = 67108864) -> dict[str, Any]:
+def bfifo(handle: str, parent: str, limit: int = 268435456) -> dict[str, Any]:
     options = {"limit": limit}
     return {"kind": "bfifo", "handle": handle, "parent": parent, "options": options, **STATISTICS}
 
@@ -111,11 +111,11 @@ def test_qdiscs_without_a_handle_of_ours_are_passed_over() -> None:
             "ceil is 1000000000 bit/s, asked for 100000000",
         ),
         ([HTB, *LEAVES], "", "the class is not there"),
-        ([HTB, *LEAVES[1:]], CLASSES, "handle 10e: bfifo limit 67108864: the queue is not there"),
+        ([HTB, *LEAVES[1:]], CLASSES, "handle 10e: bfifo limit 268435456: the queue is not there"),
         (
             [HTB, *LEAVES[:3], bfifo("10f:", "2:f", 3000)],
             CLASSES,
-            "limit is 3000 bytes, asked for 67108864",
+            "limit is 3000 bytes, asked for 268435456",
         ),
     ],
 )

@@ -34,10 +34,10 @@ def test_fair_gives_every_worker_a_class_that_may_borrow_the_whole_rate() -> Non
         "burst 6250 cburst 25000 prio 1 quantum 1514",
         "class add dev s0-eth0 parent 2:1 classid 2:f htb rate 25000000bit ceil 100000000bit "
         "burst 6250 cburst 25000 prio 1 quantum 1514",
-        "qdisc add dev s0-eth0 parent 2:e handle 10e: bfifo limit 67108864",
-        "qdisc add dev s0-eth0 parent 2:10 handle 110: bfifo limit 67108864",
-        "qdisc add dev s0-eth0 parent 2:11 handle 111: bfifo limit 67108864",
-        "qdisc add dev s0-eth0 parent 2:f handle 10f: bfifo limit 67108864",
+        "qdisc add dev s0-eth0 parent 2:e handle 10e: bfifo limit 268435456",
+        "qdisc add dev s0-eth0 parent 2:10 handle 110: bfifo limit 268435456",
+        "qdisc add dev s0-eth0 parent 2:11 handle 111: bfifo limit 268435456",
+        "qdisc add dev s0-eth0 parent 2:f handle 10f: bfifo limit 268435456",
         "filter add dev s0-eth0 parent 2: protocol ip prio 1 u32 match ip protocol 6 0xff "
         "match u16 52 0xffff at 2 match u8 0x10 0xff at 33 flowid 2:e",
         "filter add dev s0-eth0 parent 2: protocol ip prio 2 u32 match ip dst 10.0.2.1/32 "
