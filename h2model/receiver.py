@@ -56,7 +56,7 @@ class Account(Protocol):
         """Updates that are written when the application begins to read a pushed call."""
 
     def replied(self, stream: int, now_ns: float) -> list[Update]:
-        """Updates that are written with the reply to a stream's message, if the receiver listens."""
+        """Updates that are written with the reply to a whole message, if it listens."""
 
 
 def account_of(receiver: ReceiverModel) -> Account:

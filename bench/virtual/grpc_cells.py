@@ -1,4 +1,4 @@
-"""The newest gRPC on the cells of ./dev bench fidelity up to 1 Gbit/s, scaled, by what messages cost.
+"""The newest gRPC on the cells of ./dev bench fidelity up to 1 Gbit/s, scaled, by messages' costs.
 
 Without costs the messages of a burst are handed over within microseconds, and which of the
 library's threads is first decides what its first writes hold.

@@ -8,6 +8,7 @@ and machine share.
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -234,12 +235,13 @@ class Guest:
             return 0
 
     def _end(self) -> str:
-        """Exit code or signal of its kernel, with the last line of its console."""
+        """Exit code or signal of its kernel, with its panic or the last line of its console."""
         assert self._process is not None
         code = self._process.returncode
         how = (
             f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         )
         text = (self.folder / "console").read_text(errors="replace").strip()
-        last = text.rpartition("\n")[2].strip()
+        panic = re.search(r"Kernel panic - not syncing: (.*)", text)
+        last = panic[1].strip() if panic else text.rpartition("\n")[2].strip()
         return f"{how}: {last}" if last else how

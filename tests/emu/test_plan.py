@@ -56,6 +56,36 @@ def test_the_lock_has_the_release_of_the_environment_that_was_made_of_it() -> No
     assert releases.locked() == releases.newest() == metadata.version("grpcio")
 
 
+@pytest.mark.parametrize(
+    ("clock", "transport", "said"),
+    [
+        ("real", H2, r'cluster.processor: .*must not be given with clock = "real"'),
+        (
+            "virtual",
+            {**H2, "receiver": "script", "receiver_script": "mine.py"},
+            r"transport\[h2\]: \"script\": must not be of this kind with 'cluster.processor'",
+        ),
+    ],
+)
+def test_costs_of_messages_are_refused_where_nothing_obeys_them(
+    clock: str, transport: Mapping[str, Any], said: str
+) -> None:
+    scenario = build_scenario(
+        {
+            "name": "costly",
+            "clock": clock,
+            "cluster": {
+                "link": {"rate": "100mbit"},
+                "processor": {"sent": {"message": "1ms"}},
+            },
+            "workload": [{"name": "w", "set": "mixed8", "total": "1MB"}],
+            "transport": [transport],
+        }
+    )
+    with pytest.raises(ScenarioError, match=said):
+        make_plan(scenario)
+
+
 def test_a_cell_whose_release_is_missing_is_planned_as_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

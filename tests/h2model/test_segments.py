@@ -33,7 +33,7 @@ def link(past=10**9, delay_ns=0, bucket=BUCKET, poll_ns=0):
 
 
 class Twin:
-    """Tokens in bytes; a segment leaves when there are bytes for it and tokens are not below zero."""
+    """Tokens in bytes; a segment leaves if there are bytes for it and tokens are not below zero."""
 
     def __init__(self):
         self.tokens, self.at_ns = float(BUCKET), 0.0

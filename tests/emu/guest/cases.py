@@ -85,6 +85,22 @@ def killed() -> Json:
         return _failure(guest)
 
 
+def lost() -> Json:
+    """What is said of a guest that loses a process, of which it has a few, to the machine."""
+    with booted(["sh", "-c", "sleep 1000000 & sleep 1000000"]) as guest:
+        _await_beat(guest)
+        os.kill(max(_children(guest.pid)), signal.SIGKILL)
+        return _failure(guest)
+
+
+def _children(parent: int) -> list[int]:
+    fields = {
+        int(path.parent.name): path.read_text().rpartition(")")[2].split()
+        for path in Path("/proc").glob("[0-9]*/stat")
+    }
+    return [pid for pid, each in fields.items() if int(each[1]) == parent]
+
+
 def stuck() -> Json:
     boot.STUCK_S = 3.0  # type: ignore[misc]
     with booted([sys.executable, "-c", "while True: pass"]) as guest:

@@ -71,6 +71,13 @@ def test_a_guest_that_is_killed_is_told_and_leaves_nothing() -> None:
     assert seen["left"] == []
 
 
+def test_a_guest_that_loses_a_process_ends() -> None:
+    seen = call("lost")
+    assert seen["said"].startswith("a guest ")
+    assert "a process of the guest was killed from outside" in seen["said"]
+    assert seen["left"] == []
+
+
 def test_a_clock_that_stands_still_ends_the_guest() -> None:
     seen = call("stuck")
     assert re.fullmatch(r"a guest's clock stood still for 3 s: .*never waits", seen["said"])

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from netcosim.results.folder import ResultsFolder
+from netcosim.trace import StreamRow
 from tests.emu.run.running import (
     WORK,
     Done,
@@ -62,6 +63,38 @@ def test_the_record_names_clock_and_kernel(world: World) -> None:
     assert len(record.clock["kernel"]["hash"]) == 16
     assert set(record.clock["guests_s"]) == {"links", "three/grpc-to-h2"}
     assert [v.judged for v in record.validity] == [True]
+
+
+def test_messages_cost_what_the_scenario_says(world: World) -> None:
+    done = run_to_end(world, "--scenario", scenario("costs"), "--out", "out")
+    assert done.code == 0, done.err
+    with results(world) as folder:
+        trace, predicted = folder.read_trace(), folder.read_predictions()
+    bursts = {(row.cell, row.burst): [] for row in trace}
+    assert len(bursts) == 8
+    for row in sorted(trace, key=lambda row: row.ready_ns):
+        bursts[row.cell, row.burst].append(row)
+    for rows in bursts.values():
+        free_ns = 0
+        for row in rows:  # the sender's processor takes one after the other
+            free_ns = max(free_ns, 0) + 200_000 + row.size_bytes
+            assert row.ready_ns == pytest.approx(
+                free_ns + rows[0].ready_ns - _sent_ns(rows[0]), abs=6e4
+            )
+        free_ns = 0
+        for row in sorted(rows, key=lambda row: row.wire_end_ns):
+            free_ns = max(free_ns, row.wire_end_ns) + 300_000 + 2 * row.size_bytes
+            assert row.delivered_ns == pytest.approx(free_ns, abs=2e4)
+    right = {"grpc": "write_cycle", "h2": "fifo"}
+    measured = {(r.cell, r.burst, r.stream): r.delivered_ns for r in trace}
+    for row in predicted:
+        if row.level == "PREDICT" and row.model == right[row.cell.split("/")[1]]:
+            key = (row.cell, row.burst, row.stream)
+            assert row.delivered_ns == pytest.approx(measured[key], abs=3e5)
+
+
+def _sent_ns(row: StreamRow) -> int:
+    return 200_000 + row.size_bytes
 
 
 def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
