@@ -41,9 +41,9 @@ def sharing_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
 
 
 _LARGE: Final[dict[str, Json]] = {
-    "star of 64 hosts": {"topology": "star", "workers": 63},
+    "star-of-64-hosts": {"topology": "star", "workers": 63},
     "racks": {"topology": "racks", "workers": 8},
-    "two servers": {"topology": "star", "servers": 2, "workers": 4},
+    "two-servers": {"topology": "star", "servers": 2, "workers": 4},
 }
 
 

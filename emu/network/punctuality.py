@@ -6,6 +6,8 @@ from typing import Final
 from topo.spec import FRAME_BYTES
 
 _LEAST_SEGMENTS: Final = 100
+_LEAST_TRIP_NS: Final = 1_000_000
+"""Round trip below which TCP's start is over before a reading begins."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +56,7 @@ class Punctuality:
 
     def initial_segments(self, rate_bps: int, round_trip_ns: int) -> int:
         """Segments that a connection may begin with; 0 leaves it to the kernel."""
-        if not self.begins_full:
+        if not self.begins_full or round_trip_ns < _LEAST_TRIP_NS:
             return 0
         return _LEAST_SEGMENTS + rate_bps * round_trip_ns // (8 * 10**9 * FRAME_BYTES)
 

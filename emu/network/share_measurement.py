@@ -56,9 +56,12 @@ class _Pull:
 
     @property
     def seconds(self) -> float:
-        """Seconds of a reading in which the slowest worker gets enough frames."""
+        """Seconds of a reading in which the slowest worker gets enough frames.
+
+        As by the machine's clock: workers begin one after the other, and TCP shares out slowly.
+        """
         slowest_bps = min(self.expected_bps.values())
-        return max(reading_s(path, slowest_bps, self.punctuality) for path in self.paths.values())
+        return max(reading_s(path, slowest_bps) for path in self.paths.values())
 
     @property
     def slice_ns(self) -> int:
