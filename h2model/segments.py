@@ -67,7 +67,7 @@ class SegmentQueue:
 
     def __init__(self, link: LinkModel, rate_bps: float) -> None:
         self.rate_bps = rate_bps
-        self.waiting: deque[Frame] = deque()
+        self.waiting: deque[_Placed] = deque()
         self._link = link
         self._full_bytes = link.segment_bytes
         self._packet_bytes = link.segment_bytes + PACKET_HEADER_BYTES
@@ -127,7 +127,6 @@ class SegmentQueue:
         if not self.waiting:
             return None
         frame = self.waiting[0]
-        assert isinstance(frame, _Placed)
         end_ns = self._time_ns(frame.last)
         if end_ns is None:
             return None
@@ -281,7 +280,7 @@ class SegmentQueue:
         """Drop batches that are acknowledged and whose frames have left."""
         self._close(now)
         known_ns = now - self._round_trip_ns
-        needed = self.waiting[0].first if self.waiting else self._number  # type: ignore[attr-defined]
+        needed = self.waiting[0].first if self.waiting else self._number
         while self._batches:
             batch = self._batches[0]
             stop = batch.first + batch.count

@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def poll_ns(net: NetSpec) -> int:
-    """How often our own sender looks for room in its socket."""
+    """Interval at which our own sender looks for room in its socket."""
     return round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in net.links))
 
 

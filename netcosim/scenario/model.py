@@ -50,10 +50,11 @@ GIVEN = "given"
 
 Direction = Literal["pull", "pull-back", "push"]
 Exchange = Literal["pull", "pull-back", "push", "both"]
-Clock = Literal["real", "virtual"]
-CLOCKS: Final[tuple[Clock, ...]] = get_args(Clock)
 """Exchange of a worker with a server; ``both`` is a pull and a pull-back at once, each on its own
 connection."""
+
+Clock = Literal["real", "virtual"]
+CLOCKS: Final[tuple[Clock, ...]] = get_args(Clock)
 
 
 class LinkSpec(Record):

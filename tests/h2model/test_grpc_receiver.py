@@ -193,6 +193,21 @@ def test_a_reply_fills_the_connections_window_and_carries_what_waits():
     assert account.replied(1, 3.0) == []
 
 
+def test_what_a_stream_was_allowed_too_much_counts_until_its_reply():
+    """A server keeps the account of a whole message until that stream's own reply."""
+    given = []
+    for first in (1, 9):
+        account = pushed_to()
+        account.begin([1])
+        account.frame(1, FRAME, 8 * FRAME, 1.0)
+        account.accepted(1, 1.0)
+        for _ in range(7):
+            account.frame(1, FRAME, 8 * FRAME, 2.0)
+        account.replied(first, 3.0)
+        given.append(1 in account._streams)
+    assert given == [False, True]
+
+
 class TestProbe:
     def complete(self, probe, size, took_ns, now=0.0):
         probe.received(1, now)

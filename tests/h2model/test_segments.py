@@ -151,7 +151,7 @@ def test_room_comes_segment_by_segment_a_round_trip_later():
 
 
 def test_streams_that_end_in_one_segment_get_their_credit_together():
-    """What flows would let the first one fill the kernel before the second one's credit comes."""
+    """Where bytes flow the first one fills the kernel before the second one's credit comes."""
     window = 500
     receiver = ReceiverModel(window_bytes=window, credit="rest_when_exhausted")
     plans = [StreamPlan(stream=s, size_bytes=40_000) for s in (1, 3)]

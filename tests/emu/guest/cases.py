@@ -86,7 +86,7 @@ def killed() -> Json:
 
 
 def lost() -> Json:
-    """What is said of a guest that loses a process, of which it has a few, to the machine."""
+    """Failure of a guest one of whose processes the machine kills."""
     with booted(["sh", "-c", "sleep 1000000 & sleep 1000000"]) as guest:
         _await_beat(guest)
         os.kill(max(_children(guest.pid)), signal.SIGKILL)

@@ -77,7 +77,7 @@ def test_messages_cost_what_the_scenario_says(world: World) -> None:
     for rows in bursts.values():
         free_ns = 0
         for row in rows:  # the sender's processor takes one after the other
-            free_ns = max(free_ns, 0) + 200_000 + row.size_bytes
+            free_ns += _sent_ns(row)
             assert row.ready_ns == pytest.approx(
                 free_ns + rows[0].ready_ns - _sent_ns(rows[0]), abs=6e4
             )
