@@ -46,6 +46,7 @@ NAME: Final = "virtual"
 
 _COMMAND: Final = (sys.executable, "-P", guest_program.__file__)
 _LINKS: Final = "links"
+_PYTHONPATH: Final = "PYTHONPATH"
 _ENDPOINT_MIB: Final = 96
 _RESOLUTION: Final = 0.005
 """Of a reading of a link's rate, relative to the rate."""
@@ -283,8 +284,13 @@ def _answer(guest: Guest, done: Done) -> Json:
 
 
 def _inherited() -> dict[str, str]:
-    """Variables that say where things are."""
-    return {name: os.environ[name] for name in (releases.VARIABLE,) if name in os.environ}
+    """Variables that say where things are; a guest's programs start in another folder."""
+    inherited = {name: os.environ[name] for name in (releases.VARIABLE,) if name in os.environ}
+    places = [place for place in os.environ.get(_PYTHONPATH, "").split(os.pathsep) if place]
+    if places:
+        absolute = map(os.path.abspath, places)
+        inherited[_PYTHONPATH] = os.pathsep.join(absolute)
+    return inherited
 
 
 def _name(cell: Cell | None) -> str:
