@@ -23,7 +23,7 @@ from emu.identify.command import (
     show_identification,
 )
 from emu.identify.subject import SCENARIO as IDENTIFY
-from emu.identify.subject import Subject, with_subject
+from emu.identify.subject import Subject, with_hand_overs, with_subject
 from emu.isolation import isolate
 from emu.plan import Plan, make_plan, on_this_machine
 from netcosim.cli import (
@@ -124,6 +124,8 @@ def _plan(
         scenario = with_values(scenario, {"clock": clock}, "--clock")
     if subject is not None:
         scenario = with_subject(scenario, subject)
+    if scenario.name == IDENTIFY:
+        scenario = with_hand_overs(scenario)
     try:
         return on_this_machine(make_plan(scenario))
     except ScenarioError as problem:

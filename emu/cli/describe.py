@@ -7,7 +7,7 @@ from emu.duration import expected_seconds
 from emu.plan import Plan, distinct_receivers
 from h2model.candidates import not_studied
 from netcosim.formatting import short_time
-from netcosim.scenario import LinkSpec, TrainingSpec
+from netcosim.scenario import LinkSpec, ProcessorSpec, TrainingSpec
 from netcosim.scenario.unstudied_releases import not_studied_text
 from netcosim.units import format_duration, format_rate, format_size
 
@@ -27,7 +27,8 @@ def describe(plan: Plan) -> list[str]:
         for link in plan.net.links
     ]
     if plan.is_virtual:
-        lines.append("clock       virtual: a guest for each cell; processors take no time")
+        costs = "" if cluster.processor == ProcessorSpec() else " but for each message's cost"
+        lines.append(f"clock       virtual: a guest for each cell; processors take no time{costs}")
     lines += [
         f"receiver    {receiver}: calibrated before the cells"
         for receiver in (() if plan.is_virtual else distinct_receivers(plan.cells))

@@ -12,7 +12,13 @@ from h2model import transports
 from h2model.protocol import DEFAULT_WINDOW_BYTES
 from h2model.transports.grpc import holds_window
 from netcosim.errors import ScenarioError
-from netcosim.scenario import Scenario, TransportSpec, build_scenario
+from netcosim.scenario import (
+    ProcessorSpec,
+    Scenario,
+    TransportSpec,
+    build_scenario,
+    with_values,
+)
 
 SCENARIO: Final = "identify"
 SENDER_TRANSPORTS: Final = ("windowed", "unlimited")
@@ -23,6 +29,13 @@ RECEIVER_TRANSPORTS: Final = ("credit",)
 
 OTHER_TRANSPORTS: Final = ("default", "off")
 """Transports in which it does both; our own endpoints have no settings of their own to show."""
+
+HAND_OVER: Final = "20us"
+"""Processor time of a message at its sender, by the virtual clock.
+
+Messages that take none are handed over in the same microsecond. Which of them go into a library's
+first write, its threads then decide by chance, and no rule tells.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +113,18 @@ def with_subject(scenario: Scenario, subject: Subject) -> Scenario:
     found = build_scenario(data, "command line")
     possible = [t for each in found.transport if (t := _possible(each)) is not None]
     return found.model_copy(update={"transport": tuple(possible)})
+
+
+def with_hand_overs(scenario: Scenario) -> Scenario:
+    """Return the identify scenario with messages that cost `HAND_OVER`, by the virtual clock.
+
+    Costs that it has stay; a program of one's own takes its own time.
+    """
+    ends = {end for each in scenario.transport for end in (each.sender, each.receiver)}
+    given = scenario.cluster.processor != ProcessorSpec()
+    if scenario.clock == "real" or given or "script" in ends:
+        return scenario
+    return with_values(scenario, {"cluster.processor.sent.message": HAND_OVER})
 
 
 def _possible(transport: TransportSpec) -> TransportSpec | None:
