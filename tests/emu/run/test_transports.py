@@ -1,4 +1,8 @@
-"""Whole runs on emulated networks: bytes, order of service, stalls, a results folder that holds."""
+"""Whole runs on emulated networks: bytes, order of service, stalls, a results folder that holds.
+
+Every transport and staggered workers run in virtual time, where what is asked of times and orders
+is exact; directions and a star run by the machine's clock, with its calibrations.
+"""
 
 import gzip
 import json
@@ -24,6 +28,7 @@ from netcosim.scenario import TransportSpec, read_scenario
 from netcosim.trace import StreamRow, bursts, service_order
 from tests.emu.run.running import WORK, Done, results, run_to_end, scenario
 from tests.emu.run.world import World
+from topo.spec import FRAME_BYTES
 
 pytestmark = pytest.mark.root
 NAMES = ("transports", "directions", "star", "workers")
@@ -83,6 +88,7 @@ def finished(
 
 def test_it_is_complete_and_trusted_or_says_why_not(finished: Finished) -> None:
     assert finished.summary.complete
+    assert finished.summary.trusted or not finished.plan.is_virtual
     assert finished.summary.trusted == (finished.done.code == 0)
     if finished.done.code == 1:
         assert finished.done.last.startswith("emu.run: these figures can't be trusted: ")
@@ -153,19 +159,24 @@ def test_staggered_workers_ask_one_after_the_other(finished: Finished) -> None:
             if row.cell == cell.name and row.requested_ns is not None:
                 worker = next(end for end in (row.source, row.destination) if end.startswith("w"))
                 asked[worker] = min(row.requested_ns, asked.get(worker, row.requested_ns))
+        assert finished.plan.is_virtual  # a busy machine's waits end late
+        first_ns = asked["w0"]
+        segment_ns = FRAME_BYTES * 8e9 / finished.plan.scenario.cluster.link.rate
         for worker, time_ns in asked.items():
-            # Waits never end early; the first one's may have ended late.
-            assert time_ns >= int(worker[1:]) * cell.workload.stagger / 2
+            stagger_ns = int(worker[1:]) * cell.workload.stagger
+            # HEADERS are seen on the wire, where a segment may be in front of them.
+            assert time_ns - first_ns == pytest.approx(stagger_ns, abs=segment_ns)
 
 
 def test_delivered_ends_are_predicted_from_receivers_calibrated_before(finished: Finished) -> None:
     record = finished.record
+    samples_of = set() if finished.plan.is_virtual else set(range(BURSTS))
     for key in distinct_receivers(finished.plan.cells):
         # A capture that the machine cut three times in a row is told.
         assert key in record.overheads or any(key in problem for problem in record.problems)
     for calibration in record.overheads.values():
         overhead_of(calibration)
-        assert {sample["burst"] for sample in calibration["samples"]} == set(range(BURSTS))
+        assert {sample["burst"] for sample in calibration["samples"]} == samples_of
         for sample in calibration["samples"]:
             assert sample["delivered_ns"] >= sample["wire_end_ns"]
     cells = {c.name for c in finished.plan.cells if receiver_key(c) in record.overheads}
@@ -176,7 +187,8 @@ def test_delivered_ends_are_predicted_from_receivers_calibrated_before(finished:
 
 def test_pushed_calls_are_unread_for_as_long_as_was_measured_before(finished: Finished) -> None:
     record = finished.record
-    wanted = distinct_receivers(filter(is_needed, finished.plan.cells)).keys()
+    measured_before = () if finished.plan.is_virtual else finished.plan.cells
+    wanted = distinct_receivers(filter(is_needed, measured_before)).keys()
     assert record.acceptances.keys() <= wanted
     for key in wanted - record.acceptances.keys():
         assert any(key in problem for problem in record.problems)
@@ -195,9 +207,10 @@ def test_h2_serves_streams_exactly_as_its_own_discipline_predicts(finished: Fini
     for (cell, burst), rows in bursts(finished.measured).items():
         transport = finished.transport(cell)
         # Credit that a busy machine gives too late changes the order; such a burst is not judged.
-        if transport.sender != "h2" or transport.name == "fixed":
+        if transport.sender != "h2":
             continue
         if transport.flow_control and not rows[0].valid:
+            assert not finished.plan.is_virtual
             continue
         model = [
             r
