@@ -1,6 +1,7 @@
 """`./dev bench emu`: link utilisation, fairness, prediction errors and run times of the emulation.
 
-Every figure comes out of real runs of `emu.run`, read from their results folders.
+Every figure comes out of real runs of `emu.run`, read from their results folders. What they cost
+the machine is its subject, so they keep the real clock; `bench virtual` has the other.
 """
 
 import json

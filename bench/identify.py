@@ -6,6 +6,9 @@ run it, and judges them from the captures as that scenario does. Rounds are kept
     ./dev bench identify                    ten rounds, going on where the last run stopped
     ./dev bench identify --rounds 1         one more round at most
     ./dev bench identify --only grpc        the releases alone, or h2
+    ./dev bench identify --clock virtual    in virtual time, beside the others
+
+By the virtual clock a round is a run of `emu.run`, each cell in a guest; rounds differ by seed.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,11 +25,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bench.common.record import Figure, record
+from bench.common.clock import REAL, add_clock_option, by_clock
+from bench.common.record import RESULTS, Figure, record
 from emu.endpoints.releases import newest, not_ready
 from emu.identify.credit import judge_credit
 from emu.identify.discipline import judge_discipline
-from emu.identify.from_results import Seen, look
+from emu.identify.from_results import Seen, look, read_cells
+from emu.identify.subject import with_hand_overs
 from emu.isolation import isolate
 from emu.measurement.round import run_round
 from emu.network.live import open_network
@@ -35,10 +41,12 @@ from h2model import credit, disciplines
 from h2model.protocol import DEFAULT_WINDOW_BYTES
 from h2model.transports.grpc import holds_window
 from netcosim.cli import run_main
-from netcosim.scenario import build_scenario
+from netcosim.errors import NetworkError
+from netcosim.results.folder import ResultsFolder
+from netcosim.scenario import Scenario, build_scenario, dump_scenario
 
+ROOT = Path(__file__).parent.parent
 ROUNDS = 10
-STATE = Path(__file__).parent / "results" / ".identify.jsonl"
 RUN_S = 600
 WINDOW = "256KiB"
 
@@ -150,9 +158,14 @@ def subjects(kind: str) -> tuple[list[Transport], list[Question]]:
 
 def plan_of(transports: Sequence[Transport]) -> Plan:
     """The identify scenario's workloads and network, over other transports."""
+    return make_plan(scenario_of(transports))
+
+
+def scenario_of(transports: Sequence[Transport], **changes: Any) -> Scenario:
+    """The identify scenario over other transports."""
     text = (resources.files("emu") / "scenarios" / "identify.toml").read_text("utf-8")
     data = tomllib.loads(text) | {"name": "identify-bench", "transport": list(transports)}
-    return make_plan(build_scenario(data, "bench identify"))
+    return build_scenario(data | changes, "bench identify")
 
 
 def run(kind: str, number: int) -> Row:
@@ -184,6 +197,23 @@ def run(kind: str, number: int) -> Row:
     return {"kind": kind, "round": number, "answers": [ask(each, seen) for each in questions]}
 
 
+def run_virtually(kind: str, number: int) -> Row:
+    """Run one round in virtual time; a run that did not come to its end raises its failure."""
+    transports, questions = subjects(kind)
+    scenario = with_hand_overs(scenario_of(transports, clock="virtual", seed=1 + number))
+    with tempfile.TemporaryDirectory(prefix="netcosim-bench-") as name:
+        folder = Path(name)
+        (folder / "scenario.toml").write_text(dump_scenario(scenario), encoding="utf-8")
+        files = ("--scenario", str(folder / "scenario.toml"), "--out", str(folder / "out"))
+        command = [sys.executable, "-P", "-m", "emu.run", *files]
+        done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise NetworkError(f"{kind}, round {number}: {done.stderr.strip().splitlines()[-1]}")
+        with ResultsFolder.open(folder / "out") as results:
+            seen = read_cells(results)
+    return {"kind": kind, "round": number, "answers": [ask(each, seen) for each in questions]}
+
+
 def ask(question: Question, seen: Sequence[Seen]) -> Row:
     """Answer a question, with the statement that shows why it is wrong, if so."""
     mine = [each for each in seen if each.transport in question.transports]
@@ -206,26 +236,40 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most so many more rounds")
     parser.add_argument("--only", choices=("h2", "grpc"))
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    add_clock_option(parser)
     found = parser.parse_args(arguments)
     if found.inside:
         kind, number = found.inside
         isolate.ensure_isolated([sys.executable, "-m", "bench.identify", "--inside", kind, number])
-        _keep(run(kind, int(number)))
+        _keep(run(kind, int(number)), REAL)
         return 0
     kinds = [found.only] if found.only else ["grpc", "h2"]
-    STATE.parent.mkdir(exist_ok=True)
+    RESULTS.mkdir(exist_ok=True)
     for kind in kinds:
-        known = [row for row in _known() if row["kind"] == kind]
+        known = [row for row in _known(found.clock) if row["kind"] == kind]
         for number in range(len(known), min(ROUNDS, len(known) + found.rounds)):
-            command = [sys.executable, "-m", "bench.identify", "--inside", kind, str(number)]
-            if subprocess.run(command, check=False, timeout=RUN_S).returncode:
+            if not _run_round(kind, number, found.clock):
                 return 1
-            _say(_known()[-1])
-    return _report()
+            _say(_known(found.clock)[-1])
+    return _report(found.clock)
 
 
-def _keep(row: Row) -> None:
-    with STATE.open("a", encoding="utf-8") as state:
+def _run_round(kind: str, number: int, clock: str) -> bool:
+    """Run one round and keep it; False if it failed, and said why."""
+    if clock != REAL:
+        _keep(run_virtually(kind, number), clock)
+        return True
+    command = [sys.executable, "-m", "bench.identify", "--inside", kind, str(number)]
+    return subprocess.run(command, check=False, timeout=RUN_S).returncode == 0
+
+
+def _state(clock: str) -> Path:
+    """File of the rounds by this clock that are done."""
+    return RESULTS / f".{by_clock('identify', clock)}.jsonl"
+
+
+def _keep(row: Row, clock: str) -> None:
+    with _state(clock).open("a", encoding="utf-8") as state:
         state.write(json.dumps(row) + "\n")
 
 
@@ -237,17 +281,17 @@ def _say(row: Row) -> None:
         print(f"  {answer['question']}: {answer['said']}", flush=True)
 
 
-def _known() -> list[Row]:
-    if not STATE.exists():
+def _known(clock: str) -> list[Row]:
+    if not _state(clock).exists():
         return []
-    return [json.loads(line) for line in STATE.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in _state(clock).read_text(encoding="utf-8").splitlines()]
 
 
-def _report() -> int:
+def _report(clock: str) -> int:
     asked: Counter[str] = Counter()
     right: Counter[str] = Counter()
     wrong: list[str] = []
-    for row in _known():
+    for row in _known(clock):
         for answer in row["answers"]:
             # A line for each rule and release; the other rule is named where it went wrong.
             name = re.sub(r" (under|to) [a-z_]+", "", answer["question"])
@@ -265,11 +309,11 @@ def _report() -> int:
         )
         for question, count in asked.items()
     ]
-    rounds = Counter(row["kind"] for row in _known())
+    rounds = Counter(row["kind"] for row in _known(clock))
     missing = [name for name in _RELEASES if name not in releases()]
     notes = [f"not run, no environment: grpcio {name}" for name in missing]
     notes.append(f"rounds: {rounds['h2']} of our own ends, {rounds['grpc']} of the releases")
-    return record("identify", figures, notes=[*notes, *wrong])
+    return record("identify", figures, notes=[*notes, *wrong], clock=clock)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.common.clock import by_clock
+
 RESULTS = Path(__file__).parents[1] / "results"
 
 
@@ -59,15 +61,18 @@ def record(
     figures: Sequence[Figure],
     notes: Sequence[str] = (),
     rows: Sequence[Mapping[str, Any]] = (),
+    clock: str | None = None,
 ) -> int:
     """Write ``bench/results/NAME.json``, print the table; 0 if every target was met, else 1.
 
-    `rows` are kept beside the figures that sum them up.
+    `rows` are kept beside the figures that sum them up. `clock`, where a benchmark has a choice, is
+    told; results by another clock than the real one have a file of their own.
     """
     RESULTS.mkdir(exist_ok=True)
     content = {
         "bench": name,
-        "command": f"./dev bench {name}",
+        "command": command(name, clock),
+        **({"clock": clock} if clock else {}),
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "cores": os.cpu_count(),
@@ -75,17 +80,24 @@ def record(
         "figures": [asdict(f) for f in figures],
         **({"rows": list(rows)} if rows else {}),
     }
-    path = RESULTS / f"{name}.json"
+    path = RESULTS / f"{by_clock(name, clock) if clock else name}.json"
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     _table(name, figures)  # after the file, which is there if nobody reads this
     print(f"written: {path}")
     return 0 if all(f.met is not False for f in figures) else 1
 
 
-def heading(name: str) -> str:
+def heading(name: str, clock: str | None = None) -> str:
     """Heading of a page of results: command, cores, date, commit."""
     day = datetime.now(UTC).date().isoformat()
-    return f"# bench {name}\n\n`./dev bench {name}` on {os.cpu_count()} cores, {day}, {commit()}.\n"
+    where = f"on {os.cpu_count()} cores, {day}, {commit()}"
+    return f"# bench {name}\n\n`{command(name, clock)}` {where}.\n"
+
+
+def command(name: str, clock: str | None = None) -> str:
+    """The command that a benchmark is run by; it names a clock other than the real one."""
+    other = "" if clock is None or by_clock(name, clock) == name else f" --clock {clock}"
+    return f"./dev bench {name}{other}"
 
 
 def _table(name: str, figures: Sequence[Figure]) -> None:

@@ -5,6 +5,9 @@ The cells are listed in ``bench/fidelity/cells.toml``, those of several connecti
 ``bench/fidelity/observations``, and every figure is computed from that, so a run that is cut short
 goes on where it ended, and ``python -m bench.fidelity --recompute`` scores what is there with
 today's models, without root.
+
+``--clock virtual`` observes the same cells in virtual time, into ``bench/results`` and beside the
+others: ``.fidelity-virtual`` for observations, ``fidelity-virtual.json`` and ``.md`` for scores.
 """
 
 import argparse
@@ -16,6 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+from bench.common.clock import REAL, add_clock_option, by_clock
 from bench.common.record import RESULTS, heading, record
 from bench.fidelity.listing import CONNECTIONS, Listed, read_listing
 from bench.fidelity.page import page
@@ -34,9 +38,9 @@ def main(site: CrashSite) -> int:
     options = parser.parse_args()
     if options.anew and not options.only:
         parser.error("--anew: --only says which cells are run again")
-    listed = [*read_listing(), *read_listing(CONNECTIONS)]
+    listed = [*read_listing(clock=options.clock), *read_listing(CONNECTIONS, options.clock)]
     cells = [c for c in listed if fnmatch.fnmatch(c.key, f"*{options.only}*")]
-    store = Store()
+    store = _store(options.clock)
     if options.list:
         _print_list(cells, store)
         return 0
@@ -54,8 +58,15 @@ def main(site: CrashSite) -> int:
     if options.only:
         print(page(rows, ""))
         return 0
-    (RESULTS / "fidelity.md").write_text(page(rows, heading("fidelity")), encoding="utf-8")
-    return record("fidelity", totals(rows), rows=[as_json(row) for row in rows])
+    text = page(rows, heading("fidelity", options.clock))
+    (RESULTS / f"{by_clock('fidelity', options.clock)}.md").write_text(text, encoding="utf-8")
+    kept = [as_json(row) for row in rows]
+    return record("fidelity", totals(rows), rows=kept, clock=options.clock)
+
+
+def _store(clock: str) -> Store:
+    """Observations by this clock; those by the real one are committed."""
+    return Store() if clock == REAL else Store(path=RESULTS / f".{by_clock('fidelity', clock)}")
 
 
 def score_all(cells: Sequence[Listed], store: Store) -> list[Row]:
@@ -80,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", metavar="PATTERN", default="", help="cells whose name has this in it; * and ?"
     )
+    add_clock_option(parser)
     parser.add_argument("--list", action="store_true", help="list the cells, then stop")
     parser.add_argument(
         "--recompute", action="store_true", help="run nothing, score what is there; needs no root"

@@ -2,11 +2,12 @@
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from bench.common.clock import REAL
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, build_scenario
 
@@ -27,6 +28,7 @@ class Listed:
     total, repetitions : bytes a burst, valid bursts
     cluster : the topology and its hosts; nothing for a pair with one connection
     stagger : between the starts of its workers
+    clock : that it is measured by
     """
 
     workload: str
@@ -40,6 +42,7 @@ class Listed:
     repetitions: int
     cluster: tuple[tuple[str, Any], ...] = ()
     stagger: str = ""
+    clock: str = REAL
 
     @property
     def key(self) -> str:
@@ -73,6 +76,7 @@ def scenario_of(cells: Sequence[Listed]) -> Scenario:
         {
             "name": name,
             "repetitions": first.repetitions,
+            "clock": first.clock,
             "cluster": {
                 "link": {"rate": first.rate, "model": first.link},
                 **dict(first.cluster),
@@ -92,8 +96,8 @@ def scenario_of(cells: Sequence[Listed]) -> Scenario:
     )
 
 
-def read_listing(path: Path = LISTING) -> list[Listed]:
-    """All cells in their order.
+def read_listing(path: Path = LISTING, clock: str = REAL) -> list[Listed]:
+    """All cells in their order, to be measured by this clock.
 
     Raises
     ------
@@ -106,7 +110,7 @@ def read_listing(path: Path = LISTING) -> list[Listed]:
         raise ScenarioError(f"{path}: {problem}") from None
     transports = data.pop("transport")
     cells = [
-        _listed(path, data, transports, group, name)
+        replace(_listed(path, data, transports, group, name), clock=clock)
         for group in data.pop("group")
         for name in group["transports"]
     ]

@@ -8,6 +8,8 @@ on where it ended, and the figures are of all runs that are there.
     ./dev bench noise --runs 1 --loads 0 10      one run each at these loads, in %
     ./dev bench noise --budget-s 1800            begins no run after half an hour
     python -m bench.noise --recompute            the figures of what is there, without root
+
+Its subject is what noise does to the real clock; there is none in virtual time.
 """
 
 import argparse
