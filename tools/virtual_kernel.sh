@@ -1,12 +1,13 @@
-# Builds the kernel of runs in virtual time: virtual_kernel.sh FOLDER
+# Builds the kernel of runs in virtual time: virtual_kernel.sh FOLDER [VERSION]
 #
-# User-mode Linux, an ordinary program, from the newest linux-source that the distribution has:
-# Debian's with that of the next release's backports, if they can be reached. Nothing is installed.
+# User-mode Linux, an ordinary program, from the newest linux-source that the distribution has, or from
+# linux-source-VERSION: Debian's with that of the next release's backports, if they can be reached.
+# Nothing is installed.
 #
 #   FOLDER/HASH/linux         the kernel
 #   FOLDER/HASH/kernel.json   what it was made of, written last
 #   FOLDER/HASH/config        its whole configuration
-#   FOLDER/current            HASH of the newest one
+#   FOLDER/current            HASH of the one that runs take: one of a VERSION only if there was none
 #
 # HASH stands for the source, the patches and the configuration (emu/guest/kernel_build): equal ones run
 # equally on any machine. 400 MB are fetched and 2.5 GB taken while it builds.
@@ -14,6 +15,7 @@ set -euo pipefail
 export LC_ALL=C
 
 folder=$(realpath -m "$1")  # apt takes no relative ones
+wanted=${2:-}
 inputs=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")/emu/guest/kernel_build
 oldest=6.12
 backports=trixie-backports
@@ -34,7 +36,13 @@ apt_options() {  # apt_options FOLDER
     -o "Dir::State::Lists=$1/lists" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User=root)
 }
 
-newest_source() {  # newest_source: the package and its version
+named_source() {  # named_source VERSION
+  dpkg --compare-versions "$1" ge "$oldest" || fail "$1: must be $oldest or newer"
+  apt-cache "${options[@]}" pkgnames linux-source- | grep -qxF "linux-source-$1" || fail "apt has no linux-source-$1"
+  echo "$1"
+}
+
+newest_source() {  # newest_source: the version of the newest one
   local name version best=
   while read -r name; do
     version=${name#linux-source-}
@@ -117,6 +125,7 @@ JSON
 
 main() {
   local hash work options version make
+  [[ ! -e $folder/kernel.json ]] || fail "$folder: is a kernel; a folder of kernels is needed"
   mkdir -p "$folder"
   exec 9<"$folder"
   flock 9
@@ -126,7 +135,7 @@ main() {
   trap "rm -rf '$work'" EXIT
   apt_options "$work/apt"
   apt-get "${options[@]}" update >"$work/apt/log" 2>&1 || true  # without the backports, what there is
-  version=$(newest_source)
+  version=$(if [[ -n $wanted ]]; then named_source "$wanted"; else newest_source; fi)
   # shellcheck disable=SC2046
   hash=$({ field SHA256; cat "$inputs/config" $(patches "$version"); } | sha256sum | cut -c1-16)
   if [[ ! -f $folder/$hash/kernel.json ]]; then
@@ -138,8 +147,10 @@ main() {
     rm -rf "${folder:?}/$hash" "$work/kernel/tree" "$work/kernel"/*.deb "$work/kernel/log"
     mv "$work/kernel" "$folder/$hash"
   fi
-  echo "$hash" >"$folder/current.new"
-  mv "$folder/current.new" "$folder/current"
+  if [[ -z $wanted || ! -f $folder/current ]]; then
+    echo "$hash" >"$folder/current.new"
+    mv "$folder/current.new" "$folder/current"
+  fi
   note "$folder/$hash: $(sed -n 's/^  "release": "\(.*\)",$/\1/p' "$folder/$hash/kernel.json")"
 }
 

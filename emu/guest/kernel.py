@@ -9,9 +9,10 @@ from typing import Any, Final, Self
 from netcosim.errors import EnvironmentRefusedError
 
 VARIABLE: Final = "NETCOSIM_VIRTUAL_KERNEL"
-"""Environment variable that names another folder of kernels."""
+"""Environment variable that names another folder of kernels, or one kernel's own folder."""
 
 _FOLDER: Final = Path(__file__).resolve().parents[2] / ".virtual-kernel"
+_RECORD: Final = "kernel.json"
 _HINT: Final = "./dev virtual-kernel builds it"
 
 
@@ -30,7 +31,7 @@ class Kernel:
 
     @classmethod
     def find(cls, folder: Path | None = None) -> Self:
-        """Find the kernel that was built last.
+        """Find the current kernel of a folder of kernels, or the one that the folder itself is.
 
         Raises
         ------
@@ -39,8 +40,10 @@ class Kernel:
         """
         place = folder or Path(os.environ.get(VARIABLE) or _FOLDER)
         try:
-            built = place / (place / "current").read_text(encoding="ascii").strip()
-            found = json.loads((built / "kernel.json").read_text(encoding="utf-8"))
+            built = place
+            if not (place / _RECORD).exists():
+                built = place / (place / "current").read_text(encoding="ascii").strip()
+            found = json.loads((built / _RECORD).read_text(encoding="utf-8"))
             kernel = cls(
                 path=built / "linux",
                 **{key: found[key] for key in ("hash", "release", "source", "seccomp")},
@@ -56,6 +59,19 @@ class Kernel:
         if not os.access(kernel.path, os.X_OK):
             raise EnvironmentRefusedError(f"{kernel.path}: is no program: {_HINT}")
         return kernel
+
+    @classmethod
+    def every(cls) -> list[Self]:
+        """Every kernel beside the current one, and that one first.
+
+        Raises
+        ------
+        EnvironmentRefusedError
+            There is none, or one can't be read.
+        """
+        current = cls.find()
+        folders = sorted(each.parent for each in current.path.parents[1].glob(f"*/{_RECORD}"))
+        return [current, *(cls.find(each) for each in folders if each != current.path.parent)]
 
     def record(self) -> dict[str, Any]:
         """Plain values for `run.json`; not where it lies."""

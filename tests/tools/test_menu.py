@@ -18,6 +18,10 @@ CHECKOUT = Path(__file__).parents[2]
     ("args", "said"),
     [
         (["tset"], "dev: tset: no such command; ./dev help lists them"),
+        (
+            ["virtual-kernel", "old"],
+            "dev: virtual-kernel: old: not a version of Linux, such as 6.12",
+        ),
         (["bare", "trixie"], "dev: bare: no command"),
         (["bare", "../etc", "true"], "dev: bare: ../etc: not a Debian suite"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from emu.guest.kernel import Kernel
+from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.errors import EnvironmentRefusedError
 from tests import inside
 
@@ -96,6 +96,34 @@ def test_a_broken_record_of_a_kernel_is_refused(tmp_path: Path, record: str) -> 
     (tmp_path / "x/kernel.json").write_text(record)
     with pytest.raises(EnvironmentRefusedError, match=r"can't be read.*builds it"):
         Kernel.find(tmp_path)
+
+
+def test_one_kernel_of_several_can_be_named(tmp_path: Path) -> None:
+    for name in ("new", "old"):
+        _built(tmp_path / name)
+    (tmp_path / "current").write_text("new\n")
+    assert Kernel.find(tmp_path).hash == "new"
+    assert Kernel.find(tmp_path / "old").hash == "old"
+
+
+def test_every_kernel_is_found_the_current_one_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        _built(tmp_path / name)
+    (tmp_path / "build.x").mkdir()
+    (tmp_path / "current").write_text("b")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert [kernel.hash for kernel in Kernel.every()] == ["b", "a", "c"]
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "c"))
+    assert [kernel.hash for kernel in Kernel.every()] == ["c", "a", "b"]
+
+
+def _built(folder: Path) -> None:
+    folder.mkdir()
+    record = {"hash": folder.name, "release": "1", "source": "linux", "seccomp": True}
+    (folder / "kernel.json").write_text(json.dumps(record))
+    (folder / "linux").touch(0o755)
 
 
 def test_refused_before_anything_is_begun(tmp_path: Path) -> None:
