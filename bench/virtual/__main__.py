@@ -1,4 +1,4 @@
-"""`./dev bench virtual`: what runs in virtual time reach: equality, errors, shares, speed.
+"""`./dev bench virtual`: what runs in virtual time reach: equality, errors, shares, speed, kernels.
 
 `--only PART` measures one part, `--quick` next to nothing of each; both leave the recorded results.
 """
@@ -13,6 +13,8 @@ from bench.common.record import Figure, at_most, record
 from bench.virtual.equality import equality_figures
 from bench.virtual.grpc_cells import grpc_figures
 from bench.virtual.h2_grid import h2_figures
+from bench.virtual.kernels import kernel_figures
+from bench.virtual.releases import release_figures
 from bench.virtual.running import ROOT, Json, run
 from bench.virtual.sharing import sharing_figures
 from emu.guest.kernel import Kernel
@@ -20,7 +22,7 @@ from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.scenario.toml import parse_toml
 
 PROG: Final = "bench.virtual"
-PARTS: Final = ("default", "equal", "h2", "grpc", "sharing")
+PARTS: Final = ("default", "equal", "h2", "grpc", "sharing", "kernels", "releases")
 RUNS: Final = 20
 
 
@@ -55,6 +57,10 @@ def _figures(parts: tuple[str, ...], rows: list[Json], *, quick: bool) -> Iterat
         yield from grpc_figures(rows, quick=quick)
     if "sharing" in parts:
         yield from sharing_figures(rows, quick=quick)
+    if "kernels" in parts:
+        yield from kernel_figures(rows, quick=quick)
+    if "releases" in parts:
+        yield from release_figures(rows, quick=quick)
 
 
 def _default() -> Figure:
