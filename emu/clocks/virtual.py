@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ from emu.clocks import guest_program
 from emu.clocks.guest_program import ANSWER, PROGRESS, TASK, poll_ns
 from emu.clocks.measurements import Measurements, Task
 from emu.endpoints import releases
-from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, Order
+from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, Order, StoodStillError
 from emu.guest.kernel import Kernel
 from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round_record import load_failure, load_round
@@ -68,11 +69,12 @@ def measure(task: Task, found: Measurements) -> None:
         A guest died.
     """
     kernel = Kernel.find()
-    found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS, "guests_s": {}}
+    found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS}
+    found.clock |= {"guests_s": {}, "stood_still": []}
     found.pace = Pace(handling_ns=0, segment_bytes=PAYLOAD_BYTES, poll_ns=poll_ns(task.plan.net))
     overhead = _overhead(task.plan.scenario.cluster.processor.received)
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
-    with _Guests.running(task, kernel, found.clock["guests_s"]) as guests:
+    with _Guests.running(task, kernel, found.clock) as guests:
         with timed_phase(found.phases_s, "links measured"):
             answer = guests.answer(None)
             if "failure" in answer:
@@ -156,14 +158,16 @@ class _Guests:
     task: Task
     kernel: Kernel
     seconds: dict[str, float]
+    stood_still: list[str]
     futures: dict[str, Future[Json]] = field(default_factory=dict)
     running_now: dict[str, Guest] = field(default_factory=dict)
 
     @classmethod
     @contextlib.contextmanager
-    def running(cls, task: Task, kernel: Kernel, seconds: dict[str, float]) -> Iterator["_Guests"]:
+    def running(cls, task: Task, kernel: Kernel, record: Json) -> Iterator["_Guests"]:
         """Run them side by side; none is left at the end of the block."""
-        guests = cls(task=task, kernel=kernel, seconds=seconds)
+        seconds, still = record["guests_s"], record["stood_still"]
+        guests = cls(task=task, kernel=kernel, seconds=seconds, stood_still=still)
         cells = [None, *task.plan.cells]
         with ThreadPoolExecutor(min(len(cells), os.cpu_count() or 1)) as pool:
             try:
@@ -202,6 +206,25 @@ class _Guests:
                 raise KeyboardInterrupt from None
 
     def _run(self, cell: Cell | None) -> Json:
+        """Run a guest, once more if its clock stood still: the second one measures the same.
+
+        Raises
+        ------
+        GuestError
+            It died, or the clock of the second stood still as well.
+        """
+        try:
+            return self._boot(cell)
+        except StoodStillError as problem:
+            self.stood_still.append(_name(cell))
+            self.task.progress.say(f"{_name(cell)}: {problem}; once more")
+            shutil.rmtree(self.folder(cell))
+        try:
+            return self._boot(cell)
+        except StoodStillError as problem:
+            raise StoodStillError(f"{_name(cell)}{_releases(cell)}: twice {problem}") from None
+
+    def _boot(self, cell: Cell | None) -> Json:
         started = time.monotonic()
         folder = self.folder(cell)
         folder.mkdir()
@@ -295,3 +318,13 @@ def _inherited() -> dict[str, str]:
 
 def _name(cell: Cell | None) -> str:
     return _LINKS if cell is None else cell.name
+
+
+def _releases(cell: Cell | None) -> str:
+    """The releases of gRPC that a cell's transport names, in brackets."""
+    if cell is None:
+        return ""
+    spec = cell.transport
+    named = {"sender": spec.sender_release, "receiver": spec.receiver_release}
+    told = ", ".join(f"{end}: grpcio {release}" for end, release in named.items() if release)
+    return f" ({told})" if told else ""

@@ -49,6 +49,10 @@ class GuestError(NetworkError):
     """A guest did not come to its end."""
 
 
+class StoodStillError(GuestError):
+    """A guest's clock stood still, and it was ended."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
     """A command for a guest, the folder it runs in, and variables of its environment."""
@@ -168,8 +172,10 @@ class Guest:
 
         Raises
         ------
+        StoodStillError
+            Its clock stood still for `STUCK_S`.
         GuestError
-            It ended before all orders were carried out, or its clock stood still.
+            It ended before all orders were carried out.
         """
         assert self._process is not None
         beat = (-1, time.monotonic())
@@ -182,10 +188,9 @@ class Guest:
             if beats != beat[0]:
                 beat = (beats, time.monotonic())
             elif time.monotonic() - beat[1] > STUCK_S:
+                why = self._why_still()
                 self.kill()
-                raise GuestError(
-                    f"a guest's clock stood still for {STUCK_S:g} s: a program in it never waits"
-                )
+                raise StoodStillError(f"a guest's clock stood still for {STUCK_S:g} s: {why}")
         watch()
         done = self.results()
         if len(done) < len(self._orders):
@@ -228,6 +233,14 @@ class Guest:
             for number, result in enumerate(json.loads(file.read_text()))
         ]
 
+    def _why_still(self) -> str:
+        """Whether it works or waits, by the processor time that it takes in a second."""
+        before_s = _processor_s(self.pid)
+        time.sleep(1)
+        if _processor_s(self.pid) > before_s:
+            return "a program in it never waits"
+        return "nothing in it runs any more"
+
     def _beats(self) -> int:
         try:
             return (self.exchange / "alive").stat().st_size
@@ -245,3 +258,14 @@ class Guest:
         panic = re.search(r"Kernel panic - not syncing: (.*)", text)
         last = panic[1].strip() if panic else text.rpartition("\n")[2].strip()
         return f"{how}: {last}" if last else how
+
+
+def _processor_s(group: int) -> float:
+    """Processor time that the processes of a group have taken."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -73,7 +73,7 @@ class RunRecord(_Record):
     clock: dict[str, Any] = Field(
         default={"name": "real"},
         description="the clock that all was measured by; of a virtual one its kernel, its start,"
-        " and the machine's seconds of each guest",
+        " the machine's seconds of each guest, and the guests that stood still and were repeated",
     )
     host: dict[str, Any] = Field(description="kernel, processors, memory, Python")
     versions: dict[str, str] = Field(

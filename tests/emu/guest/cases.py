@@ -107,6 +107,15 @@ def stuck() -> Json:
         return _failure(guest)
 
 
+def stopped() -> Json:
+    """Failure of a guest whose kernel does not go on."""
+    boot.STUCK_S = 3.0  # type: ignore[misc]
+    with booted(["sleep", "1000000"]) as guest:
+        _await_beat(guest)
+        os.kill(guest.pid, signal.SIGSTOP)
+        return _failure(guest)
+
+
 def _failure(guest: Guest) -> Json:
     try:
         guest.wait()
