@@ -136,5 +136,7 @@ def _processes() -> list[str]:
 
 
 def _await_beat(guest: Guest) -> None:
-    while not (guest.exchange / "alive").exists():
+    """Wait until time goes on in it: what it was to start has started, and waits."""
+    beats = guest.exchange / "alive"
+    while not beats.exists() or beats.stat().st_size == 0:
         time.sleep(0.05)
