@@ -134,6 +134,9 @@ def _of_dev(words: Sequence[str]) -> list[Call]:
             return [Call(program="tools/grpc_releases.py", arguments=tuple(rest))]
         case "setup":
             _check_set(rest)
+        case "virtual-kernel" if rest:
+            if len(rest) > 1 or not re.fullmatch(r"[0-9]+\.[0-9]+", rest[0]):
+                raise NotUnderstoodError(f"./dev virtual-kernel: no version of Linux: {rest}")
         case _ if rest and command in _ALONE:
             raise NotUnderstoodError(f"./dev {command}: takes no arguments: {rest}")
         case _:

@@ -62,6 +62,7 @@ def test_every_program_is_on_some_page():
         "./dev bare bookworm --nosuch -- ./dev run",
         "./dev bare bookworm --user -- bash -c 'cd && ./dev nosuch'",
         "./dev grpc-releases --nosuch",
+        "./dev virtual-kernel nosuch",
         "./dev run --scenario examples/nosuch.toml",
         "./dev sim --worker 8",
         "./dev sweep examples/sweeps/nosuch.toml",
