@@ -16,13 +16,14 @@ from bench.virtual.h2_grid import h2_figures
 from bench.virtual.kernels import kernel_figures
 from bench.virtual.releases import release_figures
 from bench.virtual.running import ROOT, Json, run
+from bench.virtual.scaling import scaling_figures
 from bench.virtual.sharing import sharing_figures
 from emu.guest.kernel import Kernel
 from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.scenario.toml import parse_toml
 
 PROG: Final = "bench.virtual"
-PARTS: Final = ("default", "equal", "h2", "grpc", "sharing", "kernels", "releases")
+PARTS: Final = ("default", "equal", "h2", "grpc", "sharing", "kernels", "releases", "scale")
 RUNS: Final = 20
 
 
@@ -61,6 +62,8 @@ def _figures(parts: tuple[str, ...], rows: list[Json], *, quick: bool) -> Iterat
         yield from kernel_figures(rows, quick=quick)
     if "releases" in parts:
         yield from release_figures(rows, quick=quick)
+    if "scale" in parts:
+        yield from scaling_figures(rows, quick=quick)
 
 
 def _default() -> Figure:
