@@ -107,12 +107,15 @@ def test_what_ordinary_processes_do_is_no_pause(tmp_path: Path) -> None:
         ]
         told = [json.loads(process.communicate(timeout=60)[0])[0] for process in running]
         pauses = recorders.read()
+    took_ns = dict.fromkeys(PROCESSORS, 0)
     for processor, spans in zip(busy, told, strict=True):
         ran = [(a, b) for a, b in spans]
-        assert total_ns(ran) > 10 * MS
+        took_ns[processor] += total_ns(ran)
         for pause in pauses.by_processor[processor]:
             # A pause is told from the recorder's last run on, so up to a period too early.
             assert total_ns(common(ran, [pause])) <= PERIOD_NS + LATE_NS[PAUSES]
+    # Of a loaded machine each gets little.
+    assert min(took_ns.values()) > 10 * MS
 
 
 def test_nothing_is_left_of_them(tmp_path: Path) -> None:
