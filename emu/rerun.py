@@ -84,6 +84,7 @@ def _cells(plan: Plan, record: RunRecord, folder: ResultsFolder) -> list[CellRow
             measured=[row for row in trace if row.cell == cell.name],
             grants=[row for row in grants if row.cell == cell.name],
             lost=[row for row in lost if row.cell == cell.name],
+            peers=record.peers,
         )
         for cell in finished
     ]

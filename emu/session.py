@@ -166,6 +166,7 @@ def _rows(outcome: CellOutcome) -> CellRows:
         measured=outcome.measured,
         grants=outcome.grants,
         lost=outcome.lost,
+        peers=outcome.peers,
     )
 
 

@@ -91,11 +91,13 @@ def receiver_model(
     listens: bool = False,
     acceptance: Acceptance = AT_ONCE,
     overhead: Overhead | None = None,
+    ping_delays_ms: tuple[int, ...] = (),
 ) -> ReceiverModel:
     """The receiver's windows and credit rule, from its configuration alone.
 
     `listens` is set if messages are pushed to it. How long it leaves them unread and what reading
-    takes was measured before, if it was.
+    takes was measured before, if it was. `ping_delays_ms` are the delays between
+    its PINGs that a library logged.
     """
     if not transport.flow_control:
         return ReceiverModel()
@@ -116,6 +118,7 @@ def receiver_model(
             overhead=overhead,
             smoothed=rule.smoothed,
             answer_first=rule.answer_first,
+            ping_delays_ms=ping_delays_ms,
         )
     return ReceiverModel(
         window_bytes=window_bytes or DEFAULT_WINDOW_BYTES,
@@ -202,6 +205,8 @@ def _heads(transport: TransportSpec, *, pushes: bool) -> Heads:
         first=int(known.get("head_first", 0)),
         each=int(known.get("head", 0)),
         tail=int(known.get("tail", 0)),
+        request=0 if pushes or rule is None else rule.request,
+        updates=pushes and "head" in known,
     )
 
 

@@ -63,7 +63,7 @@ class Connection:
                 else receiver.connection_window_bytes
             ),
         )
-        self._account = account_of(receiver)
+        self._account = account_of(receiver, punctual=link.segment_bytes > 0)
         self._reader = Reader(receiver) if receiver.grpc and receiver.listens else None
         self._heads = sender.heads if link.segment_bytes else Heads()
         self._headed = False
@@ -74,6 +74,7 @@ class Connection:
         *,
         grants: Sequence[Grant] | None = None,
         rate_bps: float | None = None,
+        next_ns: int | None = None,
     ) -> Schedule:
         """Predict one burst; `ready_ns` and all results count from the burst's own zero.
 
@@ -87,13 +88,15 @@ class Connection:
             takes (`credit_latency_ns` less `delay_ns`): the other half was before it left.
         rate_bps
             The link's rate in this burst, in place of the calibrated one.
+        next_ns
+            When the next burst begins, if that is known.
 
         Raises
         ------
         RuntimeError
             The credit never lets the burst finish.
         """
-        return play([self.begin(plans, grants=grants, rate_bps=rate_bps)])[0]
+        return play([self.begin(plans, grants=grants, rate_bps=rate_bps, next_ns=next_ns)])[0]
 
     def begin(
         self,
@@ -101,6 +104,7 @@ class Connection:
         *,
         grants: Sequence[Grant] | None = None,
         rate_bps: float | None = None,
+        next_ns: int | None = None,
     ) -> Sender:
         """Sender of a burst within a simulation that begins now; arguments as for `burst`."""
         heads = replace(self._heads, first=self._heads.each) if self._headed else self._heads
@@ -116,4 +120,5 @@ class Connection:
             grants=grants,
             reader=self._reader,
             heads=heads,
+            next_ns=next_ns,
         )

@@ -22,6 +22,11 @@ WHOLE: Final = 9
 READ: Final = 10
 """A pushed message is in the application, which replies."""
 
+ASKED: Final = 11
+"""Requests are at the sender, which acknowledges them."""
+REPLY: Final = 12
+"""The reply to a pushed message is at the sender, which acknowledges it."""
+
 
 class At(Protocol):
     """Schedules an event of one connection."""

@@ -5,13 +5,13 @@ src/core/lib/transport/bdp_estimator.cc, as grpcio 1.59.5 and 1.85.1 were seen t
 and 1.39.0 the demand of a reader is its whole message.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from h2model.probe import ADDED_NS, LATE_NS, Probe, Smoothed, WaitingProbe, growths_ms
 from h2model.protocol import GRPC_PREFIX_BYTES
-from h2model.records import REST_NS, Arriving, ReceiverModel
+from h2model.records import Arriving, ReceiverModel
 
 ALL_STREAMS: Final = -1
 """Target of an update by SETTINGS_INITIAL_WINDOW_SIZE."""
@@ -20,11 +20,6 @@ PING: Final = -2
 """Target of an update that is a PING, no credit."""
 
 LEAST_URGENT_BYTES: Final = 8192
-
-TIMER_LATE_NS: Final = 1_260_000
-"""Lateness of a timer of 1.85.1, which counts whole milliseconds: the median of five
-PINGs, 1.18 to 1.46 ms late, on connections of the built-in scenario and of the releases' example.
-"""
 
 _SAME_NS: Final = 1.0
 """Times this close are those of one segment."""
@@ -73,7 +68,7 @@ class GrpcAccount:
 
     at_start: Final = True
 
-    def __init__(self, receiver: ReceiverModel) -> None:
+    def __init__(self, receiver: ReceiverModel, *, punctual: bool = False) -> None:
         self.answer_first = receiver.answer_first
         self._window = receiver.window_bytes
         self._grown_bytes = 0
@@ -82,7 +77,7 @@ class GrpcAccount:
         self._ending: list[tuple[float, int]] = []
         self._connection = max(receiver.window_bytes, receiver.connection_window_bytes)
         self._listens = receiver.listens
-        self._probe = _probe_of(receiver)
+        self._probe = _probe_of(receiver, punctual=punctual)
         self._smoothed = Smoothed() if receiver.smoothed else None
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
@@ -161,17 +156,17 @@ class GrpcAccount:
         """Take a PING's answer: time to look again, and the updates that are written now."""
         if self._probe is None:
             return 0.0, []
-        delay_ns = self._probe.complete(now_ns)
+        look_ns = self._probe.complete(now_ns)
         target = 2 * self._probe.estimate_bytes
         if self._smoothed is not None:
             target = self._smoothed.step(target)
         else:
             target = 1 << (target - 1).bit_length()
         if target - self._window < target // 5:
-            return now_ns + delay_ns, []
+            return look_ns, []
         self._grown_bytes += target - self._window
         self._window = target
-        return now_ns + delay_ns, self._write(now_ns, asked=False) if self._is_drained() else []
+        return look_ns, self._write(now_ns, asked=False) if self._is_drained() else []
 
     def look_again(self, now_ns: float) -> list[Update]:
         """Updates that are written when the time between two PINGs is over."""
@@ -253,145 +248,12 @@ class GrpcAccount:
         return updates
 
 
-class Smoothed:
-    """The initial window behind a PID controller on its logarithm; at least 4 MiB.
-
-    Source: grpcio 1.17.0 and 1.39.0; C-core, flow_control.cc and
-    src/core/lib/transport/pid_controller.cc: gains 4, 8 and 0, integral within 10, control up to
-    25, at most 100 ms a step, which is less than what is between two estimates here.
-    """
-
-    GAIN_P: Final = 4.0
-    GAIN_I: Final = 8.0
-    INTEGRAL_RANGE: Final = 10.0
-    MOST: Final = 25.0
-    STEP_S: Final = 0.1
-    LEAST_LOG: Final = 22.0
-
-    def __init__(self) -> None:
-        self._control = self.LEAST_LOG
-        self._error = 0.0
-        self._integral = 0.0
-        self._slope = 0.0
-
-    def step(self, target_bytes: int) -> int:
-        """The window after another estimate."""
-        error = max(self.LEAST_LOG, math.log2(target_bytes)) - self._control
-        self._integral += self.STEP_S * (self._error + error) / 2
-        self._integral = min(max(self._integral, -self.INTEGRAL_RANGE), self.INTEGRAL_RANGE)
-        slope = self.GAIN_P * error + self.GAIN_I * self._integral
-        self._control = min(self._control + self.STEP_S * (self._slope + slope) / 2, self.MOST)
-        self._error, self._slope = error, slope
-        return int(2**self._control)
-
-
-class Probe:
-    """Estimator of the bandwidth-delay product, with the time of the next PING.
-
-    The time between PINGs grows by 100 to 200 ms, drawn by the library; here by 150.
-    """
-
-    FIRST_DELAY_NS: Final = 100_000_000
-    GROWTH_NS: Final = 150_000_000
-    LONGEST_DELAY_NS: Final = 10_000_000_000
-    FIRST_ESTIMATE_BYTES: Final = 65536
-
-    def __init__(self, late_ns: float = 0.0) -> None:
-        self._late_ns = late_ns
-        self.estimate_bytes = self.FIRST_ESTIMATE_BYTES
-        self._bandwidth = 0.0
-        self._delay_ns = float(self.FIRST_DELAY_NS)
-        self._stable = 0
-        self._gathered_bytes = 0
-        self._waits_for_data = True
-        self._sent_ns: float | None = None
-        self.due_ns: float | None = None
-
-    def rest(self, elapsed_ns: float) -> None:
-        """Move its times to the next burst's clock, which begins anew."""
-        if self.due_ns is not None:
-            self.due_ns -= elapsed_ns
-        if self._sent_ns is not None:
-            self._sent_ns -= elapsed_ns
-
-    def received(self, size_bytes: int, now_ns: float) -> bool:
-        """Count bytes; True if a PING goes out because of them."""
-        asks = self._waits_for_data
-        if asks:
-            self._send(now_ns)
-        self._gathered_bytes += size_bytes
-        return asks
-
-    def due(self, now_ns: float) -> bool:
-        """True if a PING goes out now that its time has come."""
-        self.due_ns = None
-        if self._gathered_bytes == 0:
-            self._waits_for_data = True
-            return False
-        self._send(now_ns)
-        return True
-
-    def complete(self, now_ns: float) -> float:
-        """Take a PING's answer; nanoseconds to wait before the next PING."""
-        elapsed_ns = 0.0 if self._sent_ns is None else now_ns - self._sent_ns
-        bandwidth = self._gathered_bytes / elapsed_ns if elapsed_ns > 0 else 0.0
-        before = self._delay_ns
-        if 3 * self._gathered_bytes > 2 * self.estimate_bytes and bandwidth > self._bandwidth:
-            self.estimate_bytes = max(self._gathered_bytes, 2 * self.estimate_bytes)
-            self._bandwidth = bandwidth
-            self._delay_ns /= 2
-        elif self._delay_ns < self.LONGEST_DELAY_NS:
-            self._stable += 1
-            if self._stable >= 2:
-                self._delay_ns += self.GROWTH_NS
-        if self._delay_ns != before:
-            self._stable = 0
-        self._sent_ns = None
-        self._gathered_bytes = 0
-        self.due_ns = now_ns + self._delay_ns + self._late_ns
-        return self._delay_ns + self._late_ns
-
-    def carried(self, now_ns: float) -> bool:
-        """True if a PING goes out with what is written now."""
-        return False
-
-    def _send(self, now_ns: float) -> None:
-        self._waits_for_data = False
-        self._gathered_bytes = 0
-        self._sent_ns = now_ns
-
-
-class WaitingProbe(Probe):
-    """Probe of grpcio 1.17.0: a PING that is due goes out with the next write.
-
-    The first PING is one of the connection's first frames.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.complete(0.0)
-        self.rest(REST_NS)
-
-    def received(self, size_bytes: int, now_ns: float) -> bool:
-        """Count bytes; no PING goes out because of them."""
-        self._gathered_bytes += size_bytes
-        return False
-
-    def due(self, now_ns: float) -> bool:
-        """False: a PING that is due waits for the next write."""
-        return False
-
-    def carried(self, now_ns: float) -> bool:
-        """True if a PING is due and none is on its way: it goes out now."""
-        if self._sent_ns is not None or self.due_ns is None or now_ns < self.due_ns:
-            return False
-        self._send(now_ns)
-        return True
-
-
-def _probe_of(receiver: ReceiverModel) -> Probe | None:
+def _probe_of(receiver: ReceiverModel, *, punctual: bool) -> Probe | None:
     if not receiver.probes:
         return None
+    growths = growths_ms(receiver.ping_delays_ms)
     if receiver.probes_wait:
-        return WaitingProbe()
-    return Probe(0.0 if receiver.smoothed else TIMER_LATE_NS)
+        return WaitingProbe(growths)
+    if receiver.smoothed:
+        return Probe(growths)
+    return Probe(growths, ADDED_NS if punctual else LATE_NS)

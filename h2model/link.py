@@ -23,7 +23,8 @@ class Frame:
     at the sender's end of the link. `start_ns` is when its first byte left; once it has `begun`, a
     new plan does not move that. `counted_bytes` is the length that its header tells, 0 for a later
     piece of a large frame. Where segments leave, `header_ns` is when that of its header has, with
-    `come_bytes` of its payload; others follow each `step_ns`.
+    `come_bytes` of its payload, while others follow each `step_ns`; `ahead_ns` is when a PING's
+    answer has left, if one is ahead of it (`answers`).
     """
 
     stream: int
@@ -37,6 +38,8 @@ class Frame:
     fast_bytes: float = 0.0
     fast_ns: float = 0.0
     header_ns: float = 0.0
+    ahead_ns: float = 0.0
+    answers: bool = False
     come_bytes: int = 0
     step_ns: float = 0.0
 
@@ -69,7 +72,7 @@ class SendQueue:
         now: float,
         counted_bytes: int | None = None,
         beside_bytes: tuple[int, int] = (0, 0),
-    ) -> None:
+    ) -> Frame:
         """Put a frame into the socket buffer, or a piece of one: only the first has a header.
 
         `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
@@ -81,9 +84,16 @@ class SendQueue:
         self._plan(frame, now)
         self.waiting.append(frame)
         self._past_bytes += frame.left_bytes
+        return frame
+
+    def put_control(self, size_bytes: int, now: float) -> None:
+        """Do nothing: frames without DATA are not counted."""
 
     def push(self, now: float) -> None:
         """Do nothing: bytes flow."""
+
+    def charge(self, now: float) -> None:
+        """Do nothing: packets without data are part of the rate."""
 
     def head(self) -> Frame | None:
         """The first waiting frame, if there is one."""

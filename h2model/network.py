@@ -35,6 +35,7 @@ class Network:
         *,
         grants: Sequence[Sequence[Grant]] | None = None,
         speed: float = 1.0,
+        next_ns: int | None = None,
     ) -> list[Schedule]:
         """Predict one burst of all connections, which have one clock.
 
@@ -46,6 +47,8 @@ class Network:
             Of each connection its receiver's credit as it was given, in place of its rule.
         speed
             Factor by which all links are faster than calibrated.
+        next_ns
+            When the next burst begins, if that is known.
 
         Raises
         ------
@@ -57,6 +60,7 @@ class Network:
                 plans[i],
                 grants=None if grants is None else grants[i],
                 rate_bps=self._alone[i] * speed,
+                next_ns=next_ns,
             )
             for i, connection in enumerate(self._connections)
         ]

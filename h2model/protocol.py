@@ -4,6 +4,9 @@ from types import MappingProxyType
 from typing import Final
 
 FRAME_HEADER_BYTES: Final = 9
+WINDOW_UPDATE_BYTES: Final = FRAME_HEADER_BYTES + 4
+PING_FRAME_BYTES: Final = FRAME_HEADER_BYTES + 8
+"""A PING, or its answer (RFC 9113, section 6.7)."""
 DEFAULT_FRAME_BYTES: Final = 16_384
 """Largest frame that may be sent before SETTINGS say otherwise (RFC 9113, section 6.5.2)."""
 

@@ -59,15 +59,17 @@ class Account(Protocol):
         """Updates that are written with the reply to a whole message, if it listens."""
 
 
-def account_of(receiver: ReceiverModel) -> Account:
-    """The account that a receiver keeps.
+def account_of(receiver: ReceiverModel, *, punctual: bool = False) -> Account:
+    """The account that a receiver keeps; `punctual` if its timers are never late.
 
     Raises
     ------
     KeyError
         An unknown credit rule.
     """
-    return GrpcAccount(receiver) if receiver.grpc else ReceiverAccount(receiver)
+    if receiver.grpc:
+        return GrpcAccount(receiver, punctual=punctual)
+    return ReceiverAccount(receiver)
 
 
 class ReceiverAccount:

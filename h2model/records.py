@@ -32,11 +32,15 @@ class Heads:
     """Bytes beside DATA that a sender's messages take on the wire: HEADERS and small updates.
 
     `first` before the first message of a connection, `each` before a later one, `tail` behind each.
+    `request` is what asks for one, a message of its own, if messages are asked for so. With
+    `updates` a write that begins messages gives credit for their replies to the connection.
     """
 
     first: int = 0
     each: int = 0
     tail: int = 0
+    request: int = 0
+    updates: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,8 @@ class ReceiverModel:
     1.17.0 and 1.39.0: the window follows that measure through a PID controller, not at once, and
     an update is urgent when half the window is used, not when as much is wanted;
     `answer_first` that an answer to a PING is heard before the frame that follows it is counted.
+    `ping_delays_ms` are the delays between PINGs that it logged, each when it changed: what they
+    grow by is drawn.
     """
 
     window_bytes: int = UNLIMITED_BYTES
@@ -86,6 +92,7 @@ class ReceiverModel:
     overhead: Overhead | None = None
     smoothed: bool = False
     answer_first: bool = False
+    ping_delays_ms: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +102,23 @@ class LinkModel:
     `rate_bps` is TCP goodput (frame headers included, TCP/IP headers not). `delay_ns` is one way;
     `credit_latency_ns` runs from a frame's last byte at the receiver to its credit at the sender.
     `past_bytes` is how much may be unacknowledged: in the sender's kernel, in queues and on the
-    wire. `bucket_bytes` is what the link's token bucket lets pass at
-    line speed after a pause. With `segment_bytes` the path carries segments, one by one and never
-    late (`h2model.segments`); with 0 bytes flow. A sender that fills the kernel frame by frame
-    looks for room each `poll_ns`; with 0 it knows at once.
+    wire. `bucket_bytes` is what the link's token bucket lets pass at line speed after a pause.
+
+    With `segment_bytes` the path carries segments, one by one and never late (`h2model.segments`);
+    with 0 bytes flow. Of segments, `flight_segments` of a connection may be under way at once, any
+    number with 0; `send_memory_bytes` is the sender's socket buffer, which they take more of than
+    their bytes, 0 where `past_bytes` bounds it. A sender that fills the kernel frame by frame looks
+    for room each `poll_ns`; with 0 it knows at once.
     """
 
     rate_bps: float
     delay_ns: int = 0
     credit_latency_ns: int = 0
     past_bytes: int = 65536
+    send_memory_bytes: int = 0
     bucket_bytes: int = 0
     segment_bytes: int = 0
+    flight_segments: int = 0
     poll_ns: int = 0
 
 

@@ -3,21 +3,31 @@
 `h2model.link` lets bytes flow. Here they leave as a kernel in virtual time sends them: in segments,
 each when the link's token bucket is not overdrawn (HTB charges a packet after it has left), and
 acknowledged one by one. All frames that end in a segment are received at its time. A segment that
-is not full leaves only when it is pushed, and takes what comes until then.
+is not full waits until it is pushed. Then it goes to the link's queue, where nothing is added to it
+any more: at once, or as soon as fewer segments are under way than may be
+(`LinkModel.flight_segments`).
+
+A socket buffer has room as long as its memory is not used up, of which each segment takes more than
+its bytes; where a sender keeps to a bound of its own, bytes count.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from h2model.link import Frame
-from h2model.protocol import FRAME_HEADER_BYTES
+from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
 from h2model.records import LinkModel
 
 PACKET_HEADER_BYTES: Final = 66
 """Ethernet, IP and TCP with timestamps."""
 
+SEGMENT_MEMORY_BYTES: Final = 832
+"""Memory of a segment beside its bytes (sk_buff and its head), as SO_MEMINFO tells on 64 bits."""
+
 _ROUNDING: Final = 1e-6
+_SAME_NS: Final = 1e-3
 
 
 @dataclass(slots=True)
@@ -47,12 +57,14 @@ class Batch:
 class _Placed(Frame):
     """A frame with the numbers of its first and last segment, and of that with its header's end.
 
-    The header ends at `offset` of its segment; 0 is the end of one that it fills.
+    A PING's answer would end in segment `ahead`. The header ends at `offset` of its segment; 0 is
+    the end of one that it fills.
     """
 
     first: int = 0
     last: int = 0
     header: int = 0
+    ahead: int = 0
     offset: int = 0
 
 
@@ -76,17 +88,17 @@ class SegmentQueue:
         self._last_ns = 0.0
         self._number = 0  # of the segment that is being filled
         self._filled_bytes = 0
-        self._pushed_ns: float | None = None  # when that segment leaves
+        self._open_ns: float | None = None  # until when that takes what comes, once it is pushed
         self._batches: deque[Batch] = deque()  # those not wholly acknowledged
-        self._past_bytes = 0
+        self._limit_bytes = link.send_memory_bytes or link.past_bytes
+        self._extra_bytes = SEGMENT_MEMORY_BYTES if link.send_memory_bytes else 0
+        self._used_bytes = 0  # by the batches
         self._left_ns = 0.0
 
     @property
     def free_ns(self) -> float:
         """Time at which the last byte that may leave will have left."""
-        if self._pushed_ns is not None:
-            return self._pushed_ns
-        return self._last_ns
+        return self._last_ns if self._open_ns is None else self._leaves_ns(self._open_ns)
 
     def put(
         self,
@@ -95,7 +107,7 @@ class SegmentQueue:
         now: float,
         counted_bytes: int | None = None,
         beside_bytes: tuple[int, int] = (0, 0),
-    ) -> None:
+    ) -> Frame:
         """Put a frame into the socket buffer, or a piece of one: only the first has a header.
 
         `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
@@ -111,16 +123,41 @@ class SegmentQueue:
             self._filled_bytes + beside_bytes[0] + header_bytes, self._full_bytes
         )
         frame.header = self._number + header - (frame.offset == 0 and header > 0)
-        self._past_bytes += whole
+        frame.ahead = self._number + (self._filled_bytes + PING_FRAME_BYTES - 1) // self._full_bytes
         self._fill(whole, now)
         frame.last = self._number - (self._filled_bytes == 0)
         self.waiting.append(frame)
+        return frame
+
+    def put_control(self, size_bytes: int, now: float) -> None:
+        """Put frames without DATA, a write of their own."""
+        self._close(now)
+        self._fill(size_bytes, now)
+        self.push(now)
 
     def push(self, now: float) -> None:
         """Let the last segment leave though it is not full."""
         self._close(now)
-        if self._filled_bytes and self._pushed_ns is None:
-            self._pushed_ns = max(now, self._last_ns, self._due_ns - self._ahead_ns)
+        if self._filled_bytes and self._open_ns is None:
+            self._open_ns = max(now, self._queued_ns())
+            self._close(now)
+
+    def _queued_ns(self) -> float:
+        """When the segment that is being filled may be put into the link's queue."""
+        flight = self._link.flight_segments
+        if not flight or self._number < flight:
+            return 0.0
+        return (self._time_ns(self._number - flight) or 0.0) + self._round_trip_ns
+
+    def _leaves_ns(self, now: float) -> float:
+        return max(now, self._last_ns, self._due_ns - self._ahead_ns)
+
+    def _close(self, now: float) -> None:
+        """Put the pushed segment into the link's queue if its time has come."""
+        if self._open_ns is None or self._open_ns > now + _SAME_NS:
+            return
+        self._plan([(1, self._filled_bytes)], self._open_ns)
+        self._filled_bytes, self._open_ns = 0, None
 
     def head(self) -> Frame | None:
         """The first waiting frame, if it is known when its last byte leaves."""
@@ -143,6 +180,8 @@ class SegmentQueue:
         """Tell when the segment of a frame's header leaves, and how much of the frame with it."""
         header_ns = self._time_ns(frame.header)
         frame.header_ns = end_ns if header_ns is None else header_ns
+        ahead_ns = self._time_ns(frame.ahead)
+        frame.ahead_ns = end_ns if ahead_ns is None else ahead_ns
         together = 1
         while (
             frame.header + together <= frame.last
@@ -160,25 +199,45 @@ class SegmentQueue:
         return frame
 
     def free_bytes(self, now: float) -> float:
-        """Room that there is now for unacknowledged bytes."""
+        """Room that there is now for bytes: a segment that is begun may be filled."""
         self._forget(now)
-        return self._link.past_bytes - self._past_bytes + self._acknowledged_bytes(now)
+        filled = self._cost(self._filled_bytes)
+        free = self._limit_bytes - self._used_bytes - filled + self._acknowledged_bytes(now)
+        if not self._extra_bytes:
+            return free
+        begun = self._full_bytes - self._filled_bytes if self._filled_bytes else 0
+        return begun + max(0, -(-free // self._cost(self._full_bytes))) * self._full_bytes
 
     def room_at(self, size_bytes: int, now: float) -> float:
-        """Time at which there is room for so many more unacknowledged bytes, as planned now."""
+        """Time at which so much of what bounds it is free, bytes or memory, as planned now."""
         self._forget(now)
-        excess = self._past_bytes + size_bytes - self._link.past_bytes
+        filled = self._cost(self._filled_bytes)
+        excess = self._used_bytes + filled + size_bytes - self._limit_bytes
         time = now - self._round_trip_ns
         for batch in self._batches:
             if excess <= 0:
                 break
-            needed = min(batch.count, -(-excess // batch.size_bytes))
-            excess -= needed * batch.size_bytes
-            time = batch.time_ns(batch.first + needed - 1)
+            each = self._cost(batch.size_bytes)
+            needed = min(batch.count, -(-excess // each))
+            excess -= needed * each
+            time = batch.time_ns(batch.first + int(needed) - 1)
         if excess > 0 and self._filled_bytes:
             self.push(now)  # nothing else could make room
             time = self.free_ns
         return max(now, time + self._round_trip_ns)
+
+    def charge(self, now: float) -> None:
+        """Let a packet without data pass, behind the segments that are in the link's queue."""
+        self._close(now)
+        again: list[tuple[int, int]] = []
+        if self._link.flight_segments:
+            ahead, again = _split(self._take_back(now), self._link.flight_segments)
+            self._last_ns = min(self._last_ns, now)
+            self._plan(ahead, now)
+        leaves_ns = self._leaves_ns(now)
+        self._due_ns = max(leaves_ns, self._due_ns) + PACKET_HEADER_BYTES * self._ns_per_byte
+        self._last_ns = leaves_ns
+        self._plan(again, now)
 
     def replan(self, rate_bps: float, now: float, keep: float = 1.0) -> None:
         """Change the share to `rate_bps` from now on: plan anew what has not left.
@@ -193,9 +252,6 @@ class SegmentQueue:
         self._due_ns = now + lacking * self._ns_per_byte
         self._last_ns = min(self._last_ns, now)
         self._plan(again, now)
-        if self._pushed_ns is not None:
-            self._pushed_ns = None
-            self.push(now)
 
     @property
     def _ns_per_byte(self) -> float:
@@ -214,59 +270,56 @@ class SegmentQueue:
     def _round_trip_ns(self) -> int:
         return 2 * self._link.delay_ns
 
+    def _cost(self, size_bytes: int) -> int:
+        """Part of the socket buffer that a segment of so many bytes takes."""
+        return size_bytes + self._extra_bytes if size_bytes else 0
+
     def _fill(self, size_bytes: int, now: float) -> None:
         whole, self._filled_bytes = divmod(self._filled_bytes + size_bytes, self._full_bytes)
         if whole:
-            self._pushed_ns = None
-            first = self._number
-            self._number += whole
-            self._plan(range(first, self._number), now)
+            self._open_ns = None
+            self._plan([(whole, self._full_bytes)], now)
 
-    def _plan(self, segments: range, now: float) -> None:
-        """Plan when these full segments leave: at once as far as the bucket allows, then evenly."""
-        step = self._step_ns
-        for number in segments:
+    def _plan(self, groups: Iterable[tuple[int, int]], now: float) -> None:
+        """Plan when segments leave, so many of a size: as far as the bucket allows, then evenly."""
+        for count, size_bytes in groups:
+            self._used_bytes += count * self._cost(size_bytes)
+            self._plan_group(count, size_bytes, now)
+
+    def _plan_group(self, left: int, size_bytes: int, now: float) -> None:
+        step = (size_bytes + PACKET_HEADER_BYTES) * self._ns_per_byte
+        while left:
             even_ns = self._due_ns - self._ahead_ns
             since_ns = max(now, self._last_ns, even_ns)
-            count = segments.stop - number if since_ns == even_ns else 1
-            self._batches.append(Batch(number, count, since_ns, step, self._full_bytes))
+            count = left if since_ns == even_ns else 1
+            self._batches.append(Batch(self._number, count, since_ns, step, size_bytes))
+            self._number += count
             self._due_ns = max(since_ns, self._due_ns) + count * step
             self._last_ns = since_ns + (count - 1) * step
-            if number + count == segments.stop:
-                return
+            left -= count
 
-    def _take_back(self, now: float) -> range:
-        """Take the plans of full segments back that have not left; return their numbers."""
-        stop = first = self._number
+    def _take_back(self, now: float) -> list[tuple[int, int]]:
+        """Take the plans of segments back that have not left; how many of which size."""
+        groups: deque[tuple[int, int]] = deque()
         while self._batches:
             batch = self._batches[-1]
             kept = batch.left_by(now)
-            first = batch.first + kept
-            self._due_ns -= (batch.count - kept) * self._step_ns
+            taken = batch.count - kept
+            self._due_ns -= taken * batch.step_ns
+            self._number -= taken
+            self._used_bytes -= taken * self._cost(batch.size_bytes)
+            if taken:
+                groups.appendleft((taken, batch.size_bytes))
             if kept:
                 batch.count = kept
                 break
             self._batches.pop()
-        return range(first, stop)
-
-    def _close(self, now: float) -> None:
-        """Begin another segment if the pushed one has left."""
-        if self._pushed_ns is None or self._pushed_ns > now:
-            return
-        size, since_ns = self._filled_bytes, self._pushed_ns
-        self._batches.append(Batch(self._number, 1, since_ns, 0.0, size))
-        self._due_ns = (
-            max(since_ns, self._due_ns) + (size + PACKET_HEADER_BYTES) * self._ns_per_byte
-        )
-        self._last_ns = since_ns
-        self._number += 1
-        self._filled_bytes = 0
-        self._pushed_ns = None
+        return list(groups)
 
     def _time_ns(self, number: int) -> float | None:
         """Time at which a segment leaves, None if that is not known yet."""
         if number == self._number:
-            return self._pushed_ns
+            return None if self._open_ns is None else self._leaves_ns(self._open_ns)
         for batch in self._batches:
             if number < batch.first + batch.count:
                 return batch.time_ns(number)
@@ -274,7 +327,7 @@ class SegmentQueue:
 
     def _acknowledged_bytes(self, now: float) -> int:
         known_ns = now - self._round_trip_ns
-        return sum(batch.left_by(known_ns) * batch.size_bytes for batch in self._batches)
+        return sum(b.left_by(known_ns) * self._cost(b.size_bytes) for b in self._batches)
 
     def _forget(self, now: float) -> None:
         """Drop batches that are acknowledged and whose frames have left."""
@@ -286,5 +339,18 @@ class SegmentQueue:
             stop = batch.first + batch.count
             if batch.time_ns(stop - 1) > known_ns or stop > needed:
                 return
-            self._past_bytes -= batch.count * batch.size_bytes
+            self._used_bytes -= batch.count * self._cost(batch.size_bytes)
             self._batches.popleft()
+
+
+def _split(groups: list[tuple[int, int]], count: int) -> tuple[list[tuple[int, int]], ...]:
+    """The first so many segments of groups, and the others."""
+    first, others = [], []
+    for number, size_bytes in groups:
+        taken = min(number, count)
+        count -= taken
+        if taken:
+            first.append((taken, size_bytes))
+        if number > taken:
+            others.append((number - taken, size_bytes))
+    return first, others

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
+from h2model.beside_data import BesideData
 from h2model.events import (
     ACCEPT,
     ANSWER,
+    ASKED,
     CALL,
     CREDIT,
     ENQUEUE,
@@ -15,6 +16,7 @@ from h2model.events import (
     LOOK,
     PING,
     READ,
+    REPLY,
     WAKE,
     WHOLE,
     At,
@@ -23,7 +25,7 @@ from h2model.grpc_receiver import ALL_STREAMS, Update
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, SendQueue
 from h2model.machine import BLOCKED, Machine
-from h2model.protocol import FRAME_HEADER_BYTES
+from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
 from h2model.pushed_calls import Calls, Reader
 from h2model.receiver import Account
 from h2model.records import (
@@ -31,24 +33,14 @@ from h2model.records import (
     Arriving,
     Grant,
     Heads,
-    Interval,
     LinkModel,
     Schedule,
     StreamPlan,
 )
+from h2model.schedule_recorder import ScheduleRecorder
 from h2model.segments import SegmentQueue
-
-PIECE_BYTES: Final = 16384
-"""Size of the pieces in which a kernel takes a large frame."""
-
-WRITE_CALL_NS: Final = 100_000
-"""Least duration of a call that hands the kernel a write: room that comes meanwhile is used."""
-
-LEAST_BYTES: Final = 1448
-"""One segment: a kernel that has no room for it is full."""
-
-FREED_BYTES: Final = 2 * LEAST_BYTES
-"""Bytes that an acknowledgement frees: the third that wakes a sender is a multiple of them."""
+from h2model.socket_room import SocketRoom
+from h2model.way_back import requests_come_ns
 
 NOBODY: Final = -1
 NO_HEADS: Final = Heads()
@@ -71,6 +63,8 @@ class Sender:
         Credit as the receiver gave it, and its PINGs, instead of the account's rule.
     heads
         What each message takes on the wire beside DATA; `first` is for the first of these.
+    next_ns
+        When the next burst begins, if that is known.
     """
 
     def __init__(
@@ -86,6 +80,7 @@ class Sender:
         grants: Sequence[Grant] | None,
         reader: Reader | None = None,
         heads: Heads = NO_HEADS,
+        next_ns: int | None = None,
     ) -> None:
         queue = SegmentQueue if link.segment_bytes else SendQueue
         self.queue = queue(link, rate_bps)
@@ -96,27 +91,21 @@ class Sender:
         self._link = link
         self._frame_bytes = frame_bytes
         self._polled = polled
-        self._full = False
-        self._third_bytes = -(-link.past_bytes // (3 * FREED_BYTES)) * FREED_BYTES
-        self._piece_bytes = min(frame_bytes, PIECE_BYTES)
+        self._room = SocketRoom(self.queue, link, polled=polled, frame_bytes=frame_bytes)
         self._frame_open = (NOBODY, 0)
         self._asked = False
         self._plans = plans
         self._grants = grants or ()
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
         self._unsent = dict(self._messages)
-        self._heads = heads
-        self._headless = list(self._messages)
-        self._heads_seen = machine.heads
-        self._heads_ahead = 0
-        self._to_decide = dict(self._messages)
+        self._beside = BesideData(machine, heads, self._messages)
         self._version = 0
         self._leaving = False  # whether the end of the first frame's way is an event to come
         self._wake_at = -1.0
         self._blocked_at = -1.0
-        self._call_ends_ns = -1.0
         self._over_ns: float | None = None
-        self._record = _Recorder()
+        self._next_ns = next_ns
+        self._record = ScheduleRecorder()
 
     def begin(self, at: At) -> None:
         """Schedule the events that are known before the burst."""
@@ -126,6 +115,10 @@ class Sender:
             self._calls = self._calls_to(self._account, at)
         for plan in self._plans:
             at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
+        for time_ns in requests_come_ns(
+            self._link, self.queue.rate_bps, self._plans, self._beside.heads.request
+        ):
+            at(time_ns, ASKED)
         # What turning bytes into credit takes is spent half at either end.
         way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
         for time_ns, target, size_bytes in self._grants:
@@ -166,10 +159,14 @@ class Sender:
             if self._calls is not None:
                 self._calls.apply(now, kind, stream)
             return False
+        if kind in (ASKED, REPLY):
+            self._acknowledges(now, requests=kind == ASKED)
+            return False
+        if kind == LEFT and value != self._version:
+            return False
         if kind == LEFT:
-            if value == self._version:
-                self._leaving = False
-                self._left(self.queue.take())
+            self._leaving = False
+            self._left(self.queue.take())
             return False
         if kind == ENQUEUE:
             self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
@@ -186,11 +183,19 @@ class Sender:
             self._wake_at = -1.0
         return True
 
+    def _acknowledges(self, now: float, *, requests: bool) -> None:
+        """Acknowledge a segment of the other direction, which takes its part of the link."""
+        if requests:
+            self._beside.requests_came()
+        self.queue.charge(now)
+        self._plan_again(now)
+
     def pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
         full = self._decide(now)
         # Our own sender has TCP wait for a full segment while it waits for room.
-        if self._polled or not full:
+        # What is handed over in one write stays together up to its end.
+        if not full or (self._polled and not self._room.in_memory):
             self.queue.push(now)
         self._next_leaves()
 
@@ -199,14 +204,15 @@ class Sender:
         while not self._machine.idle:
             if self._polled:
                 self._written()
-                self._machine.prepare(round(now))
+                self._gather(now)
                 self._answer_if_written(now)
                 self._gathered(now)
-            room_at = self._room_at(now)
+            room_at = self._room.at(now, self._before_bytes)
             if room_at > now:
                 self._wake(self._looks_at(room_at, now))
                 return True
-            stream, size = self._machine.next(self._budget_bytes(now), round(now))
+            budget = self._room.piece(now, self._before_bytes, self._frame_open[1])
+            stream, size = self._machine.next(budget, round(now))
             self._answer_if_written(now)
             if stream == BLOCKED:
                 if self._blocked_at < 0:
@@ -215,6 +221,13 @@ class Sender:
             self._machine.sent(stream, size, round(now))
             self._let_go(stream, size, now)
         return False
+
+    def _gather(self, now: float) -> None:
+        emitting, heads = self._machine.emitting, self._machine.heads
+        self._machine.prepare(round(now))
+        if self._room.in_memory and not emitting and self._machine.emitting:
+            self.queue.push(now)  # the end of the write before
+            self._beside.write_begins(heads)
 
     def _looks_at(self, room_at: float, now: float) -> float:
         """Time at which the sender sees that there is room: it looks at intervals."""
@@ -232,37 +245,28 @@ class Sender:
         if not self._machine.emitting:
             self._calls.written(max(now, self.queue.free_ns) + self._link.delay_ns)
 
-    def _budget_bytes(self, now: float) -> int:
-        """Most bytes of the next piece: it crosses no frame, nor what the kernel takes."""
-        if not self._polled:
-            return self._piece_bytes
-        room = int(self.queue.free_bytes(now)) - FRAME_HEADER_BYTES
-        rest = self._frame_open[1] or self._piece_bytes
-        return max(1, min(self._piece_bytes, rest, room))
-
-    def _room_at(self, now: float) -> float:
-        """Time at which the kernel takes more."""
-        if self._full:
-            room_at = self.queue.room_at(self._third_bytes, now)
-            self._full = room_at > now
-            return room_at
-        piece = (LEAST_BYTES if self._polled else self._piece_bytes) + FRAME_HEADER_BYTES
-        room_at = self.queue.room_at(piece, now)
-        if self._polled and room_at > max(now, self._call_ends_ns):
-            self._full = True
-            return self._room_at(now)
-        return room_at
+    @property
+    def _before_bytes(self) -> int:
+        """Bytes that leave before those of the next piece: of a new frame its headers."""
+        if not self._room.in_memory:
+            return FRAME_HEADER_BYTES
+        if self._frame_open[1]:
+            return 0
+        return FRAME_HEADER_BYTES + self._beside.ahead_bytes
 
     def share(self, rate_bps: float, now: float, keep: float) -> None:
         """Change the connection's share of its path; it keeps that part of what its bucket has."""
         self.queue.replan(rate_bps, now, keep)
+        self._plan_again(now)
+
+    def _plan_again(self, now: float) -> None:
         self._version += 1
         head = self.queue.head()
         self._leaving = head is not None
         if head is not None:
             self._at(head.end_ns, LEFT, 0, self._version)
         if self._wake_at >= 0:
-            self._wake(self._room_at(now))
+            self._wake(self._room.at(now, self._before_bytes))
 
     def finish(self) -> Schedule:
         """End the burst and return its schedule.
@@ -273,12 +277,18 @@ class Sender:
             The credit never let it finish.
         """
         self._machine.forget_credit()
-        if self._account is not None and self._over_ns is not None:
-            self._account.rest(self._over_ns + REST_NS)
+        if self._account is not None and (rested_ns := self._rested_ns()) is not None:
+            self._account.rest(rested_ns)
         if any(self._unsent.values()):
             unsent = sum(self._unsent.values())
             raise RuntimeError(f"out of flow-control credit, with {unsent} bytes unsent")
         return self._record.schedule()
+
+    def _rested_ns(self) -> float | None:
+        """When the next burst begins; None as long as this one is not over."""
+        if self._over_ns is None:
+            return None
+        return self._over_ns + REST_NS if self._next_ns is None else float(self._next_ns)
 
     def _wake(self, time_ns: float) -> None:
         if self._wake_at < 0 or time_ns < self._wake_at:
@@ -292,10 +302,11 @@ class Sender:
             if idle_to > idle_from:
                 self._record.stalls.append((idle_from, idle_to))
             self._blocked_at = -1.0
-        if now > self._call_ends_ns:
-            self._call_ends_ns = now + WRITE_CALL_NS
+        self._room.handed_over(now)
         counted_bytes = self._counted_bytes(stream, size)
-        self.queue.put(stream, size, now, counted_bytes, beside_bytes=self._beside(stream, size))
+        beside = self._beside.take(stream, size)
+        frame = self.queue.put(stream, size, now, counted_bytes, beside_bytes=beside)
+        frame.answers = self._beside.take_answers()
         self._next_leaves()
 
     def _next_leaves(self) -> None:
@@ -313,6 +324,8 @@ class Sender:
         self._record.served(stream, frame.start_ns + self._link.delay_ns, arrival, size)
         if self._unsent[stream] == 0:
             self._record.ends[stream] = round(arrival)
+            if self._beside.heads.updates:
+                self._at(arrival + self._link.delay_ns, REPLY)
             if self._calls is not None:
                 self._at(arrival, WHOLE, stream)
             if len(self._record.ends) == len(self._plans):
@@ -339,6 +352,8 @@ class Sender:
                 step_bytes=self._link.segment_bytes,
             )
         arrival = begun_ns + self._link.delay_ns
+        if frame.answers:
+            self._answer_ahead(frame, arrival)
         updates = self._account.frame(stream, size, message, arrival, lasts_ns, arriving)
         self._tell(updates, arrival)
 
@@ -352,32 +367,6 @@ class Sender:
         self._frame_open = (stream, whole - size)
         return whole
 
-    def _beside(self, stream: int, size: int) -> tuple[int, int]:
-        """Bytes of other frames that leave before these of a stream, and behind them."""
-        left = self._to_decide[stream]
-        self._to_decide[stream] = left - size
-        self._see_heads(stream)
-        if stream in self._headless:
-            self._send_head(stream)
-        before, self._heads_ahead = self._heads_ahead, 0
-        return before, 0 if left > size else self._heads.tail
-
-    def _see_heads(self, stream: int) -> None:
-        """Take HEADERS that left in a gathered write without DATA, as credit was lacking."""
-        if self._machine.heads == self._heads_seen:
-            return
-        self._heads_seen = self._machine.heads
-        for other in list(self._headless):
-            alone = other != stream and self._machine.has_headed(other)
-            if alone and not self._machine.planned(other):
-                self._send_head(other)
-
-    def _send_head(self, stream: int) -> None:
-        self._headless.remove(stream)
-        self._heads_ahead += self._heads.first
-        if self._heads.first != self._heads.each:
-            self._heads = replace(self._heads, first=self._heads.each)
-
     def _tell(self, updates: Sequence[Update], now: float) -> None:
         for target, grant in updates:
             kind = PING if target == PING_TARGET else CREDIT
@@ -385,12 +374,27 @@ class Sender:
 
     def _answer_if_written(self, now: float) -> None:
         """Send the answer to a PING once a rule that gathers writes has put it into one."""
-        if self._asked and not self._machine.control:
+        if not self._asked or self._machine.control:
+            return
+        if self._link.flight_segments and self._machine.emitting:
+            self._asked = False
+            self._beside.answer()
+        else:
             self._answer(now)
+
+    def _answer_ahead(self, frame: Frame, arrival: float) -> None:
+        """Hear an answer that is ahead of a frame: what is parsed of one segment counts before."""
+        ahead_ns = frame.ahead_ns + self._link.delay_ns
+        first = self._account is not None and self._account.answer_first
+        if first or ahead_ns < arrival:
+            self._hear(ahead_ns, ANSWER)
+        else:
+            self._at(ahead_ns, ANSWER)
 
     def _answer(self, now: float) -> None:
         """Send the answer to a PING, behind what is in the socket buffer."""
         self._asked = False
+        self.queue.put_control(PING_FRAME_BYTES, now)
         leaves_ns = max(now, self.queue.free_ns)
         # The frame behind it counts when it begins to leave, and that is the same moment.
         first = self._account is not None and self._account.answer_first
@@ -400,43 +404,11 @@ class Sender:
         if self._account is None:
             return
         if kind == LOOK:
-            if self._over_ns is not None and now > self._over_ns + REST_NS:
+            rested_ns = self._rested_ns()
+            if rested_ns is not None and now > rested_ns:
                 return
             self._tell(self._account.look_again(now), now)
             return
         look_ns, updates = self._account.answered(now)
         self._tell(updates, now)
         self._at(look_ns, LOOK)
-
-
-class _Recorder:
-    """Collects a schedule."""
-
-    def __init__(self) -> None:
-        self.ends: dict[int, int] = {}
-        self.stalls: list[tuple[int, int]] = []
-        self._intervals: list[tuple[int, float, float, int]] = []
-        self._carried: list[tuple[float, int]] = [(0.0, 0)]
-
-    def served(self, stream: int, start: float, end: float, size: int) -> None:
-        before_ns, so_far = self._carried[-1]
-        if start > before_ns:  # nothing came meanwhile
-            self._carried.append((start, so_far))
-        self._carried.append((end, so_far + size))
-        last = self._intervals[-1] if self._intervals else None
-        if last is not None and last[0] == stream and start - last[2] < 1.0:
-            self._intervals[-1] = (stream, last[1], end, last[3] + size)
-        else:
-            self._intervals.append((stream, start, end, size))
-
-    def schedule(self) -> Schedule:
-        intervals = tuple(
-            Interval(stream=s, start_ns=round(a), end_ns=round(b), size_bytes=n)
-            for s, a, b, n in self._intervals
-        )
-        return Schedule(
-            end_ns=self.ends,
-            intervals=intervals,
-            stalls=tuple(self.stalls),
-            carried=tuple(self._carried),
-        )

@@ -23,12 +23,14 @@ class Pace:
     ----------
     handling_ns : time of an endpoint to turn received bytes into credit, or credit into a decision
     segment_bytes : size of the segments that leave one by one and never late; 0: bytes flow
+    flight_segments : most segments of a connection that are under way; 0: as TCP has it
     poll_ns : how often our own sender looks for room in its socket; 0: often enough
     """
 
     handling_ns: int
     segment_bytes: int
     poll_ns: int
+    flight_segments: int = 0
 
 
 REAL: Final = Pace(handling_ns=100_000, segment_bytes=0, poll_ns=0)
@@ -51,7 +53,8 @@ def link_model(
     The rate is the connection's share of the measured goodput while all of its cell are busy: on
     one shared link the 1/n of Li et al., section 3.1. `shared_links` gives its rate at other
     moments. The unacknowledged bytes (`past_bytes`) are the configured bound for our own sender,
-    which keeps to it, and those measured of a plain TCP sender for all others.
+    which keeps to it, and those measured of a plain TCP sender for all others; where segments leave
+    one by one, these are bounded by the configured memory.
     `bucket_bytes` is the configured token bucket.
     """
     path = path_of(measured.paths, planned)
@@ -64,9 +67,11 @@ def link_model(
         delay_ns=one_way_ns,
         credit_latency_ns=one_way_ns + pace.handling_ns,
         past_bytes=limit or path.queued_bytes,
+        send_memory_bytes=0 if limit or not pace.segment_bytes else tcp.send_buffer or 0,
         bucket_bytes=bucket_bytes,
         segment_bytes=pace.segment_bytes,
         poll_ns=pace.poll_ns,
+        flight_segments=pace.flight_segments,
     )
 
 

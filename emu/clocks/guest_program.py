@@ -85,7 +85,11 @@ def _round(plan: Plan, name: str, live: LiveNetwork, tcp: TcpSpec, say: Any) -> 
         bursts=range(plan.scenario.repetitions),
         expected_s=plan.burst_seconds(cell),
         on_burst=lambda burst: say("burst", burst),
-        timing=EndpointTiming(poll_ns=poll_ns(plan.net), processor=plan.scenario.cluster.processor),
+        timing=EndpointTiming(
+            poll_ns=poll_ns(plan.net),
+            processor=plan.scenario.cluster.processor,
+            logs_probe=True,
+        ),
     )
     for host, path in done.captures.items():
         shutil.copyfile(path, FOLDER / f"{host}.pcap")

@@ -33,6 +33,7 @@ from emu.guest.kernel import Kernel
 from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round_record import load_failure, load_round
 from emu.network.measured_paths import Measured
+from emu.network.punctuality import VIRTUAL
 from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
 from h2model.overhead import Linear, Overhead
@@ -51,6 +52,9 @@ _PYTHONPATH: Final = "PYTHONPATH"
 _ENDPOINT_MIB: Final = 96
 _RESOLUTION: Final = 0.005
 """Of a reading of a link's rate, relative to the rate."""
+
+_HANDLING_NS: Final = 1_400
+"""From a segment to the update that it brings about: waking a thread takes a microsecond."""
 
 _MEASURED: Final = TypeAdapter(Measured)
 _NO_PAUSES: Final = Pauses(by_processor=MappingProxyType({}))
@@ -71,7 +75,12 @@ def measure(task: Task, found: Measurements) -> None:
     kernel = Kernel.find()
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS}
     found.clock |= {"guests_s": {}, "stood_still": []}
-    found.pace = Pace(handling_ns=0, segment_bytes=PAYLOAD_BYTES, poll_ns=poll_ns(task.plan.net))
+    found.pace = Pace(
+        handling_ns=_HANDLING_NS,
+        segment_bytes=PAYLOAD_BYTES,
+        poll_ns=poll_ns(task.plan.net),
+        flight_segments=VIRTUAL.most_segments(task.plan.net),
+    )
     overhead = _overhead(task.plan.scenario.cluster.processor.received)
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
     with _Guests.running(task, kernel, found.clock) as guests:

@@ -94,6 +94,16 @@ class Connection:
         """Note that the step begun has ended well."""
         self._settled = True
 
+    def told(self) -> Mapping[str, Any]:
+        """`opened`, and what each end has logged of its PINGs by now."""
+        ends = {"responder": self.responder, "requester": self.requester}
+        for end in ends.values():
+            end.collect_errors()
+        return {
+            name: {**self.opened[name], "ping_delays_ms": list(end.ping_delays_ms)}
+            for name, end in ends.items()
+        }
+
     def _end(self, position: int) -> EndpointProcess:
         if len(self._ends) <= position:
             raise EndpointError(f"connection {self.plan.name}: is not open")

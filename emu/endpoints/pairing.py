@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from emu.endpoints import probe_log
 from emu.endpoints.releases import newest
 from emu.endpoints.transports import load
 from h2model import transports
@@ -54,10 +55,12 @@ class EndpointTiming:
     ----------
     poll_ns : how often our own sender looks for room in its socket; None: as usual
     processor : what messages cost at each end
+    logs_probe : whether a library logs the delays between its PINGs, which takes no time here
     """
 
     poll_ns: int | None = None
     processor: ProcessorSpec = field(default_factory=ProcessorSpec)
+    logs_probe: bool = False
 
     def tcp(self) -> dict[str, int]:
         """Entries of an end's TCP settings."""
@@ -112,7 +115,7 @@ def pair(
             "tcp": {**_tcp(spec, tcp), **timing.tcp()},
             **timing.costs(),
         }
-        return _end(spec, place, config, sends=sends)
+        return _end(spec, place, config, sends=sends, logs_probe=timing.logs_probe)
 
     return ConnectionPlan(
         name=name or f"{worker.host}-{server.host}",
@@ -159,7 +162,9 @@ def missing(spec: TransportSpec) -> str | None:
     return None
 
 
-def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bool) -> EndPlan:
+def _end(
+    spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bool, logs_probe: bool
+) -> EndPlan:
     name = spec.sender if sends else spec.receiver
     release = spec.sender_release if sends else spec.receiver_release
     implementation = load(name)
@@ -171,7 +176,8 @@ def _end(spec: TransportSpec, place: Place, config: dict[str, Any], *, sends: bo
         argv=(*implementation.command(spec, sends=sends), json.dumps(config)),
         environment=inherited
         | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
-        | implementation.environment(spec, sends=sends),
+        | implementation.environment(spec, sends=sends)
+        | (dict(probe_log.VARIABLES) if logs_probe else {}),
         capabilities=implementation.CAPABILITIES,
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from emu.endpoints.pairing import EndPlan
+from emu.endpoints.probe_log import ProbeLog
 from emu.isolation.isolate import SCRATCH
 from emu.remote import confine
 from netcosim.errors import EndpointError
@@ -45,6 +46,7 @@ class EndpointProcess:
         self.failure: str | None = None
         self._lines = b""
         self._errors = b""
+        self._probe_log = ProbeLog()
         try:
             self._process = popen(
                 plan.host,
@@ -66,6 +68,11 @@ class EndpointProcess:
     def pid(self) -> int:
         """Its process id, as seen from here."""
         return self._process.pid
+
+    @property
+    def ping_delays_ms(self) -> tuple[int, ...]:
+        """The delays between its PINGs that it has logged, each when it changed."""
+        return tuple(self._probe_log.delays_ms)
 
     @property
     def stdout(self) -> IO[bytes]:
@@ -107,7 +114,7 @@ class EndpointProcess:
     def collect_errors(self) -> bool:
         """Keep the end of its stderr output; True when it has closed stderr."""
         data, ended = _drain(self.stderr)
-        self._errors = (self._errors + data)[-_KEPT_BYTES:]
+        self._errors = (self._errors + self._probe_log.take(data))[-_KEPT_BYTES:]
         return ended
 
     def _take(self, line: bytes) -> None:
@@ -128,7 +135,12 @@ class EndpointProcess:
         except subprocess.TimeoutExpired:
             return "closed its output"
         self.collect_errors()
-        last = self._errors.decode(errors="replace").strip().rpartition("\n")[2]
+        last = (
+            (self._errors + self._probe_log.rest)
+            .decode(errors="replace")
+            .strip()
+            .rpartition("\n")[2]
+        )
         said = f": {last}" if last else ""
         if code < 0:
             return f"killed by {signal.Signals(-code).name}{said}"

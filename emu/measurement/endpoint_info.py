@@ -18,21 +18,26 @@ def peers(
     planned
         The connection.
     opened
-        The `connected` events of requester and responder.
+        What requester and responder told of themselves.
     report
         The connection as captured.
 
     Returns
     -------
     dict
-        For `sender` and `receiver` the `release`, null where the end does not tell, and
-        `settings`: the values that each setting took on the wire, in order, by its name.
+        For `sender` and `receiver` the `release`, null where the end does not tell;
+        `ping_delays_ms`, the delays between PINGs that its library logged, each when it changed;
+        and `settings`: the values that each setting took on the wire, in order, by its name.
     """
     client = ("requester", report.to_server)
     server = ("responder", report.to_client)
     sender, receiver = (client, server) if planned.direction == "push" else (server, client)
     return {
-        end: {"release": opened[role].get("release"), "settings": announced(direction)}
+        end: {
+            "release": opened[role].get("release"),
+            "ping_delays_ms": list(opened[role].get("ping_delays_ms", ())),
+            "settings": announced(direction),
+        }
         for end, (role, direction) in (("sender", sender), ("receiver", receiver))
     }
 

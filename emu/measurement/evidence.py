@@ -84,6 +84,7 @@ def facts_of(
         reorderings=facts.reorderings,
         drops=facts.drops,
         capture_drops=sum(count.dropped for count in done.counts.values()),
+        zero_ns=common_zero(seen),
         length_ns=max(each.last_ns for each in seen) - common_zero(seen),
         lost_ns=0 if worst is None else worst.lost_ns,
         cut_ns=0 if worst is None else total_ns(worst.cut),

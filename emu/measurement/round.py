@@ -49,7 +49,7 @@ class BurstFacts:
 class Round:
     """Outcome of a round: the finished bursts' logs and facts, and the captures.
 
-    `opened` has the `connected` events of both ends of each connection. `failure` is what ended the
+    `opened` has what both ends of each connection told of themselves. `failure` is what ended the
     round early; the bursts finished before it are kept.
     """
 
@@ -87,6 +87,7 @@ def run_round(
             outcome.opened = [connection.opened for connection in connections]
             for burst in bursts:
                 _burst(live, connections, burst, expected_s, outcome)
+                outcome.opened = [connection.told() for connection in connections]
                 for capture in captures:
                     capture.check_alive()
                 on_burst(burst)

@@ -59,6 +59,7 @@ class Facts:
     length_ns: int
     lost_ns: int = 0
     cut_ns: int = 0
+    zero_ns: int | None = None
     links: tuple[LinkSeen, ...] = ()
     moved: tuple[DelayedInput, ...] = ()
     past_scheduler_bytes: int | None = None
@@ -99,6 +100,7 @@ def judge(
         reorderings=facts.reorderings,
         drops=facts.drops,
         capture_drops=facts.capture_drops,
+        zero_ns=facts.zero_ns,
         length_ns=facts.length_ns,
         lost_ns=facts.lost_ns,
         cut_ns=facts.cut_ns,

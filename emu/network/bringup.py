@@ -95,6 +95,8 @@ def _configured(
     for host in spec.hosts:
         reach = _reach(spec, host)
         chosen = tcp.choose_sysctls(tcp_settings, *reach, punctuality)
+        if punctuality.most_segments(spec):
+            chosen |= tcp.ONE_AFTER_THE_OTHER
         route = partial(
             tcp.route,
             built.host_interface(host.name),

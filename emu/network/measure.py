@@ -136,7 +136,9 @@ def expected_s(spec: NetSpec) -> float:
 def _measure_pair(live: LiveNetwork, pair: Pair, busy: Busy) -> list[PathMeasured]:
     clock = ProcessorClock.read()
     with asking(live, pair.near, pair.far) as ask:
-        trips = ask({"do": "rtt", "seconds": _ROUND_TRIPS_S})["round_trips_ns"]
+        pause_s = live.punctuality.trip_pause_s
+        asked = {"do": "rtt", "seconds": _ROUND_TRIPS_S, "pause_s": pause_s}
+        trips = ask(asked)["round_trips_ns"]
         down, up, both = (_read(ask, way, pair, busy, live.punctuality) for way in _WAYS)
     steal = ProcessorClock.read().since(clock).steal
     return [

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from topo.spec import FRAME_BYTES
+from topo.spec import FRAME_BYTES, NetSpec
 
 _LEAST_SEGMENTS: Final = 100
 _LEAST_TRIP_NS: Final = 1_000_000
@@ -23,11 +23,17 @@ class Punctuality:
         the rate brings in this time
     reading_s, reading_trips, readings : the least length of a reading of a link, in seconds and in
         round trips, and how many readings must agree
+    trip_pause_s : pause before each round trip that is measured, in which a link's token bucket
+        fills again: a round trip is then that of a packet that does not wait
     prompt : TCP acknowledges every segment, not every second one, to spare no processor; and it
         holds no small segment back until an earlier one has left the queue, which with a link's
         delay is that much later
     begins_full : connections begin with a window that covers their path, to measure links and
         not TCP's start
+    flight_segments : most segments of a connection that are sent and not acknowledged where no
+        packet is delayed and none dropped, so that the link is never idle for it; 0: as TCP has it.
+        Small messages then share segments as long as they wait, and do not each take one of their
+        own as long as TCP's window is wide, which depends on what was before
     """
 
     bucket_s: float
@@ -35,8 +41,10 @@ class Punctuality:
     reading_s: float
     reading_trips: int
     readings: int
+    trip_pause_s: float = 0.0
     prompt: bool = False
     begins_full: bool = False
+    flight_segments: int = 0
 
     def bucket_bytes(self, rate_bps: int) -> int:
         """Size of a link's token bucket: at least two frames."""
@@ -60,6 +68,14 @@ class Punctuality:
             return 0
         return _LEAST_SEGMENTS + rate_bps * round_trip_ns // (8 * 10**9 * FRAME_BYTES)
 
+    def most_segments(self, spec: NetSpec) -> int:
+        """Most segments of a connection under way in a network; 0 leaves it to TCP."""
+        plain = all(
+            each.link.model == "fair" and not each.link.loss and not each.link.delay
+            for each in spec.links
+        )
+        return self.flight_segments if plain else 0
+
 
 MACHINE: Final = Punctuality(
     bucket_s=0.002, bunch_s=0.0001, reading_s=0.3, reading_trips=40, readings=2
@@ -72,6 +88,8 @@ VIRTUAL: Final = Punctuality(
     reading_s=0.0,
     reading_trips=3,
     readings=1,
+    trip_pause_s=0.001,
     prompt=True,
+    flight_segments=2,
 )
 """A guest in virtual time, which is never late."""

@@ -2,6 +2,7 @@
 
 import ipaddress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from emu.network import commands
@@ -70,6 +71,10 @@ def choose_sysctls(
     if tcp.notsent_lowat is not None:
         chosen["net/ipv4/tcp_notsent_lowat"] = str(tcp.notsent_lowat)
     return chosen
+
+
+ONE_AFTER_THE_OTHER: Final = MappingProxyType({"net/ipv4/tcp_limit_output_bytes": "1"})
+"""Sysctl by which TCP hands a segment to its interface's queue when at most one of its is there."""
 
 
 def window_clamp(tcp: TcpSpec, rate_bps: int, round_trip_ns: int) -> int:

@@ -4,7 +4,8 @@ A run and a later recomputation come here with the same rows, so both predict th
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from emu.plan import Plan, PlannedConnection
@@ -23,6 +24,7 @@ from topo.share import LinkDirection
 from topo.spec import FRAME_BYTES
 
 _LONG_BEFORE_NS: Final = -(10**9)
+_NOT_KNOWN: Final[Mapping[int, int | None]] = MappingProxyType({})
 _LEAST_SLACK_BYTES: Final = 4 * FRAME_BYTES
 """Spacing between frames that is no pause, even where the token bucket is smaller."""
 
@@ -63,18 +65,23 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstInputs:
-    """One burst of one connection: its messages in the order of release, and its wire."""
+    """One burst of one connection: its messages in the order of release, and its wire.
+
+    `zero_ns` is its zero on the receiver's clock, if that is known.
+    """
 
     burst: int
     messages: tuple[HandOver, ...]
     wire: Wire
+    zero_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionInputs:
     """One connection of a round, its path as calibrated before the run, its bursts in order.
 
-    `bottleneck` is the busiest of the link directions that it crosses.
+    `bottleneck` is the busiest of the link directions that it crosses; `ping_delays_ms` the
+    delays between PINGs that its receiver logged, if it did.
     """
 
     index: int
@@ -83,6 +90,7 @@ class ConnectionInputs:
     link: LinkModel
     bottleneck: LinkDirection
     bursts: tuple[BurstInputs, ...]
+    ping_delays_ms: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +110,14 @@ class CellCalibration:
     shares : how the connections, by position, share the links
     overhead : what their ends add, if it was measured
     acceptance : how long the receivers leave pushed calls unread
+    ping_delays_ms : the delays between PINGs that a connection's receiver logged, if it did
     """
 
     links: Mapping[int, LinkModel]
     shares: Shares
     overhead: Overhead | None = None
     acceptance: Acceptance = AT_ONCE
+    ping_delays_ms: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +138,7 @@ def cell_inputs(
     measured: Sequence[StreamRow],
     grants: Sequence[GrantRow],
     lost: Sequence[LostRow] = (),
+    zeros_ns: Mapping[int, int | None] = _NOT_KNOWN,
 ) -> CellInputs:
     """Collect the inputs of a cell's predictions, on the clock of link work.
 
@@ -143,6 +154,8 @@ def cell_inputs(
         The cell's rows, those of invalid bursts too: a connection's state outlives them.
     lost
         The rows of time that its links lost; the part that pauses explain is cut out of all times.
+    zeros_ns
+        Each burst's zero on the receiver's clock, where that is known.
     """
     clocks = work_clocks(lost)
     rows: dict[tuple[int, int], list[StreamRow]] = {}
@@ -163,9 +176,9 @@ def cell_inputs(
                 connections=tuple(
                     _connection(
                         planned,
-                        calibration.links[planned.index],
+                        calibration,
                         bottlenecks[planned.index],
-                        bursts,
+                        {burst: zeros_ns.get(burst) for burst in bursts},
                         rows,
                         events,
                     )
@@ -179,15 +192,16 @@ def cell_inputs(
 
 def _connection(
     planned: PlannedConnection,
-    link: LinkModel,
+    calibration: CellCalibration,
     bottleneck: LinkDirection,
-    bursts: Sequence[int],
+    bursts: Mapping[int, int | None],
     rows: Mapping[tuple[int, int], Sequence[StreamRow]],
     events: Mapping[tuple[int, int], Sequence[GrantRow]],
 ) -> ConnectionInputs:
     window = DEFAULT_WINDOW_BYTES
+    link = calibration.links[planned.index]
     known = []
-    for burst in bursts:
+    for burst, zero_ns in bursts.items():
         mine = rows[planned.index, burst]
         grants, window = _grants(
             {row.stream for row in mine}, events.get((planned.index, burst), ()), window
@@ -204,6 +218,7 @@ def _connection(
                     busy_ns=busy_ns(mine, link),
                     spans=tuple(sorted(spans_of(mine))),
                 ),
+                zero_ns=zero_ns,
             )
         )
     return ConnectionInputs(
@@ -213,6 +228,7 @@ def _connection(
         link=link,
         bottleneck=bottleneck,
         bursts=tuple(known),
+        ping_delays_ms=calibration.ping_delays_ms.get(planned.index, ()),
     )
 
 

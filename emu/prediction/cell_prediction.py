@@ -13,6 +13,7 @@ busy.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -71,8 +72,7 @@ class _Question:
     overhead: Overhead | None = None
     acceptance: Acceptance = AT_ONCE
 
-    @property
-    def receiver(self) -> ReceiverModel:
+    def receiver(self, ping_delays_ms: tuple[int, ...]) -> ReceiverModel:
         if self.level == "ORACLE":
             return _AS_GIVEN
         listens = self.cell.workload.direction == "push"
@@ -82,6 +82,7 @@ class _Question:
             listens=listens,
             acceptance=self.acceptance,
             overhead=self.overhead,
+            ping_delays_ms=ping_delays_ms,
         )
 
     @property
@@ -202,29 +203,47 @@ def _round_rows(asked: _Question, round_: RoundInputs, shares: Shares) -> Iterat
 
 def _alone(asked: _Question, connection: ConnectionInputs) -> list[Schedule]:
     """Simulate the bursts of one connection, one after the other."""
-    simulated = Connection(asked.sender, asked.receiver, connection.link)
+    receiver = asked.receiver(connection.ping_delays_ms)
+    simulated = Connection(asked.sender, receiver, connection.link)
     return [
         simulated.burst(
             asked.plans(burst, first=i == 0),
             grants=asked.grants(burst),
             rate_bps=asked.rate_bps(burst),
+            next_ns=next_ns,
         )
-        for i, burst in enumerate(connection.bursts)
+        for i, (burst, next_ns) in enumerate(
+            zip(connection.bursts, _next_ns(connection.bursts), strict=True)
+        )
     ]
+
+
+def _next_ns(bursts: Sequence[BurstInputs]) -> list[int | None]:
+    """For each burst when the next one begins, on its own clock; None if that is not known."""
+    zeros = [burst.zero_ns for burst in bursts]
+    found = [
+        None if zero is None or then is None else then - zero for zero, then in pairwise(zeros)
+    ]
+    return [*found, None]
 
 
 def _together(asked: _Question, round_: RoundInputs, shares: Shares) -> list[list[Schedule]]:
     """Simulate bursts over shared links; for each connection its schedules in order."""
     network = Network(
-        [Connection(asked.sender, asked.receiver, c.link) for c in round_.connections], shares
+        [
+            Connection(asked.sender, asked.receiver(c.ping_delays_ms), c.link)
+            for c in round_.connections
+        ],
+        shares,
     )
     answers: list[list[Schedule]] = [[] for _ in round_.connections]
+    nexts = _next_ns(round_.connections[0].bursts)
     for i, bursts in enumerate(zip(*(c.bursts for c in round_.connections), strict=True)):
         given = [asked.grants(burst) for burst in bursts]
         grants = [each or () for each in given] if asked.level == "ORACLE" else None
         plans = [asked.plans(burst, first=i == 0) for burst in bursts]
         speed = asked.speed(bursts, shares, [c.link for c in round_.connections])
-        schedules = network.burst(plans, grants=grants, speed=speed)
+        schedules = network.burst(plans, grants=grants, speed=speed, next_ns=nexts[i])
         for mine, schedule in zip(answers, schedules, strict=True):
             mine.append(schedule)
     return answers

@@ -1,7 +1,7 @@
 """Build the inputs of predictions from a run's rows and calibration, in a session or a rerun."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emu.calibration.links import shared_links
@@ -40,13 +40,14 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRows:
-    """A cell, its bursts' verdicts, and all its measured rows."""
+    """A cell, its bursts' verdicts, all its measured rows, and what is known of its ends."""
 
     cell: Cell
     validity: Sequence[Validity]
     measured: Sequence[StreamRow]
     grants: Sequence[GrantRow]
     lost: Sequence[LostRow]
+    peers: Mapping[str, Any] = field(default_factory=dict)
 
 
 def calibrated_of(record: RunRecord) -> Calibrated:
@@ -80,15 +81,18 @@ def inputs_of(plan: Plan, rows: CellRows, calibrated: Calibrated) -> CellInputs:
     return cell_inputs(
         plan,
         rows.cell,
-        _calibration(plan, rows.cell, calibrated),
+        _calibration(plan, rows.cell, calibrated, rows.peers),
         {v.burst: v.attempt for v in rows.validity},
         measured=rows.measured,
         grants=rows.grants,
         lost=rows.lost,
+        zeros_ns={v.burst: v.zero_ns for v in rows.validity},
     )
 
 
-def _calibration(plan: Plan, cell: Cell, calibrated: Calibrated) -> CellCalibration:
+def _calibration(
+    plan: Plan, cell: Cell, calibrated: Calibrated, peers: Mapping[str, Any]
+) -> CellCalibration:
     """Measurements of a cell's connections and receivers, as the models take them."""
     receiver = receiver_key(cell)
     return CellCalibration(
@@ -96,7 +100,19 @@ def _calibration(plan: Plan, cell: Cell, calibrated: Calibrated) -> CellCalibrat
         shares=shared_links(calibrated.links, plan.connections(cell), plan.net),
         overhead=_overhead(calibrated, receiver),
         acceptance=_acceptance(calibrated, receiver) or AT_ONCE,
+        ping_delays_ms=dict(_ping_delays(plan, cell, peers)),
     )
+
+
+def _ping_delays(
+    plan: Plan, cell: Cell, peers: Mapping[str, Any]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Delays between PINGs that each connection's receiver logged in its first round."""
+    for planned in plan.connections(cell):
+        known = peers.get(f"{cell.name} connection {planned.index}", {})
+        delays = known.get("receiver", {}).get("ping_delays_ms", ())
+        if all(isinstance(delay, int) for delay in delays):
+            yield planned.index, tuple(delays)
 
 
 def overhead_of(record: Mapping[str, Any]) -> Overhead:

@@ -4,8 +4,8 @@
 ``link_probe.py ask ADDRESS PORT`` reads one request a line from standard input and prints one
 answer a line, both JSON. Requests, seen from the asking side:
 
-``{"do": "rtt", "seconds": S}``
-    round trips of one byte, in ns: ``{"round_trips_ns": [...]}``
+``{"do": "rtt", "seconds": S, "pause_s": P}``
+    round trips of one byte, P (or 0) seconds apart, in ns: ``{"round_trips_ns": [...]}``
 ``{"do": "down" | "up" | "both", "seconds": S, "options": {...}}``
     bulk data for S seconds: per direction ``samples`` (the kernel's time of arrival in ns of
     CLOCK_REALTIME, bytes so far, both at the receiver) and the ``sender``'s ``queued_bytes``
@@ -123,7 +123,9 @@ def ask(peer: tuple[str, int], request: Json) -> Json:
         It failed, on this side or on the other one.
     """
     if request["do"] == "rtt":
-        return {"round_trips_ns": _round_trips(peer, request["seconds"])}
+        return {
+            "round_trips_ns": _round_trips(peer, request["seconds"], request.get("pause_s", 0.0))
+        }
     if request["do"] != "both":
         return _bulk(peer, request["do"], request)
     down, up = at_once(
@@ -314,13 +316,15 @@ def _stamp_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
     return time.time_ns()
 
 
-def _round_trips(peer: tuple[str, int], seconds: float) -> list[int]:
+def _round_trips(peer: tuple[str, int], seconds: float, pause_s: float) -> list[int]:
     found: list[int] = []
     with _connect(peer) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _write_line(sock, {"do": "echo"})
         end = time.monotonic_ns() + int(seconds * 1e9)
         while len(found) < MOST_ROUND_TRIPS:
+            if pause_s:
+                time.sleep(pause_s)
             start = time.monotonic_ns()
             sock.sendall(b".")
             sock.recv(1)

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from h2model import credit, disciplines
 from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
-from netcosim.scenario.fields import Flag, Name, OptionValue, Record, SizeBytes
+from netcosim.scenario.fields import Flag, Name, OptionValue, Record, SizeBytes, Whole
 
 _OF_SOME: Final = ("window", "whole_messages")
 """Settings that take effect in some releases only; rules for them say more than a default."""
@@ -29,12 +29,14 @@ _OF_SOME: Final = ("window", "whole_messages")
 class SenderRule(Record):
     """The discipline a sender follows under a setting, with its constants.
 
-    `pushed` has those that are others where messages are pushed, as requests.
+    `pushed` has those that are others where messages are pushed, as requests; `request` is the
+    length of one that asks for a message.
     """
 
     discipline: Name
     options: dict[str, OptionValue] = {}
     pushed: dict[str, OptionValue] = {}
+    request: Whole = 0
 
 
 class ReceiverRule(Record):

@@ -39,6 +39,11 @@ class Validity(_Record):
     reorderings: int = Field(default=0, description="reorderings that a sender found")
     drops: int = Field(description="packets dropped by queues and backlogs of the run")
     capture_drops: int = Field(description="packets the capture lost")
+    zero_ns: int | None = Field(
+        default=None,
+        description="the burst's zero on the receiver's wall clock, ns since the epoch; null in"
+        " runs of older releases and where the capture does not show it",
+    )
     length_ns: int = Field(default=0, description="the burst's length on the wall clock")
     lost_ns: int | None = Field(
         default=None,

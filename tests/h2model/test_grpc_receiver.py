@@ -7,12 +7,9 @@ from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel
 from h2model.grpc_receiver import (
     ALL_STREAMS,
     PING,
-    TIMER_LATE_NS,
     GrpcAccount,
-    Probe,
-    Smoothed,
-    WaitingProbe,
 )
+from h2model.probe import LATE_NS, Probe
 
 MIB = 1 << 20
 FRAME = 16384
@@ -91,7 +88,7 @@ def test_a_path_longer_than_the_window_widens_it_by_settings():
     account.frame(1, FRAME, 64 * MIB, 0.0)
     account.frame(1, 3 * MIB, 64 * MIB, 1e6)
     again_ns, updates = account.answered(2e6)
-    assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2 + TIMER_LATE_NS
+    assert again_ns == 2e6 + Probe.FIRST_DELAY_NS / 2 + LATE_NS
     assert updates[0] == (ALL_STREAMS, 8 * MIB - MIB), "twice 3 MiB and a frame, rounded up"
 
 
@@ -139,7 +136,7 @@ def test_a_ping_that_waits_goes_out_with_what_is_written_next():
     assert waits.replied(9, 7e6) == [], "one is on its way"
     waits.answered(8e6)
     assert waits.replied(9, 9e6) == [], "the next is not due"
-    assert waits.replied(9, 8e6 + 100e6 + WaitingProbe.GROWTH_NS) == [(PING, 0)]
+    assert waits.replied(9, 8e6 + 100e6 + Probe.MEAN_GROWTH_MS * 1e6) == [(PING, 0)]
 
 
 def test_only_a_receiver_of_pushes_replies():
@@ -206,44 +203,6 @@ def test_what_a_stream_was_allowed_too_much_counts_until_its_reply():
         account.replied(first, 3.0)
         given.append(1 in account._streams)
     assert given == [False, True]
-
-
-class TestProbe:
-    def complete(self, probe, size, took_ns, now=0.0):
-        probe.received(1, now)
-        probe.received(size, now)
-        return probe.complete(now + took_ns)
-
-    def test_growth_halves_the_time_between_two_questions(self):
-        probe = Probe()
-        assert self.complete(probe, 100_000, 8e6) == 50e6
-        assert probe.estimate_bytes == 2 * Probe.FIRST_ESTIMATE_BYTES
-
-    def test_without_more_bandwidth_the_estimate_stays_and_the_time_grows(self):
-        probe = Probe()
-        self.complete(probe, 100_000, 8e6)
-        assert probe.due(1e8) is False
-        assert self.complete(probe, 200_000, 16e6 + 100, now=1e8) == 50e6
-        assert self.complete(probe, 200_000, 17e6, now=2e8) == 50e6 + Probe.GROWTH_NS
-        assert probe.estimate_bytes == 2 * Probe.FIRST_ESTIMATE_BYTES
-
-
-class TestSmoothed:
-    def test_the_windows_that_1_39_announced(self):
-        """Seen on the wire: 1.39.0, two messages of 4 and 1 MB between a PING and its answer."""
-        window = Smoothed()
-        steps = [window.step(2 * 5_000_010) for _ in range(4)]
-        assert steps[1] == 7_388_142
-        assert steps[2] == 10_096_474
-
-    def test_it_settles_at_its_target(self):
-        window = Smoothed()
-        last = [window.step(10_000_000) for _ in range(300)][-1]
-        assert abs(last - 10_000_000) < 1000
-
-    def test_it_never_falls_below_4_mib_at_rest(self):
-        window = Smoothed()
-        assert [window.step(1000) for _ in range(5)] == [4 << 20] * 5
 
 
 @settings(max_examples=150, deadline=None)

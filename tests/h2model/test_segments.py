@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from h2model.connection import Connection, Heads, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.protocol import FRAME_HEADER_BYTES
-from h2model.segments import PACKET_HEADER_BYTES, SegmentQueue
+from h2model.segments import PACKET_HEADER_BYTES, SEGMENT_MEMORY_BYTES, SegmentQueue
 
 SEGMENT = 1448
 PACKET = SEGMENT + PACKET_HEADER_BYTES
@@ -21,7 +21,7 @@ gaps_ns = st.sampled_from([0, 1013, 50_021, 121_003, 400_009, 3_000_017])  # no 
 puts = st.lists(st.tuples(gaps_ns, sizes, st.booleans()), min_size=1, max_size=12)
 
 
-def link(past=10**9, delay_ns=0, bucket=BUCKET, poll_ns=0):
+def link(past=10**9, delay_ns=0, bucket=BUCKET, poll_ns=0, flight=0, memory=0):
     return LinkModel(
         rate_bps=RATE_BPS,
         delay_ns=delay_ns,
@@ -29,29 +29,43 @@ def link(past=10**9, delay_ns=0, bucket=BUCKET, poll_ns=0):
         bucket_bytes=bucket,
         segment_bytes=SEGMENT,
         poll_ns=poll_ns,
+        flight_segments=flight,
+        send_memory_bytes=memory,
     )
 
 
 class Twin:
-    """Tokens in bytes; a segment leaves if there are bytes for it and tokens are not below zero."""
+    """Tokens in bytes; a segment leaves when it is its turn and tokens are not below zero.
 
-    def __init__(self):
+    One that is not full and was pushed waits beside the link's queue, and takes what comes, while
+    `flight` segments are in it.
+    """
+
+    def __init__(self, flight):
+        self.flight = flight
         self.tokens, self.at_ns = float(BUCKET), 0.0
         self.left = []  # (time, position of the last byte in it, from 1)
-        self.sent = self.put = 0
-        self.pushed = 0  # so many bytes may leave in a segment that is not full
+        self.queue = []  # sizes
+        self.sent = self.put = self.open = 0
+        self.pushed = False
 
     def until(self, now):
         """Let what may leave before `now` leave."""
-        while (waiting := self.put - self.sent) and (waiting >= SEGMENT or self.pushed > self.sent):
+        while self.queue:
             leaves = self.at_ns + max(0.0, -self.tokens) * NS_PER_BYTE
             if leaves > now:
                 return
             self.advance(leaves)
-            size = min(SEGMENT, waiting)
+            size = self.queue.pop(0)
             self.sent += size
             self.tokens -= size + PACKET_HEADER_BYTES
             self.left.append((leaves, self.sent))
+            self.close()
+
+    def close(self):
+        if self.pushed and (not self.flight or len(self.queue) < self.flight):
+            self.queue.append(self.open)
+            self.open, self.pushed = 0, False
 
     def advance(self, now):
         self.tokens = min(BUCKET, self.tokens + (now - self.at_ns) / NS_PER_BYTE)
@@ -61,10 +75,15 @@ class Twin:
         self.until(now)
         self.advance(max(now, self.at_ns))
         self.put += size
+        self.open += size
+        while self.open >= SEGMENT:
+            self.queue.append(SEGMENT)
+            self.open, self.pushed = self.open - SEGMENT, False
         self.until(now)
 
     def push(self, now):
-        self.pushed = self.put
+        self.pushed = self.open > 0
+        self.close()
         self.until(now)
 
     def end_ns(self, position):
@@ -82,9 +101,9 @@ def ends(queue):
 
 
 @settings(max_examples=300)
-@given(puts)
-def test_frames_end_as_in_the_twin(given_puts):
-    queue, twin, now, positions = SegmentQueue(link(), RATE_BPS), Twin(), 0.0, []
+@given(puts, st.sampled_from([0, 1, 2, 5]))
+def test_frames_end_as_in_the_twin(given_puts, flight):
+    queue, twin, now, positions = SegmentQueue(link(flight=flight), RATE_BPS), Twin(flight), 0.0, []
     for gap, size, pushes in given_puts:
         now += gap
         queue.put(1, size, now)
@@ -198,3 +217,33 @@ def test_positions_cover_every_byte_once():
     for one, two in itertools.pairwise(schedule.carried):
         assert one[0] <= two[0]
         assert one[1] <= two[1]
+
+
+def test_memory_has_room_for_fewer_small_segments():
+    """As SO_MEMINFO shows: 832 bytes and its own for each; one is begun as long as any is free."""
+    memory = 44 * (SEGMENT + SEGMENT_MEMORY_BYTES)
+    full = SegmentQueue(link(memory=memory, bucket=0), RATE_BPS)
+    full.put(1, 43 * SEGMENT, 0.0, counted_bytes=0)
+    assert full.free_bytes(-1.0) == SEGMENT, "none has left"
+    assert full.free_bytes(1e12) == 44 * SEGMENT
+    small = SegmentQueue(link(memory=memory, bucket=0), RATE_BPS)
+    taken = 0
+    while small.free_bytes(0.0):
+        small.put(1, 79, 0.0, counted_bytes=0)
+        small.push(0.0)
+        taken += 1
+    assert taken == pytest.approx(memory / (79 + SEGMENT_MEMORY_BYTES), abs=3), "three have left"
+    assert small.room_at(1, 0.0) > 0.0
+
+
+@pytest.mark.parametrize(("flight", "delayed"), [(2, 3), (0, 0)])
+def test_a_packet_without_data_is_behind_what_is_in_the_links_queue(flight, delayed):
+    ends_ns = []
+    for packets in (0, 3):
+        queue = SegmentQueue(link(bucket=0, flight=flight), RATE_BPS)
+        queue.put(1, 10 * SEGMENT - FRAME_HEADER_BYTES, 0.0)
+        for n in range(packets):
+            queue.charge((n + 1.5) * PACKET * NS_PER_BYTE)
+        ends_ns.append(ends(queue)[0])
+    later_ns = delayed * PACKET_HEADER_BYTES * NS_PER_BYTE
+    assert ends_ns[1] - ends_ns[0] == pytest.approx(later_ns, abs=0.1)

@@ -63,6 +63,7 @@ def test_the_record_names_clock_and_kernel(world: World) -> None:
     assert len(record.clock["kernel"]["hash"]) == 16
     assert set(record.clock["guests_s"]) == {"links", "three/grpc-to-h2"}
     assert [v.judged for v in record.validity] == [True]
+    assert record.validity[0].zero_ns is not None
 
 
 def test_messages_cost_what_the_scenario_says(world: World) -> None:
