@@ -1,8 +1,9 @@
 """Predict a cell's bursts with every model, at the levels PREDICT, EXPLAIN and ORACLE.
 
 PREDICT has as inputs sizes, the times at which the applications asked and handed over, which they
-logged before the transport, configured windows and the receiver's credit rule, and the link as
-measured before the run: nothing of the capture.
+logged before the transport, configured windows and the receiver's credit rule, the link as measured
+before the run, the time between two bursts, and what a library drew of its PINGs' times, if it
+logged that: nothing of the capture.
 EXPLAIN also has the order in which the streams first appeared on the wire. ORACLE also has when the
 receiver gave which credit, and how fast the link was in the burst itself.
 
