@@ -108,7 +108,7 @@ class Connection:
     ) -> Sender:
         """Sender of a burst within a simulation that begins now; arguments as for `burst`."""
         heads = replace(self._heads, first=self._heads.each) if self._headed else self._heads
-        self._headed = True
+        starts, self._headed = not self._headed, True
         return Sender(
             self._machine,
             self._account,
@@ -121,4 +121,5 @@ class Connection:
             reader=self._reader,
             heads=heads,
             next_ns=next_ns,
+            starts=starts,
         )

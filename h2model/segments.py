@@ -19,6 +19,7 @@ from typing import Final
 from h2model.link import Frame
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
 from h2model.records import LinkModel
+from h2model.slow_start import SlowStart
 
 PACKET_HEADER_BYTES: Final = 66
 """Ethernet, IP and TCP with timestamps."""
@@ -75,9 +76,16 @@ class SegmentQueue:
     ----------
     waiting : frames whose last byte has not left, in order
     rate_bps : the connection's share of its path now, of payload
+
+    Parameters
+    ----------
+    link, rate_bps
+        The path, and the share of it at first.
+    starts
+        True for the first burst of a connection: TCP's window is still to be widened.
     """
 
-    def __init__(self, link: LinkModel, rate_bps: float) -> None:
+    def __init__(self, link: LinkModel, rate_bps: float, *, starts: bool = False) -> None:
         self.rate_bps = rate_bps
         self.waiting: deque[_Placed] = deque()
         self._link = link
@@ -86,6 +94,7 @@ class SegmentQueue:
         # When a link without a bucket would be free: the bucket is ahead of it by its bytes.
         self._due_ns = 0.0
         self._last_ns = 0.0
+        self._start = SlowStart(2 * link.delay_ns) if starts else None
         self._number = 0  # of the segment that is being filled
         self._filled_bytes = 0
         self._open_ns: float | None = None  # until when that takes what comes, once it is pushed
@@ -144,6 +153,8 @@ class SegmentQueue:
 
     def _queued_ns(self) -> float:
         """When the segment that is being filled may be put into the link's queue."""
+        if self._start is not None:
+            return self._start.allowed_ns(self._number)
         flight = self._link.flight_segments
         if not flight or self._number < flight:
             return 0.0
@@ -290,13 +301,25 @@ class SegmentQueue:
         step = (size_bytes + PACKET_HEADER_BYTES) * self._ns_per_byte
         while left:
             even_ns = self._due_ns - self._ahead_ns
-            since_ns = max(now, self._last_ns, even_ns)
-            count = left if since_ns == even_ns else 1
+            since_ns = max(now, self._last_ns, even_ns, self._allowed_ns())
+            count = left if since_ns == even_ns and self._start is None else 1
             self._batches.append(Batch(self._number, count, since_ns, step, size_bytes))
+            if self._start is not None:
+                self._start.leaves(self._number, since_ns)
             self._number += count
             self._due_ns = max(since_ns, self._due_ns) + count * step
             self._last_ns = since_ns + (count - 1) * step
             left -= count
+
+    def _allowed_ns(self) -> float:
+        """Time from which TCP's window allows the next segment, until it covers the path."""
+        if self._start is None:
+            return 0.0
+        path = (self._round_trip_ns + self._ahead_ns) / self._step_ns
+        if self._start.window(self._number) > path + 1:
+            self._start = None
+            return 0.0
+        return self._start.allowed_ns(self._number)
 
     def _take_back(self, now: float) -> list[tuple[int, int]]:
         """Take the plans of segments back that have not left; how many of which size."""

@@ -65,6 +65,8 @@ class Sender:
         What each message takes on the wire beside DATA; `first` is for the first of these.
     next_ns
         When the next burst begins, if that is known.
+    starts
+        True for the first burst of a connection.
     """
 
     def __init__(
@@ -81,9 +83,13 @@ class Sender:
         reader: Reader | None = None,
         heads: Heads = NO_HEADS,
         next_ns: int | None = None,
+        starts: bool = False,
     ) -> None:
-        queue = SegmentQueue if link.segment_bytes else SendQueue
-        self.queue = queue(link, rate_bps)
+        self.queue: SegmentQueue | SendQueue = (
+            SegmentQueue(link, rate_bps, starts=starts)
+            if link.segment_bytes
+            else SendQueue(link, rate_bps)
+        )
         self._machine = machine
         self._account = account if grants is None else None
         self._reader = reader if grants is None else None
