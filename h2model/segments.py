@@ -303,13 +303,25 @@ class SegmentQueue:
             even_ns = self._due_ns - self._ahead_ns
             since_ns = max(now, self._last_ns, even_ns, self._allowed_ns())
             count = left if since_ns == even_ns and self._start is None else 1
-            self._batches.append(Batch(self._number, count, since_ns, step, size_bytes))
+            self._add(Batch(self._number, count, since_ns, step, size_bytes))
             if self._start is not None:
                 self._start.leaves(self._number, since_ns)
             self._number += count
             self._due_ns = max(since_ns, self._due_ns) + count * step
             self._last_ns = since_ns + (count - 1) * step
             left -= count
+
+    def _add(self, batch: Batch) -> None:
+        """Add a batch, to the one before if it goes on evenly."""
+        last = self._batches[-1] if self._batches else None
+        if (
+            last is not None
+            and (last.size_bytes, last.step_ns) == (batch.size_bytes, batch.step_ns)
+            and abs(last.time_ns(batch.first) - batch.since_ns) <= _SAME_NS
+        ):
+            last.count += batch.count
+        else:
+            self._batches.append(batch)
 
     def _allowed_ns(self) -> float:
         """Time from which TCP's window allows the next segment, until it covers the path."""
