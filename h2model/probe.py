@@ -55,7 +55,7 @@ class Smoothed:
 
 
 def growths_ms(delays_ms: Sequence[int]) -> Iterator[int]:
-    """What the delays between PINGs grew by, one after the other."""
+    """Growths of the delays between PINGs, one after the other."""
     delays = [Probe.FIRST_DELAY_NS // _MS, *delays_ms]
     return (after - before for before, after in pairwise(delays) if after > before)
 

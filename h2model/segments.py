@@ -152,7 +152,7 @@ class SegmentQueue:
             self._close(now)
 
     def _queued_ns(self) -> float:
-        """When the segment that is being filled may be put into the link's queue."""
+        """Time from which the segment that is being filled may go into the link's queue."""
         if self._start is not None:
             return self._start.allowed_ns(self._number)
         flight = self._link.flight_segments

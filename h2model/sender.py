@@ -291,7 +291,7 @@ class Sender:
         return self._record.schedule()
 
     def _rested_ns(self) -> float | None:
-        """When the next burst begins; None as long as this one is not over."""
+        """Time at which the next burst begins; None as long as this one is not over."""
         if self._over_ns is None:
             return None
         return self._over_ns + REST_NS if self._next_ns is None else float(self._next_ns)

@@ -50,7 +50,7 @@ class OnKernel:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far a cell on one kernel is from the same on another.
+    """Difference between a cell on one kernel and the same on another.
 
     `end` is the largest difference of a stream's end, as a share of its burst's length.
     """

@@ -1,4 +1,4 @@
-"""How far a burst may be scaled down: ends of its streams, as shares of it, beside the large one's.
+"""Bursts scaled down: ends of their streams, as shares of the burst, beside a large one's.
 
 There is no noise that a long burst would average out. What does not scale with the messages is the
 frame, the write target of gRPC, and the send buffer, so the answer moves once those are a large

@@ -234,7 +234,7 @@ class Guest:
         ]
 
     def _why_still(self) -> str:
-        """Whether it works or waits, by the processor time that it takes in a second."""
+        """Say that it works or waits, by the processor time that it takes in a second."""
         before_s = _processor_s(self.pid)
         time.sleep(1)
         if _processor_s(self.pid) > before_s:

@@ -149,7 +149,7 @@ def test_a_run_ends_with_one_clear_statement(tmp_path, arguments, discipline, ru
 
 
 def analysed(out, transport):
-    """What `emu.analyze` finds in a capture of the run, of the direction with the messages."""
+    """Findings of `emu.analyze` in a capture of the run, of the direction with the messages."""
     capture = out / "captures" / f"together@{transport}.c0.pcap.gz"
     analysis = out.parent / f"{transport}.json"
     command = (sys.executable, "-B", "-m", "emu.analyze", str(capture), "--json", str(analysis))
