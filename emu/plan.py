@@ -18,6 +18,9 @@ from topo.catalogue import build_spec
 from topo.share import LinkDirection, route_between
 from topo.spec import GOODPUT_SHARE, NetSpec
 
+FIRST_PORT: Final = 50051
+"""Port of a cell's first connection; the others follow."""
+
 _MOST_HOSTS: Final = 64
 """Most servers, and most workers; each is a network namespace with its processes."""
 
@@ -44,6 +47,11 @@ class PlannedConnection:
     direction: Direction
     messages: tuple[Message, ...]
     start_ns: int = 0
+
+    @property
+    def port(self) -> int:
+        """The port that its responder listens on."""
+        return FIRST_PORT + self.index
 
     @property
     def source(self) -> str:

@@ -8,6 +8,7 @@ release does. `not_studied` lists such ends.
 from collections.abc import Mapping
 
 from h2model import credit, transports
+from h2model.call_headers import CallHeaders
 from h2model.connection import Heads, ReceiverModel, SenderModel
 from h2model.disciplines import load, names, traits
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
@@ -29,13 +30,15 @@ def speaks_grpc(transport: TransportSpec) -> bool:
     return any(kind.GRPC_FRAMING for kind in kinds)
 
 
-def candidate_senders(transport: TransportSpec, *, pushes: bool = False) -> dict[str, SenderModel]:
+def candidate_senders(
+    transport: TransportSpec, *, pushes: bool = False, window_bytes: int | None = None
+) -> dict[str, SenderModel]:
     """Every discipline as a model of this transport's sender, by name.
 
     The discipline that our own sender was configured for gets its configured options; the one that
     a gRPC release follows gets that release's constants; all others their defaults. For a release
     that was not studied a discipline gets the constants of the nearest studied one that follows it.
-    `pushes` is set if messages are pushed.
+    `pushes` is set if messages are pushed; `window_bytes` is the window that is asked for.
     """
     frame, sender = largest_frame_bytes(transport), transports.load(transport.sender)
     return {
@@ -44,7 +47,7 @@ def candidate_senders(transport: TransportSpec, *, pushes: bool = False) -> dict
             options=_options(name, transport, frame, pushes=pushes),
             frame_bytes=frame,
             polled=not sender.BOUNDS_UNACKNOWLEDGED,
-            heads=_heads(transport, pushes=pushes),
+            heads=_heads(transport, window_bytes, pushes=pushes),
         )
         for name in names()
         if not traits(name).by_priority or transport.discipline == name
@@ -162,6 +165,16 @@ def reads_in_turn(transport: TransportSpec) -> bool:
     return rule is not None and rule.one_reader
 
 
+def call_headers(transport: TransportSpec, authority: str) -> CallHeaders | None:
+    """Header blocks of a connection's calls to such a server; None if they are not known."""
+    files = _sender_rules(transport)
+    rule = files[0][0].calls if files else None
+    if rule is None:
+        return None
+    fields = [(":authority", authority), *rule.fields.items()]
+    return CallHeaders(fields, indexed=rule.indexed, table_bytes=rule.table)
+
+
 def parameter_digests(transport: TransportSpec) -> dict[str, str]:
     """The digests of the parameter files that predictions of this transport rest on."""
     files = [*(file for file, _ in _sender_rules(transport)), *_receiver_files(transport)[:1]]
@@ -198,16 +211,22 @@ def _setting(transport: TransportSpec) -> str:
     return "default" if transport.window is None else "window"
 
 
-def _heads(transport: TransportSpec, *, pushes: bool) -> Heads:
+def _heads(transport: TransportSpec, window_bytes: int | None, *, pushes: bool) -> Heads:
     rule = sender_rule(transport)
     known = {} if rule is None else _constants(rule, pushes=pushes)
     return Heads(
         first=int(known.get("head_first", 0)),
         each=int(known.get("head", 0)),
         tail=int(known.get("tail", 0)),
-        request=0 if pushes or rule is None else rule.request,
-        updates=pushes and "head" in known,
+        pushed=pushes and "head" in known,
+        updates=pushes and "head" in known and _lacks_for_replies(transport, window_bytes),
     )
+
+
+def _lacks_for_replies(transport: TransportSpec, window_bytes: int | None) -> bool:
+    """True if a call makes its connection lack credit, which is never below the default window."""
+    window = window_bytes if transport.flow_control else None
+    return window is None or window >= DEFAULT_WINDOW_BYTES
 
 
 def _constants(rule: SenderRule, *, pushes: bool) -> Mapping[str, int | bool | str]:

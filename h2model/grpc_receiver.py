@@ -21,6 +21,9 @@ PING: Final = -2
 
 LEAST_URGENT_BYTES: Final = 8192
 
+_PING_NS: Final = 2_000.0
+"""Time that it takes to write a PING: what comes meanwhile is parsed before it."""
+
 _SAME_NS: Final = 1.0
 """Times this close are those of one segment."""
 
@@ -83,7 +86,8 @@ class GrpcAccount:
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """Begin a burst after a rest: credit that the connection lacks, and that of each request.
 
-        What a stream gets by its request the connection gets, too. A pushed call brings nothing.
+        What a stream gets by its request the connection gets with it, unless it has more than it
+        shall have. A pushed call brings nothing.
         """
         self._ending.clear()
         lacking = max(0, self._window - self._connection)
@@ -91,9 +95,18 @@ class GrpcAccount:
             self._streams = {stream: _Stream(ahead_bytes=0, is_read=False) for stream in streams}
             self._connection += lacking
             return [(0, lacking)]
-        self._streams = {stream: _Stream() for stream in streams}
-        self._connection += lacking + GRPC_PREFIX_BYTES * len(streams)
-        return [(0, lacking), *((stream, GRPC_PREFIX_BYTES) for stream in streams)]
+        self._streams = {}
+        self._connection += lacking
+        updates = [(0, lacking)]
+        target = self._window
+        for stream in streams:
+            self._streams[stream] = _Stream()
+            updates.append((stream, GRPC_PREFIX_BYTES))
+            target += GRPC_PREFIX_BYTES
+            if target > self._connection:
+                updates.append((0, target - self._connection))
+                self._connection = target
+        return updates
 
     def frame(
         self,
@@ -130,9 +143,17 @@ class GrpcAccount:
         each.received_bytes += size
         each.ahead_bytes -= size
         updates = self._write_if_due(each, now_ns, asked=asked)
-        if each.received_bytes >= message:
-            self._ended(stream, now_ns + lasts_ns)
+        if each.received_bytes >= message and arriving is None and not self._listens:
+            del self._streams[stream]
         return updates
+
+    def closed(self, stream: int, time_ns: float) -> None:
+        """Forget a stream that ends so late, with the trailers; in segments they have their own.
+
+        A client's counts as long as what came with them is worked off.
+        """
+        if not self._listens and stream in self._streams:
+            self._ending.append((time_ns, stream))
 
     def accepted(self, stream: int, now_ns: float) -> list[Update]:
         """The application reads a pushed call from now on, if there is anything still to come."""
@@ -185,18 +206,6 @@ class GrpcAccount:
         self._streams.pop(stream, None)
         return updates
 
-    def _ended(self, stream: int, whole_ns: float) -> None:
-        """Forget a stream whose message is whole, unless it ends later.
-
-        A client's counts as long as what came with its last byte is worked off.
-        """
-        if self._listens:
-            return
-        if self._streams[stream].arriving is None:
-            del self._streams[stream]
-        else:
-            self._ending.append((whole_ns, stream))
-
     def _forget_ended(self, now_ns: float) -> None:
         while self._ending and self._ending[0][0] < now_ns - _SAME_NS:
             self._streams.pop(self._ending.pop(0)[1], None)
@@ -218,7 +227,8 @@ class GrpcAccount:
     def _wanted(self, stream: _Stream, now_ns: float) -> int:
         if not stream.is_read:
             return 0
-        return min(stream.needed_bytes(now_ns), self._progress) - stream.ahead_bytes
+        needed = stream.needed_bytes(now_ns)
+        return min(needed, self._progress) - stream.ahead_bytes if needed else 0
 
     def _is_drained(self) -> bool:
         """True if the connection has less than half of the credit that it shall have."""
@@ -236,8 +246,9 @@ class GrpcAccount:
         if self._grown_bytes:
             updates.append((ALL_STREAMS, self._grown_bytes))
             self._grown_bytes = 0
+        parsed_ns = now_ns + (_PING_NS if asked else 0.0)
         for number, each in self._streams.items():
-            wanted = self._wanted(each, now_ns)
+            wanted = self._wanted(each, parsed_ns)
             if wanted > 0:
                 each.ahead_bytes += wanted
                 updates.append((number, wanted))

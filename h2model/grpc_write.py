@@ -222,9 +222,11 @@ def payload(room: int, frame_bytes: int) -> int:
 
 
 def send_head(s: State, i: int, rule: WriteRule) -> int:
-    """Note that slot `i` sends its HEADERS; return their length."""
+    """Note that slot `i` sends its HEADERS; return their length, which its tag may say."""
     s.visits[i] = 1
     s.shared[HEADED] += 1
+    if s.tag[i] > 0:
+        return s.tag[i]
     return rule.first_head_bytes if s.shared[HEADED] == 1 else rule.head_bytes
 
 

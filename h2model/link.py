@@ -23,8 +23,9 @@ class Frame:
     at the sender's end of the link. `start_ns` is when its first byte left; once it has `begun`, a
     new plan does not move that. `counted_bytes` is the length that its header tells, 0 for a later
     piece of a large frame. Where segments leave, `header_ns` is when that of its header has, with
-    `come_bytes` of its payload, while others follow each `step_ns`; `ahead_ns` is when a PING's
-    answer has left, if one is ahead of it (`answers`).
+    `come_bytes` of its payload (`soon_bytes` within `SOON_NS`), while others follow each `step_ns`;
+    `ahead_ns` is when a PING's answer has left, if one is ahead of it (`answers`); `behind_ns` when
+    what was put with it has, 0 if that is not known.
     """
 
     stream: int
@@ -39,8 +40,10 @@ class Frame:
     fast_ns: float = 0.0
     header_ns: float = 0.0
     ahead_ns: float = 0.0
+    behind_ns: float = 0.0
     answers: bool = False
     come_bytes: int = 0
+    soon_bytes: int = 0
     step_ns: float = 0.0
 
 

@@ -80,8 +80,12 @@ class Machine:
         self.state.shared[CONNECTION_CREDIT] = connection_window
         self._rule.start(self.state)
 
-    def enqueue(self, stream: int, size_bytes: int, now_ns: int, *, priority: int = 0) -> None:
+    def enqueue(
+        self, stream: int, size_bytes: int, now_ns: int, *, priority: int = 0, head_bytes: int = 0
+    ) -> None:
         """Hand over `size_bytes` of flow-controlled data of a stream.
+
+        Rules that gather writes count `head_bytes` before it, in place of their options, if given.
 
         Raises
         ------
@@ -95,6 +99,8 @@ class Machine:
         slot = self._slot_of.get(stream)
         if slot is None:
             slot = self._open(stream, priority)
+            if self._gathers:
+                self.state.tag[slot] = head_bytes
         s = self.state
         s.left[slot] += size_bytes
         self._unsent[slot] += size_bytes
@@ -179,6 +185,12 @@ class Machine:
     def emitting(self) -> bool:
         """True if a gathered write has bytes that are still to be emitted."""
         return self._gathers and self.state.shared[EMITTED] < self.state.shared[PLANNED]
+
+    @property
+    def emits(self) -> int:
+        """Stream whose DATA a gathered write emits next; `BLOCKED` if all is emitted."""
+        s = self.state
+        return self._stream_of[s.plan_slot[s.shared[EMITTED]]] if self.emitting else BLOCKED
 
     @property
     def heads(self) -> int:

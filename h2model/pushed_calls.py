@@ -6,12 +6,16 @@ Until then the stream has its initial window and nothing beyond.
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from h2model.events import ACCEPT, CALL, READ, WHOLE, At
 from h2model.grpc_receiver import Update
 from h2model.machine import Machine
 from h2model.receiver import Account
 from h2model.records import ReceiverModel
+
+_NEXT_NS: Final = 0.1
+"""What an application does at one instant has an order all the same, which these steps keep."""
 
 Tell = Callable[[Sequence[Update], float], None]
 """Takes the updates that the receiver writes, and the time."""
@@ -92,7 +96,9 @@ class Calls:
     messages
         Bytes by stream.
     least_ns
-        Least duration of an answer: all of it where the receiver's overhead is not known.
+        Least duration of an answer: all of it where the receiver's overhead is not known. None
+        where processors take no time: then the first call of an instant is accepted before what is
+        whole is answered, and the others after that.
     busy
         Whether DATA is arriving.
     """
@@ -105,7 +111,7 @@ class Calls:
         at: At,
         tell: Tell,
         messages: Mapping[int, int],
-        least_ns: int,
+        least_ns: int | None,
         busy: Callable[[], bool],
     ) -> None:
         self._account = account
@@ -118,6 +124,7 @@ class Calls:
         self._headed: set[int] = set()
         self._bare: list[int] = []
         self._noted: set[int] = set()
+        self._called_at = (-1.0, 0)
         reader.begin()
 
     def gathered(self, machine: Machine) -> None:
@@ -145,7 +152,7 @@ class Calls:
         if kind == CALL:
             wait_ns = self._reader.called(stream)
             if wait_ns is not None:
-                self._at(now + wait_ns, ACCEPT, stream)
+                self._at(now + wait_ns + self._after_others_ns(now), ACCEPT, stream)
         elif kind == ACCEPT:
             self._tell(self._account.accepted(stream, now), now)
             if self._reader.accepted(stream):
@@ -159,6 +166,18 @@ class Calls:
             if following is not None:
                 self._at(now, ACCEPT, following)
 
+    def _after_others_ns(self, now: float) -> float:
+        """Time by which a call's acceptance follows those of its instant."""
+        if self._least_ns is not None:
+            return 0.0
+        instant, before = self._called_at
+        before = before + 1 if instant == now else 0
+        self._called_at = now, before
+        return 2 * before * _NEXT_NS
+
     def _reads(self, stream: int, now: float) -> None:
+        if self._least_ns is None:
+            self._at(now + _NEXT_NS, READ, stream)
+            return
         takes_ns = self._reader.takes_ns(self._messages[stream], busy=self._busy())
         self._at(now + (self._least_ns if takes_ns is None else takes_ns), READ, stream)

@@ -39,6 +39,9 @@ class Account(Protocol):
         says.
         """
 
+    def closed(self, stream: int, time_ns: float) -> None:
+        """Take the end of a stream, with its trailers, where segments tell when that is."""
+
     @property
     def look_ns(self) -> float | None:
         """Time at which the next PING is due, on the clock of the burst that begins."""
@@ -97,6 +100,9 @@ class ReceiverAccount:
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """No credit beyond the initial window."""
         return []
+
+    def closed(self, stream: int, time_ns: float) -> None:
+        """Do nothing: a stream that is over gets no credit."""
 
     def rest(self, elapsed_ns: float) -> None:
         """Do nothing: it has no clock."""

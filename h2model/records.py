@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from h2model.overhead import AT_ONCE, Acceptance, Overhead
 from h2model.protocol import UNLIMITED_BYTES
@@ -18,6 +19,8 @@ class StreamPlan:
     """A message: flow-controlled bytes, and the time at which its application hands it over.
 
     `asked_ns` is when the request for it is at the sender, with the credit that it brings.
+    `call_bytes` is the length of the HEADERS frame of the call that asks for it, or pushes it; 0 if
+    that is not known.
     """
 
     stream: int
@@ -25,6 +28,7 @@ class StreamPlan:
     ready_ns: int = 0
     priority: int = 0
     asked_ns: int = 0
+    call_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +36,14 @@ class Heads:
     """Bytes beside DATA that a sender's messages take on the wire: HEADERS and small updates.
 
     `first` before the first message of a connection, `each` before a later one, `tail` behind each.
-    `request` is what asks for one, a message of its own, if messages are asked for so. With
-    `updates` a write that begins messages gives credit for their replies to the connection.
+    Where messages are `pushed` each is answered; with `updates` a write that begins some gives
+    credit for their replies to the connection.
     """
 
     first: int = 0
     each: int = 0
     tail: int = 0
-    request: int = 0
+    pushed: bool = False
     updates: bool = False
 
 
@@ -122,20 +126,26 @@ class LinkModel:
     poll_ns: int = 0
 
 
+SOON_NS: Final = 1_500
+"""Time within which all comes that a bucket lets pass at once, in as many steps as TCP takes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
     """Arrival of a frame in segments: `come_bytes` of its payload with its header, others in steps.
 
-    A segment of `step_bytes` comes each `step_ns`.
+    A segment of `step_bytes` comes each `step_ns`; `soon_bytes` have come within `SOON_NS`.
     """
 
     come_bytes: int
+    soon_bytes: int
     step_ns: float
     step_bytes: int
 
     def bytes_after(self, elapsed_ns: float) -> int:
         """Payload bytes that have come so long after the header."""
-        return self.come_bytes + int(elapsed_ns / self.step_ns + _ROUNDING) * self.step_bytes
+        come_bytes = self.come_bytes if elapsed_ns < SOON_NS else self.soon_bytes
+        return come_bytes + int(elapsed_ns / self.step_ns + _ROUNDING) * self.step_bytes
 
 
 Grant = tuple[int, int, int]

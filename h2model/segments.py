@@ -11,6 +11,7 @@ A socket buffer has room as long as its memory is not used up, of which each seg
 its bytes; where a sender keeps to a bound of its own, bytes count.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Final
 
 from h2model.link import Frame
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
-from h2model.records import LinkModel
+from h2model.records import SOON_NS, LinkModel
 from h2model.slow_start import SlowStart
 
 PACKET_HEADER_BYTES: Final = 66
@@ -26,6 +27,9 @@ PACKET_HEADER_BYTES: Final = 66
 
 SEGMENT_MEMORY_BYTES: Final = 832
 """Memory of a segment beside its bytes (sk_buff and its head), as SO_MEMINFO tells on 64 bits."""
+
+FREED_NS: Final = 1_024
+"""Time after which a segment that has left makes room in TCP: four readings of a guest's clock."""
 
 _ROUNDING: Final = 1e-6
 _SAME_NS: Final = 1e-3
@@ -58,12 +62,13 @@ class Batch:
 class _Placed(Frame):
     """A frame with the numbers of its first and last segment, and of that with its header's end.
 
-    A PING's answer would end in segment `ahead`. The header ends at `offset` of its segment; 0 is
-    the end of one that it fills.
+    What was put with it ends in segment `behind`, and a PING's answer would in `ahead`. The header
+    ends at `offset` of its segment; 0 is the end of one that it fills.
     """
 
     first: int = 0
     last: int = 0
+    behind: int = 0
     header: int = 0
     ahead: int = 0
     offset: int = 0
@@ -133,8 +138,11 @@ class SegmentQueue:
         )
         frame.header = self._number + header - (frame.offset == 0 and header > 0)
         frame.ahead = self._number + (self._filled_bytes + PING_FRAME_BYTES - 1) // self._full_bytes
-        self._fill(whole, now)
+        self._fill(whole - beside_bytes[1], now)
         frame.last = self._number - (self._filled_bytes == 0)
+        if beside_bytes[1]:
+            self._fill(beside_bytes[1], now)
+        frame.behind = self._number - (self._filled_bytes == 0)
         self.waiting.append(frame)
         return frame
 
@@ -155,12 +163,22 @@ class SegmentQueue:
         """Time from which the segment that is being filled may go into the link's queue."""
         if self._start is not None:
             return self._start.allowed_ns(self._number)
+        return max(0.0, self._acknowledged_ns())
+
+    def _acknowledged_ns(self) -> float:
+        """Time from which TCP has few enough segments in flight for the next one."""
         flight = self._link.flight_segments
         if not flight or self._number < flight:
-            return 0.0
+            return -math.inf
         return (self._time_ns(self._number - flight) or 0.0) + self._round_trip_ns
 
     def _leaves_ns(self, now: float) -> float:
+        """Time at which the next segment leaves if it is there by now."""
+        leaves_ns, room_ns = self._passes_ns(now), self._acknowledged_ns()
+        return leaves_ns if leaves_ns > room_ns + _SAME_NS else room_ns + FREED_NS
+
+    def _passes_ns(self, now: float) -> float:
+        """Time at which the bucket lets a packet pass."""
         return max(now, self._last_ns, self._due_ns - self._ahead_ns)
 
     def _close(self, now: float) -> None:
@@ -193,20 +211,27 @@ class SegmentQueue:
         frame.header_ns = end_ns if header_ns is None else header_ns
         ahead_ns = self._time_ns(frame.ahead)
         frame.ahead_ns = end_ns if ahead_ns is None else ahead_ns
-        together = 1
-        while (
-            frame.header + together <= frame.last
-            and self._time_ns(frame.header + together) == frame.header_ns
-        ):
-            together += 1
-        room = together * self._full_bytes - (frame.offset or self._full_bytes)
-        frame.come_bytes = min(frame.size_bytes, room)
+        frame.come_bytes = self._payload_bytes(frame, frame.header_ns)
+        frame.soon_bytes = self._payload_bytes(frame, frame.header_ns + SOON_NS)
         frame.step_ns = self._step_ns
+
+    def _payload_bytes(self, frame: "_Placed", until_ns: float) -> int:
+        """Payload of a frame in the segments that have left by then, of which the first has."""
+        count = 1
+        while (
+            frame.header + count <= frame.last
+            and (time_ns := self._time_ns(frame.header + count)) is not None
+            and time_ns <= until_ns
+        ):
+            count += 1
+        room = count * self._full_bytes - (frame.offset or self._full_bytes)
+        return min(frame.size_bytes, room)
 
     def take(self) -> Frame:
         """The first waiting frame, whose last byte has left."""
         frame = self.waiting.popleft()
         self._left_ns = frame.end_ns
+        frame.behind_ns = self._time_ns(frame.behind) or frame.end_ns + self._step_ns
         return frame
 
     def free_bytes(self, now: float) -> float:
@@ -245,7 +270,7 @@ class SegmentQueue:
             ahead, again = _split(self._take_back(now), self._link.flight_segments)
             self._last_ns = min(self._last_ns, now)
             self._plan(ahead, now)
-        leaves_ns = self._leaves_ns(now)
+        leaves_ns = self._passes_ns(now)
         self._due_ns = max(leaves_ns, self._due_ns) + PACKET_HEADER_BYTES * self._ns_per_byte
         self._last_ns = leaves_ns
         self._plan(again, now)
@@ -301,7 +326,7 @@ class SegmentQueue:
         step = (size_bytes + PACKET_HEADER_BYTES) * self._ns_per_byte
         while left:
             even_ns = self._due_ns - self._ahead_ns
-            since_ns = max(now, self._last_ns, even_ns, self._allowed_ns())
+            since_ns = max(self._leaves_ns(now), self._allowed_ns())
             count = left if since_ns == even_ns and self._start is None else 1
             self._add(Batch(self._number, count, since_ns, step, size_bytes))
             if self._start is not None:

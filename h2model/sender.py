@@ -6,31 +6,26 @@ from typing import Final
 
 from h2model.beside_data import BesideData
 from h2model.events import (
-    ACCEPT,
     ANSWER,
     ASKED,
-    CALL,
     CREDIT,
     ENQUEUE,
     LEFT,
-    LOOK,
     PING,
-    READ,
     REPLY,
     WAKE,
-    WHOLE,
     At,
 )
-from h2model.grpc_receiver import ALL_STREAMS, Update
+from h2model.far_end import KINDS as FAR_END
+from h2model.far_end import FarEnd
+from h2model.grpc_receiver import ALL_STREAMS
 from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, SendQueue
 from h2model.machine import BLOCKED, Machine
-from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
-from h2model.pushed_calls import Calls, Reader
+from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES, WINDOW_UPDATE_BYTES
+from h2model.pushed_calls import Reader
 from h2model.receiver import Account
 from h2model.records import (
-    REST_NS,
-    Arriving,
     Grant,
     Heads,
     LinkModel,
@@ -40,7 +35,7 @@ from h2model.records import (
 from h2model.schedule_recorder import ScheduleRecorder
 from h2model.segments import SegmentQueue
 from h2model.socket_room import SocketRoom
-from h2model.way_back import requests_come_ns
+from h2model.way_back import requests_come
 
 NOBODY: Final = -1
 NO_HEADS: Final = Heads()
@@ -91,9 +86,8 @@ class Sender:
             else SendQueue(link, rate_bps)
         )
         self._machine = machine
-        self._account = account if grants is None else None
-        self._reader = reader if grants is None else None
-        self._calls: Calls | None = None
+        told = account if grants is None else None
+        self._far_end = FarEnd(told, reader, link, rate_bps, plans, next_ns)
         self._link = link
         self._frame_bytes = frame_bytes
         self._polled = polled
@@ -104,78 +98,55 @@ class Sender:
         self._grants = grants or ()
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
         self._unsent = dict(self._messages)
-        self._beside = BesideData(machine, heads, self._messages)
+        self._head_bytes = _pushed_head_bytes(plans) if heads.pushed else {}
+        self._beside = BesideData(machine, heads, self._messages, self._head_bytes)
         self._version = 0
         self._leaving = False  # whether the end of the first frame's way is an event to come
         self._wake_at = -1.0
         self._blocked_at = -1.0
-        self._over_ns: float | None = None
-        self._next_ns = next_ns
         self._record = ScheduleRecorder()
 
     def begin(self, at: At) -> None:
         """Schedule the events that are known before the burst."""
         self._at = at
-        if self._account is not None:
-            self._open(self._account)
-            self._calls = self._calls_to(self._account, at)
+        with_credit = self._far_end.begin(
+            at, self._machine.credit, lambda: bool(self.queue.waiting)
+        )
+        if not self._beside.heads.pushed:
+            for came in requests_come(self._link, self.queue.rate_bps, self._plans, with_credit):
+                at(came.time_ns, ASKED, 0, came.cut)
         for plan in self._plans:
             at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
-        for time_ns in requests_come_ns(
-            self._link, self.queue.rate_bps, self._plans, self._beside.heads.request
-        ):
-            at(time_ns, ASKED)
         # What turning bytes into credit takes is spent half at either end.
         way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
         for time_ns, target, size_bytes in self._grants:
             at(time_ns + way_ns, PING if target == PING_TARGET else CREDIT, target, size_bytes)
 
-    def _open(self, account: Account) -> None:
-        if account.look_ns is not None:
-            self._at(max(0.0, account.look_ns), LOOK)
-        asked = {plan.stream: plan.asked_ns for plan in self._plans}
-        for stream, size_bytes in account.begin(list(asked)):
-            if asked.get(stream, 0) <= 0:
-                self._machine.credit(stream, size_bytes, 0)
-                if stream:
-                    self._machine.credit(0, size_bytes, 0)
-            else:
-                self._at(asked[stream], CREDIT, stream, size_bytes)
-                self._at(asked[stream], CREDIT, 0, size_bytes)
-
-    def _calls_to(self, account: Account, at: At) -> Calls | None:
-        if self._reader is None:
-            return None
-        return Calls(
-            account,
-            self._reader,
-            at=at,
-            tell=self._tell,
-            messages=self._messages,
-            least_ns=self._link.credit_latency_ns,
-            busy=lambda: bool(self.queue.waiting),
-        )
-
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; True if a decision may follow from it."""
-        if kind in (ANSWER, LOOK):
-            self._hear(now, kind)
-            return False
-        if kind in (CALL, ACCEPT, WHOLE, READ):
-            if self._calls is not None:
-                self._calls.apply(now, kind, stream)
-            return False
-        if kind in (ASKED, REPLY):
-            self._acknowledges(now, requests=kind == ASKED)
-            return False
-        if kind == LEFT and value != self._version:
-            return False
-        if kind == LEFT:
-            self._leaving = False
-            self._left(self.queue.take())
-            return False
+        if kind in FAR_END:
+            self._far_end.apply(now, kind, stream)
+        elif kind in (ASKED, REPLY):
+            self._acknowledges(now, cut=value if kind == ASKED else None)
+        elif kind == LEFT:
+            if value == self._version:
+                self._leaving = False
+                self._left(self.queue.take())
+        else:
+            self._take(now, kind, stream, value)
+            return True
+        return False
+
+    def _take(self, now: float, kind: int, stream: int, value: int) -> None:
+        """Take an event from which a decision may follow."""
         if kind == ENQUEUE:
-            self._machine.enqueue(stream, self._messages[stream], round(now), priority=value)
+            self._machine.enqueue(
+                stream,
+                self._messages[stream],
+                round(now),
+                priority=value,
+                head_bytes=self._head_bytes.get(stream, 0),
+            )
         elif kind == CREDIT and stream == ALL_STREAMS:
             self._machine.widen(value, round(now))
         elif kind == CREDIT:
@@ -187,12 +158,14 @@ class Sender:
                 self._answer(now)
         else:
             self._wake_at = -1.0
-        return True
 
-    def _acknowledges(self, now: float, *, requests: bool) -> None:
-        """Acknowledge a segment of the other direction, which takes its part of the link."""
-        if requests:
-            self._beside.requests_came()
+    def _acknowledges(self, now: float, *, cut: int | None) -> None:
+        """Acknowledge a segment of the other direction, which takes its part of the link.
+
+        It has requests, some of which are `cut`, or replies (None).
+        """
+        if cut is not None:
+            self._beside.requests_came(cut=cut)
         self.queue.charge(now)
         self._plan_again(now)
 
@@ -209,10 +182,10 @@ class Sender:
         """Hand frames to the kernel; True if it is full, False if there is nothing to send."""
         while not self._machine.idle:
             if self._polled:
-                self._written()
+                self._far_end.written(self._machine, self.queue.free_ns)
                 self._gather(now)
                 self._answer_if_written(now)
-                self._gathered(now)
+                self._far_end.gathered(self._machine, max(now, self.queue.free_ns))
             room_at = self._room.at(now, self._before_bytes)
             if room_at > now:
                 self._wake(self._looks_at(room_at, now))
@@ -239,17 +212,6 @@ class Sender:
         """Time at which the sender sees that there is room: it looks at intervals."""
         poll_ns = 0 if self._polled else self._link.poll_ns
         return now + math.ceil((room_at - now) / poll_ns) * poll_ns if poll_ns else room_at
-
-    def _written(self) -> None:
-        if self._calls is not None and not self._machine.emitting:
-            self._calls.written(self.queue.free_ns + self._link.delay_ns)
-
-    def _gathered(self, now: float) -> None:
-        if self._calls is None:
-            return
-        self._calls.gathered(self._machine)
-        if not self._machine.emitting:
-            self._calls.written(max(now, self.queue.free_ns) + self._link.delay_ns)
 
     @property
     def _before_bytes(self) -> int:
@@ -283,18 +245,11 @@ class Sender:
             The credit never let it finish.
         """
         self._machine.forget_credit()
-        if self._account is not None and (rested_ns := self._rested_ns()) is not None:
-            self._account.rest(rested_ns)
+        self._far_end.rest()
         if any(self._unsent.values()):
             unsent = sum(self._unsent.values())
             raise RuntimeError(f"out of flow-control credit, with {unsent} bytes unsent")
         return self._record.schedule()
-
-    def _rested_ns(self) -> float | None:
-        """Time at which the next burst begins; None as long as this one is not over."""
-        if self._over_ns is None:
-            return None
-        return self._over_ns + REST_NS if self._next_ns is None else float(self._next_ns)
 
     def _wake(self, time_ns: float) -> None:
         if self._wake_at < 0 or time_ns < self._wake_at:
@@ -321,47 +276,20 @@ class Sender:
             return
         self._leaving = True
         self._at(head.end_ns, LEFT, 0, self._version)
-        self._begins(head)
+        self._far_end.begins(head)
 
     def _left(self, frame: Frame) -> None:
         stream, size = frame.stream, frame.size_bytes
         arrival = frame.end_ns + self._link.delay_ns
         self._unsent[stream] -= size
         self._record.served(stream, frame.start_ns + self._link.delay_ns, arrival, size)
-        if self._unsent[stream] == 0:
+        whole = self._unsent[stream] == 0
+        if whole:
             self._record.ends[stream] = round(arrival)
-            if self._beside.heads.updates:
+            if self._beside.heads.pushed:
                 self._at(arrival + self._link.delay_ns, REPLY)
-            if self._calls is not None:
-                self._at(arrival, WHOLE, stream)
-            if len(self._record.ends) == len(self._plans):
-                self._over_ns = arrival
-        if self._account is not None and not self._account.at_start:
-            self._tell(self._account.frame(stream, size, self._messages[stream], arrival), arrival)
+        self._far_end.left(frame, whole=whole, over=len(self._record.ends) == len(self._plans))
         self._next_leaves()
-
-    def _begins(self, frame: Frame) -> None:
-        """Take a frame that begins to leave."""
-        if self._calls is not None:
-            self._calls.arrives(frame.stream, frame.start_ns + self._link.delay_ns)
-        if self._account is None or not self._account.at_start or not frame.counted_bytes:
-            return
-        stream, size = frame.stream, frame.counted_bytes
-        lasts_ns = (frame.end_ns - frame.start_ns) * size / frame.size_bytes
-        message, arriving, begun_ns = self._messages[stream], None, frame.start_ns
-        if frame.step_ns:
-            begun_ns = frame.header_ns
-            lasts_ns = frame.end_ns - frame.header_ns
-            arriving = Arriving(
-                come_bytes=frame.come_bytes,
-                step_ns=frame.step_ns,
-                step_bytes=self._link.segment_bytes,
-            )
-        arrival = begun_ns + self._link.delay_ns
-        if frame.answers:
-            self._answer_ahead(frame, arrival)
-        updates = self._account.frame(stream, size, message, arrival, lasts_ns, arriving)
-        self._tell(updates, arrival)
 
     def _counted_bytes(self, stream: int, size: int) -> int:
         """Length in the header of a frame that begins with these bytes; 0 if they continue one."""
@@ -373,11 +301,6 @@ class Sender:
         self._frame_open = (stream, whole - size)
         return whole
 
-    def _tell(self, updates: Sequence[Update], now: float) -> None:
-        for target, grant in updates:
-            kind = PING if target == PING_TARGET else CREDIT
-            self._at(now + self._link.credit_latency_ns, kind, target, grant)
-
     def _answer_if_written(self, now: float) -> None:
         """Send the answer to a PING once a rule that gathers writes has put it into one."""
         if not self._asked or self._machine.control:
@@ -388,33 +311,16 @@ class Sender:
         else:
             self._answer(now)
 
-    def _answer_ahead(self, frame: Frame, arrival: float) -> None:
-        """Hear an answer that is ahead of a frame: what is parsed of one segment counts before."""
-        ahead_ns = frame.ahead_ns + self._link.delay_ns
-        first = self._account is not None and self._account.answer_first
-        if first or ahead_ns < arrival:
-            self._hear(ahead_ns, ANSWER)
-        else:
-            self._at(ahead_ns, ANSWER)
-
     def _answer(self, now: float) -> None:
         """Send the answer to a PING, behind what is in the socket buffer."""
         self._asked = False
         self.queue.put_control(PING_FRAME_BYTES, now)
         leaves_ns = max(now, self.queue.free_ns)
         # The frame behind it counts when it begins to leave, and that is the same moment.
-        first = self._account is not None and self._account.answer_first
+        first = self._far_end.answer_first
         self._at(leaves_ns - 1 if first else leaves_ns + self._link.delay_ns, ANSWER)
 
-    def _hear(self, now: float, kind: int) -> None:
-        if self._account is None:
-            return
-        if kind == LOOK:
-            rested_ns = self._rested_ns()
-            if rested_ns is not None and now > rested_ns:
-                return
-            self._tell(self._account.look_again(now), now)
-            return
-        look_ns, updates = self._account.answered(now)
-        self._tell(updates, now)
-        self._at(look_ns, LOOK)
+
+def _pushed_head_bytes(plans: Sequence[StreamPlan]) -> dict[int, int]:
+    """What leaves before each pushed message: its call's HEADERS, and credit for its reply."""
+    return {p.stream: p.call_bytes + WINDOW_UPDATE_BYTES for p in plans if p.call_bytes}

@@ -13,7 +13,7 @@ PIECE_BYTES: Final = 16384
 WRITE_CALL_NS: Final = 100_000
 """Least duration of a call that hands the kernel a write: room that comes meanwhile is used."""
 
-NEXT_CALL_NS: Final = 1_000
+NEXT_CALL_NS: Final = 1_100
 """Time from a call that could not hand over all to the next, where processors take no time."""
 
 LEAST_BYTES: Final = 1448

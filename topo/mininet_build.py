@@ -24,10 +24,10 @@ with warnings.catch_warnings():  # Mininet imports distutils, which warns until 
     from mininet.nodelib import LinuxBridge
 
 from netcosim.errors import NetworkError
-from topo.spec import PREFIX_BITS, HostSpec, NetSpec
+from topo.addresses import address_of, mac_of
+from topo.spec import PREFIX_BITS, NetSpec
 
 _SHELL_POLL_MS: Final = 200
-_SUBNET: Final = {"server": 1, "worker": 2}
 
 
 class _WatchedShell:
@@ -118,7 +118,7 @@ def build_net(spec: NetSpec) -> BuiltNet:
     addresses, macs = {}, {}
     try:
         for host in spec.hosts:
-            address, macs[host.name] = _identity(spec, host)
+            address, macs[host.name] = address_of(spec, host), mac_of(spec, host)
             addresses[host.name] = address
             net.addHost(host.name, cls=_Host, ip=f"{address}/{PREFIX_BITS}", mac=None)
         for index, switch in enumerate(spec.switches):
@@ -170,13 +170,6 @@ def _link_up(net: Mininet, spec: NetSpec, macs: dict[str, str]) -> dict[tuple[st
         interfaces[plan.name, plan.a] = str(link.intf1)
         interfaces[plan.name, plan.b] = str(link.intf2)
     return interfaces
-
-
-def _identity(spec: NetSpec, host: HostSpec) -> tuple[str, str]:
-    """An address and a MAC from role and position, the same in every run."""
-    group = spec.servers if host.role == "server" else spec.workers
-    number, subnet = group.index(host) + 1, _SUBNET[host.role]
-    return f"10.0.{subnet}.{number}", f"02:00:00:00:{subnet:02x}:{number:02x}"
 
 
 def _listen() -> _Log:

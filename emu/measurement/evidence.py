@@ -8,7 +8,7 @@ from emu.capture import analyse_capture
 from emu.capture.analyse import DEFAULT_GAP_NS, PACKETS_OF_A_GAP
 from emu.measurement.burst_clock import ConnectionClock
 from emu.measurement.delayed_inputs import DelayedInput
-from emu.measurement.round import Round, port_of
+from emu.measurement.round import Round
 from emu.measurement.trace_rows import (
     CapturedBurst,
     CapturedConnection,
@@ -52,7 +52,7 @@ def captured_connections(
         CapturedConnection(
             planned=planned,
             logs=logs,
-            report=find_connection(reports[planned.destination], port_of(planned)),
+            report=find_connection(reports[planned.destination], planned.port),
         )
         for planned, logs in zip(done.planned, done.logs, strict=True)
         if logs

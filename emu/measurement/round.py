@@ -18,7 +18,6 @@ from emu.plan import PlannedConnection
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
 
-FIRST_PORT: Final = 50051
 LEAD_NS: Final = 100_000_000
 """Lead time to a burst's start, so that both ends are armed by then."""
 
@@ -96,11 +95,6 @@ def run_round(
     return outcome
 
 
-def port_of(planned: PlannedConnection) -> int:
-    """The port that a connection's responder listens on."""
-    return FIRST_PORT + planned.index
-
-
 @contextlib.contextmanager
 def _captures(
     live: LiveNetwork, planned: Sequence[PlannedConnection], scratch: Path, outcome: Round
@@ -111,7 +105,7 @@ def _captures(
         for host in sorted({c.destination for c in planned}):
             path = scratch / f"{host}.pcap"
             rate_bps = max(link.link.rate for link in live.spec.links)
-            ports = [port_of(c) for c in planned if c.destination == host]
+            ports = [c.port for c in planned if c.destination == host]
             capture = stack.enter_context(
                 Capture(
                     path,
@@ -157,7 +151,7 @@ def _connections(
                 each.direction,
                 worker=Place(host=each.worker, address=live.address(each.worker)),
                 server=Place(host=each.server, address=live.address(each.server)),
-                port=port_of(each),
+                port=each.port,
                 tcp=tcp,
                 timing=timing,
             ),

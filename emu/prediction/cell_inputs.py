@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from emu.plan import Plan, PlannedConnection
+from emu.prediction.calls import Calls, calls_of
 from h2model.arrivals import spans_of
 from h2model.connection import Grant, LinkModel
 from h2model.event_loop import Shares
@@ -33,7 +34,8 @@ _LEAST_SLACK_BYTES: Final = 4 * FRAME_BYTES
 class HandOver:
     """A message as the sending application handed it over, on the burst's clock.
 
-    `asked_ns` is when the requesting application asked for it; None for a push.
+    `asked_ns` is when the requesting application asked for it; None for a push. `call_bytes` is
+    the length of the HEADERS frame of its call; 0 if that is not known.
     """
 
     stream: int
@@ -42,6 +44,7 @@ class HandOver:
     ready_ns: int
     priority: int = 0
     asked_ns: int | None = None
+    call_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +179,7 @@ def cell_inputs(
                 connections=tuple(
                     _connection(
                         planned,
+                        calls_of(plan, cell, planned),
                         calibration,
                         bottlenecks[planned.index],
                         {burst: zeros_ns.get(burst) for burst in bursts},
@@ -192,6 +196,7 @@ def cell_inputs(
 
 def _connection(
     planned: PlannedConnection,
+    calls: Calls,
     calibration: CellCalibration,
     bottleneck: LinkDirection,
     bursts: Mapping[int, int | None],
@@ -210,7 +215,7 @@ def _connection(
         known.append(
             BurstInputs(
                 burst=burst,
-                messages=_messages(planned, mine),
+                messages=_messages(planned, mine, calls.of_burst(burst, mine)),
                 wire=Wire(
                     appearance=tuple(row.stream for row in served),
                     grants=grants,
@@ -232,7 +237,9 @@ def _connection(
     )
 
 
-def _messages(planned: PlannedConnection, rows: Sequence[StreamRow]) -> tuple[HandOver, ...]:
+def _messages(
+    planned: PlannedConnection, rows: Sequence[StreamRow], call_bytes: Mapping[int, int]
+) -> tuple[HandOver, ...]:
     by_tensor = {row.tensor: row for row in rows}
     return tuple(
         HandOver(
@@ -242,6 +249,7 @@ def _messages(planned: PlannedConnection, rows: Sequence[StreamRow]) -> tuple[Ha
             ready_ns=max(0, by_tensor[m.tensor].ready_ns),
             priority=m.priority,
             asked_ns=by_tensor[m.tensor].asked_ns,
+            call_bytes=call_bytes.get(by_tensor[m.tensor].stream, 0),
         )
         for m in planned.messages
     )

@@ -109,6 +109,7 @@ class _Question:
                 ready_ns=scheduled_ns,
                 priority=m.priority,
                 asked_ns=0 if m.asked_ns is None else m.asked_ns - first_asked_ns,
+                call_bytes=m.call_bytes,
             )
             for m, scheduled_ns in zip(messages, scheduled, strict=True)
         ]
@@ -163,7 +164,9 @@ def predict_cell(known: CellInputs) -> list[StreamRow]:
     return [
         row
         for round_ in known.rounds
-        for model, sender in candidate_senders(cell.transport, pushes=pushes).items()
+        for model, sender in candidate_senders(
+            cell.transport, pushes=pushes, window_bytes=cell.window_bytes
+        ).items()
         for level in LEVELS
         if level == "PREDICT" or followed(cell.transport) in (None, model)
         for row in _round_rows(

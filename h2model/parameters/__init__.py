@@ -29,14 +29,12 @@ _OF_SOME: Final = ("window", "whole_messages")
 class SenderRule(Record):
     """The discipline a sender follows under a setting, with its constants.
 
-    `pushed` has those that are others where messages are pushed, as requests; `request` is the
-    length of one that asks for a message.
+    `pushed` has those that are others where messages are pushed, as requests.
     """
 
     discipline: Name
     options: dict[str, OptionValue] = {}
     pushed: dict[str, OptionValue] = {}
-    request: Whole = 0
 
 
 class ReceiverRule(Record):
@@ -61,12 +59,24 @@ class ReceiverRule(Record):
     one_reader: Flag = False
 
 
+class CallRule(Record):
+    """Header block of a call: `fields` in the order of encoding, after the path and the authority.
+
+    `indexed` is how many more the static table has, `table` the capacity of the dynamic one.
+    """
+
+    fields: dict[str, str]
+    indexed: Whole
+    table: SizeBytes
+
+
 class Parameters(Record):
     """Parameter file of one studied release.
 
     `serves_from` and `grants_from` are the first releases from which on, as far as was looked, the
     wire shows this one's discipline and its limit on credit. They decide which studied release is
-    nearest to others, and nothing else.
+    nearest to others, and nothing else. `calls` is None where the header blocks of calls are not
+    known.
     """
 
     format: Literal["netcosim-parameters"]
@@ -78,6 +88,7 @@ class Parameters(Record):
     sources: tuple[str, ...]
     sender: dict[str, SenderRule]
     receiver: dict[str, ReceiverRule]
+    calls: CallRule | None = None
     sha256: str = ""
 
     def sends(self, setting: str) -> SenderRule:

@@ -28,7 +28,18 @@ def receiver(window=MIB, **more):
 
 def test_requests_bring_credit_for_a_message_header_each():
     account = GrpcAccount(receiver())
-    assert account.begin([1, 3]) == [(0, 0), (1, PREFIX), (3, PREFIX)]
+    with_it = [(1, PREFIX), (0, PREFIX), (3, PREFIX), (0, PREFIX)]
+    assert account.begin([1, 3]) == [(0, 0), *with_it]
+
+
+def test_requests_bring_nothing_to_a_connection_that_has_more_than_it_shall_have():
+    small = ReceiverModel(
+        window_bytes=MIB // 32,
+        connection_window_bytes=MIB // 32 + PREFIX,
+        credit="grpc_progress",
+        grpc=True,
+    )
+    assert GrpcAccount(small).begin([1, 3]) == [(0, 0), (1, PREFIX), (3, PREFIX), (0, PREFIX)]
 
 
 def test_the_first_frame_opens_the_window_by_the_progress_and_then_each_half_window():

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from h2model.connection import Connection, Heads, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.protocol import FRAME_HEADER_BYTES
-from h2model.segments import PACKET_HEADER_BYTES, SEGMENT_MEMORY_BYTES, SegmentQueue
+from h2model.segments import (
+    FREED_NS,
+    PACKET_HEADER_BYTES,
+    SEGMENT_MEMORY_BYTES,
+    SegmentQueue,
+)
 
 SEGMENT = 1448
 PACKET = SEGMENT + PACKET_HEADER_BYTES
@@ -38,7 +43,7 @@ class Twin:
     """Tokens in bytes; a segment leaves when it is its turn and tokens are not below zero.
 
     One that is not full and was pushed waits beside the link's queue, and takes what comes, while
-    `flight` segments are in it.
+    `flight` segments are in it. Of one instant no more than those leave; the next ones follow.
     """
 
     def __init__(self, flight):
@@ -48,11 +53,15 @@ class Twin:
         self.queue = []  # sizes
         self.sent = self.put = self.open = 0
         self.pushed = False
+        self.held_ns = None  # of the next segment, once it is looked at
 
     def until(self, now):
         """Let what may leave before `now` leave."""
         while self.queue:
             leaves = self.at_ns + max(0.0, -self.tokens) * NS_PER_BYTE
+            if self.held_ns is None:
+                self.held_ns = self.room_ns(leaves)
+            leaves = max(leaves, self.held_ns)
             if leaves > now:
                 return
             self.advance(leaves)
@@ -60,7 +69,15 @@ class Twin:
             self.sent += size
             self.tokens -= size + PACKET_HEADER_BYTES
             self.left.append((leaves, self.sent))
+            self.held_ns = None
             self.close()
+
+    def room_ns(self, leaves):
+        """Time from which TCP gives the link the next segment, which could leave then."""
+        if not self.flight or len(self.left) < self.flight:
+            return 0.0
+        before, _ = self.left[-self.flight]
+        return before + FREED_NS if leaves <= before else 0.0
 
     def close(self):
         if self.pushed and (not self.flight or len(self.queue) < self.flight):

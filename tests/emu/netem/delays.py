@@ -13,7 +13,7 @@ from emu.calibration.links import REAL
 from emu.capture import analyse_capture
 from emu.endpoints.pairing import send_limit_bytes
 from emu.isolation import isolate
-from emu.measurement.round import port_of, run_round
+from emu.measurement.round import run_round
 from emu.measurement.trace_rows import (
     CapturedConnection,
     common_zero,
@@ -168,7 +168,7 @@ def _burst(live: LiveNetwork, plan: Plan, cell: Cell, planned: PlannedConnection
         raise done.failure
     capture = done.captures[planned.destination]
     path = path_between(plan.net, planned.source, planned.destination)
-    report = find_connection(analyse_capture(capture, gap_ns=gap_ns(path)), port_of(planned))
+    report = find_connection(analyse_capture(capture, gap_ns=gap_ns(path)), planned.port)
     capture.unlink()
     seen = find_burst(CapturedConnection(planned=planned, logs=done.logs[0], report=report), 0)
     return [_as_json(row) for row in measured_rows(cell, seen, common_zero([seen]), valid=True)]

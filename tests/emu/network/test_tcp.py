@@ -1,8 +1,8 @@
 """TCP settings of a host from the rates and round trips that it has to fill."""
 
-from emu.measurement.round import FIRST_PORT
 from emu.network.punctuality import MACHINE, VIRTUAL
 from emu.network.tcp import choose_sysctls, window_clamp
+from emu.plan import FIRST_PORT
 from netcosim.scenario import TcpSpec
 
 PORTS = "net/ipv4/ip_local_port_range"

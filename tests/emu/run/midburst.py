@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from emu.measurement.round import FIRST_PORT
+from emu.plan import FIRST_PORT
 from tests.emu.run.running import Run, wait_for
 
 MORE_THAN_SMALL = 500_000

@@ -1,0 +1,94 @@
+"""What leaves beside DATA: HEADERS where they stand in a write, and credit at its end."""
+
+from h2model.beside_data import BesideData
+from h2model.machine import Machine
+from h2model.protocol import WINDOW_UPDATE_BYTES
+from h2model.records import Heads, LinkModel, StreamPlan
+from h2model.way_back import WayBack, requests_come
+
+FIRST, EACH, TAIL = 200, 60, 25
+UPDATES = Heads(first=FIRST, each=EACH, pushed=True, updates=True)
+
+
+def gathered(messages, connection, heads=UPDATES, known=()):
+    """Bytes before and behind each piece of one gathered write."""
+    machine = Machine("write_cycle", initial_window=1 << 20, connection_window=connection)
+    for stream, size in messages.items():
+        machine.enqueue(stream, size, 0)
+    beside = BesideData(machine, heads, messages, dict(known))
+    machine.prepare(0)
+    beside.write_begins(0)
+    found = []
+    while machine.emitting:
+        stream, size = machine.next(1 << 20, 0)
+        found.append((stream, size, *beside.take(stream, size)))
+    return found
+
+
+def test_credit_for_the_replies_of_a_write_ends_it():
+    assert gathered({1: 500, 3: 700}, 1 << 20) == [
+        (1, 500, FIRST, 0),
+        (3, 700, EACH, WINDOW_UPDATE_BYTES),
+    ]
+
+
+def test_headers_whose_data_has_no_credit_come_behind_all_data():
+    behind = 2 * EACH + WINDOW_UPDATE_BYTES
+    assert gathered({1: 500, 3: 700, 5: 100, 7: 100}, 900) == [
+        (1, 500, FIRST, 0),
+        (3, 400, EACH, behind),
+    ]
+
+
+def test_lengths_that_are_known_take_the_place_of_the_usual_ones():
+    assert gathered({1: 500, 3: 700}, 1 << 20, known={1: 233, 3: 62}) == [
+        (1, 500, 233, 0),
+        (3, 700, 62, WINDOW_UPDATE_BYTES),
+    ]
+
+
+def test_requests_that_came_get_credit_behind_the_next_write_and_those_cut_before_it():
+    machine = Machine("write_cycle", initial_window=1 << 20, connection_window=1 << 20)
+    machine.enqueue(1, 500, 0)
+    beside = BesideData(machine, Heads(first=FIRST, each=EACH, tail=TAIL), {1: 500}, {})
+    beside.requests_came(cut=2)
+    machine.prepare(0)
+    beside.write_begins(0)
+    stream, size = machine.next(1 << 20, 0)
+    credit = WINDOW_UPDATE_BYTES
+    assert beside.take(stream, size) == (2 * credit + FIRST, TAIL + credit)
+
+
+def path(delay_ns=0):
+    return LinkModel(
+        rate_bps=100e6, delay_ns=delay_ns, bucket_bytes=3028, segment_bytes=1448, flight_segments=2
+    )
+
+
+def plans(count, call_bytes):
+    return [
+        StreamPlan(stream=2 * k + 1, size_bytes=9, asked_ns=17 * k, call_bytes=call_bytes)
+        for k in range(count)
+    ]
+
+
+def test_requests_leave_one_by_one_as_the_bucket_allows_and_then_in_full_segments():
+    found = list(requests_come(path(), 100e6 * 1448 / 1514, plans(160, 48), set()))
+    at_once = [came for came in found if came.time_ns <= 17 * 160]
+    assert 3028 // 142 <= len(at_once) <= 3028 // 142 + 2
+    assert len(found) - len(at_once) == 2 + -(-(160 - len(at_once) - 2) * 75 // 1448)
+    assert all(came.cut == 0 for came in at_once)
+    assert sum(came.cut for came in found) > 0
+
+
+def test_what_a_receiver_writes_at_one_instant_shares_a_packet():
+    way = WayBack(path(), 100e6)
+    first = way.arrives(1000.0, 1)
+    assert way.arrives(1000.0, 2) == first
+    packet_ns = (66 + WINDOW_UPDATE_BYTES) * 8e9 / 100e6
+    assert way.arrives(1000.1, 1) == first + packet_ns
+    assert way.arrives(1e6, 1) == 1e6
+
+
+def test_calls_whose_length_is_not_known_take_no_part_of_the_link():
+    assert list(requests_come(path(), 95e6, plans(5, 0), set())) == []
