@@ -123,22 +123,20 @@ class Session:
         if self.where.serial:
             yield Serial(self.evaluator)
             return
-        if self.where.address is not None:
-            from ray_sweeps.runner.cluster import joined_cluster
+        address, say = self.where.address, self.listener.say
+        if address is not None:
+            from ray_sweeps.runner.cluster import on_cluster
 
-            with joined_cluster(self.where.address, self.listener, ship_code=self.where.ship_code):
-                yield self._on_ray()
+            ship = self.where.ship_code
+            with on_cluster(address, self.evaluator, say, ship_code=ship) as executor:
+                yield executor
             return
-        from ray_sweeps.runner.local_ray import local_ray
+        from ray_sweeps.runner.local_ray import on_local_ray
 
         shipped = sum(len(content.data) for content in self.evaluator.files.values())
-        with local_ray(self.folder, self.where.processors, self.listener.say, shipped):
-            yield self._on_ray()
-
-    def _on_ray(self) -> Executor:
-        from ray_sweeps.runner.on_ray import OnRay
-
-        return OnRay(self.evaluator)
+        processors = self.where.processors
+        with on_local_ray(self.folder, processors, self.evaluator, say, shipped) as executor:
+            yield executor
 
     def _record(self, work: Work | None, state: State | None) -> SweepRecord:
         now = datetime.now(UTC)

@@ -6,17 +6,20 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import netcosim
 from netcosim.errors import EnvironmentRefusedError
 from netcosim.formatting import one_line
+from ray_sweeps.evaluation import Evaluator
 from ray_sweeps.keys import engine
 from ray_sweeps.runner import probe
 from ray_sweeps.runner.address import check_address
-from ray_sweeps.runner.drive import Listener
-from ray_sweeps.runner.quiet import unseen_stderr
+from ray_sweeps.runner.executor import Executor
+from ray_sweeps.runner.ray_messages import Say
+from ray_sweeps.runner.ray_process import ray_process
 
 _CONNECT_S: Final = 5.0
 _PROBE_S: Final = 120.0
@@ -25,13 +28,16 @@ _PACKAGES: Final = ("netcosim", "h2model", "topo", "sim", "ray_sweeps")
 
 
 @contextmanager
-def joined_cluster(address: str, listener: Listener, *, ship_code: bool = False) -> Iterator[None]:
-    """Join a cluster; leave it with the context.
+def on_cluster(
+    address: str, evaluator: Evaluator, say: Say, *, ship_code: bool = False
+) -> Iterator[Executor]:
+    """Execute tasks on a cluster; it is left with the context.
 
     Parameters
     ----------
     address : HOST:PORT of its head, or auto for one that this machine is of
-    listener : is told of its machines
+    evaluator : of the tasks
+    say : told of its machines
     ship_code : send this project's sources to the machines, which need only its libraries
 
     Raises
@@ -42,29 +48,48 @@ def joined_cluster(address: str, listener: Listener, *, ship_code: bool = False)
         Nobody answers there, or a machine has another release of the project or of Python.
     """
     _check_listens(address)
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
-    import ray
+    with ray_process(JoinedCluster(address, ship_code), evaluator, say, address) as executor:
+        yield executor
 
-    try:
-        with unseen_stderr():
+
+@dataclass(frozen=True, slots=True)
+class JoinedCluster:
+    """A cluster as a process joins it; parameters as above."""
+
+    address: str
+    ship_code: bool
+
+    @contextmanager
+    def connected(self, say: Say) -> Iterator[None]:
+        """Join it, look at its machines; leave it with the context.
+
+        Raises
+        ------
+        EnvironmentRefusedError
+            It can't be joined, or a machine is not as this one.
+        """
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+        import ray
+
+        try:
             ray.init(
-                address=address,
-                runtime_env=_runtime_environment() if ship_code else None,
+                address=self.address,
+                runtime_env=_runtime_environment() if self.ship_code else None,
                 log_to_driver=False,
                 logging_level="error",
             )
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
-        said = one_line(str(problem))
-        raise EnvironmentRefusedError(
-            f"--address {address}: can't be joined: {said}{_advice(said)}"
-        ) from None
-    try:
-        _check_nodes(listener)
-        yield
-    finally:
-        ray.shutdown()
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
+            said = one_line(str(problem))
+            raise EnvironmentRefusedError(
+                f"--address {self.address}: can't be joined: {said}{_advice(said)}"
+            ) from None
+        try:
+            _check_nodes(say)
+            yield
+        finally:
+            ray.shutdown()
 
 
 def _check_listens(address: str) -> None:
@@ -98,7 +123,7 @@ def _runtime_environment() -> dict[str, Any]:
     return {"working_dir": str(root), "excludes": [f"/{name}" for name in others]}
 
 
-def _check_nodes(listener: Listener) -> None:
+def _check_nodes(say: Say) -> None:
     """Ask each machine for its versions.
 
     Raises
@@ -120,7 +145,7 @@ def _check_nodes(listener: Listener) -> None:
     ]
     there = [node for node, answer in zip(nodes, asked, strict=True) if _answers(node, answer)]
     count = sum(int(node["Resources"]["CPU"]) for node in there)
-    listener.say(f"cluster of {len(there)} machine(s), {count} processors")
+    say(f"cluster of {len(there)} machine(s), {count} processors")
 
 
 def _answers(node: dict[str, Any], answer: Any) -> bool:

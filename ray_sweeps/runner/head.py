@@ -16,6 +16,10 @@ _WAIT_S: Final = 2.0
 _GONE_S: Final = 6.0
 
 
+class HeadGoneError(EnvironmentRefusedError):
+    """The head of a cluster does not answer any more."""
+
+
 @dataclass(slots=True)
 class Head:
     """A head by its address; `answers` may be called as often as one likes."""
@@ -29,22 +33,40 @@ class Head:
 
         Raises
         ------
-        EnvironmentRefusedError
+        HeadGoneError
             It has not answered for some seconds.
         """
         now_s = time.monotonic()
         if now_s - self._looked_s < _EVERY_S:
             return False
         self._looked_s = now_s
-        host, _, port = self.address.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), _WAIT_S).close()
+            self._connect()
         except OSError as problem:
             self._missing_since_s = self._missing_since_s or now_s
             if now_s - self._missing_since_s > _GONE_S:
-                raise EnvironmentRefusedError(
-                    f"the Ray head at {self.address} is gone: {problem.strerror or problem}"
-                ) from None
+                raise self._gone(problem) from None
             return False
         self._missing_since_s = None
         return True
+
+    def check(self) -> None:
+        """Look now, once.
+
+        Raises
+        ------
+        HeadGoneError
+            It does not answer.
+        """
+        try:
+            self._connect()
+        except OSError as problem:
+            raise self._gone(problem) from None
+
+    def _connect(self) -> None:
+        host, _, port = self.address.rpartition(":")
+        socket.create_connection((host.strip("[]"), int(port)), _WAIT_S).close()
+
+    def _gone(self, problem: OSError) -> HeadGoneError:
+        reason = problem.strerror or problem
+        return HeadGoneError(f"the Ray head at {self.address} is gone: {reason}")

@@ -4,17 +4,22 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from netcosim.errors import EnvironmentRefusedError
 from netcosim.formatting import one_line
 from netcosim.results.storage.directory import Directory
+from ray_sweeps.evaluation import Evaluator
+from ray_sweeps.runner.executor import Executor
 from ray_sweeps.runner.leftovers import PREFIX, record, remove_leftovers
 from ray_sweeps.runner.own_network import enter_own_network
 from ray_sweeps.runner.quiet import unseen_stderr
+from ray_sweeps.runner.ray_messages import Say
+from ray_sweeps.runner.ray_process import ray_process
 from ray_sweeps.runner.watcher import watched
 
 _STORE_BYTES: Final = 150_000_000
@@ -27,17 +32,22 @@ _LISTENS: Final = (
 
 
 @contextmanager
-def local_ray(
-    results: Directory, processors: int, say: Callable[[str], None], shipped_bytes: int = 0
-) -> Iterator[None]:
-    """Start a Ray on so many processors, connect to it, and end it with the context.
+def on_local_ray(
+    results: Directory,
+    processors: int,
+    evaluator: Evaluator,
+    say: Say,
+    shipped_bytes: int = 0,
+) -> Iterator[Executor]:
+    """Execute tasks on a Ray on so many processors, started for them; it ends with the context.
 
     This process gets a network of its own first, where that can be had.
 
     Parameters
     ----------
     results : gets a record of what is started
-    say : told if there is none, so that Ray listens on the machine's
+    evaluator : of the tasks
+    say : told if there is no such network, so that Ray listens on the machine's
     shipped_bytes : of all that is sent to each machine once
 
     Raises
@@ -45,45 +55,80 @@ def local_ray(
     EnvironmentRefusedError
         It does not start.
     """
+    with _prepared(results, say) as folder:
+        place = LocalRay(str(folder), processors, _STORE_BYTES + 2 * shipped_bytes)
+        with ray_process(place, evaluator, say) as executor:
+            record(results, folder)
+            yield executor
+
+
+@contextmanager
+def local_ray(results: Directory, processors: int, say: Say) -> Iterator[None]:
+    """Start a Ray as above, and connect this process to it."""
+    with (
+        _prepared(results, say) as folder,
+        LocalRay(str(folder), processors, _STORE_BYTES).connected(say),
+    ):
+        record(results, folder)
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRay:
+    """A Ray on this machine, in an empty folder, as a process starts it."""
+
+    folder: str
+    processors: int
+    store_bytes: int
+
+    @contextmanager
+    def connected(self, say: Say) -> Iterator[None]:
+        """Start it, connect to it, and end it with the context.
+
+        Raises
+        ------
+        EnvironmentRefusedError
+            It does not start.
+        """
+        import ray
+
+        try:
+            try:
+                with unseen_stderr():
+                    ray.init(
+                        address="local",
+                        num_cpus=self.processors,
+                        object_store_memory=self.store_bytes,
+                        include_dashboard=False,
+                        log_to_driver=False,
+                        logging_level="error",
+                        _temp_dir=str(Path(self.folder, "r")),  # Ray lets all write into its own
+                        _node_ip_address="127.0.0.1",
+                    )
+            except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
+                said = one_line(str(problem))
+                raise EnvironmentRefusedError(f"Ray does not start: {said}; try --serial") from None
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _prepared(results: Directory, say: Say) -> Iterator[Path]:
+    """Make this machine ready for a Ray: network, settings, a folder for it that is watched."""
     alone = enter_own_network()
     if not alone:
         say(_LISTENS)
     _settings(alone=alone)
     remove_leftovers(results)
     with watched(results.path):
-        with _started(results, processors, _STORE_BYTES + 2 * shipped_bytes):
-            yield
-        remove_leftovers(results)
-
-
-@contextmanager
-def _started(results: Directory, processors: int, store_bytes: int) -> Iterator[None]:
-    """Start Ray in a temporary folder, and record what is started."""
-    import ray
-
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # in a short path: sockets are in it
-    try:
-        record(results, folder)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # in a short path: sockets are in it
         try:
-            with unseen_stderr():
-                ray.init(
-                    address="local",
-                    num_cpus=processors,
-                    object_store_memory=store_bytes,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level="error",
-                    _temp_dir=str(folder / "r"),  # Ray lets everybody write into its own
-                    _node_ip_address="127.0.0.1",
-                )
-        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
-            said = one_line(str(problem))
-            raise EnvironmentRefusedError(f"Ray does not start: {said}; try --serial") from None
-        record(results, folder)
-        yield
-    finally:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
+            record(results, folder)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        remove_leftovers(results)
 
 
 def _settings(*, alone: bool) -> None:

@@ -86,6 +86,11 @@ class OnRay:
         self._processors = _processors()
 
     @property
+    def head(self) -> str:
+        """Address of the cluster's head."""
+        return self._head.address
+
+    @property
     def processors(self) -> int:
         """Processors of the cluster, as it is now."""
         return self._processors
@@ -109,8 +114,10 @@ class OnRay:
 
         Raises
         ------
+        HeadGoneError
+            The cluster's head is gone.
         EnvironmentRefusedError
-            The cluster's head is gone, or a machine of it can't make runs.
+            A machine of it can't make runs.
         """
         ready, _ = ray.wait(list(self._tasks), num_returns=1, timeout=within_s)
         if self._head.answers():

@@ -4,7 +4,6 @@ It waits for the end of its standard input, which the driver holds open and the 
 whatever happens to the driver. Then it removes what the record in the sweep's folder names.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,30 +12,19 @@ from pathlib import Path
 
 from netcosim.results.storage.directory import Directory
 from ray_sweeps.runner.leftovers import remove_leftovers
+from ray_sweeps.runner.own_module import started_module
 
 
 @contextmanager
 def watched(folder: Path) -> Iterator[None]:
     """Have a process watch over this one; it ends with the context, or after this one."""
-    watcher = subprocess.Popen(
-        [sys.executable, "-P", "-m", "ray_sweeps.runner.watcher", str(folder.absolute())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is not for it
-        env=_environment(),
+    watcher = started_module(
+        "ray_sweeps.runner.watcher", str(folder.absolute()), stdin=subprocess.PIPE
     )
     try:
         yield
     finally:
         watcher.communicate()
-
-
-def _environment() -> dict[str, str]:
-    """Environment of this process, with this checkout where modules are looked for."""
-    root = str(Path(__file__).parents[2])
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def main(folder: Path) -> None:

@@ -17,6 +17,7 @@ from netcosim.workload.catalogue import load_profile
 from netcosim.workload.profile_file import dump_profile
 from ray_sweeps.cli import command
 from tests.inside import ROOT
+from tests.ray_sweeps.runner.ray_child import ray_child
 
 BURST = """
 name = "burst"
@@ -325,6 +326,31 @@ def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
     assert driver.returncode == 130
     assert errors.splitlines()[-1].startswith("ray_sweeps.run: interrupted; what was finished is")
     assert not alive(record) and not Path(record["folder"]).exists()
+    rows = rows_in(out)
+    assert rows.height == rows.unique(["key", "run"]).height > 0
+    assert not json.loads((out / "run.json").read_text())["complete"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
+def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path: Path, number: int) -> None:
+    sweep = tmp_path / "burst.toml"
+    sweep.write_text(LONGER)
+    out = tmp_path / "out"
+    driver = started(sweep, "--out", out)
+    while not list(out.glob("runs/*.parquet")):
+        assert driver.poll() is None
+        time.sleep(0.05)
+    record = record_of(out)
+    os.kill(ray_child(driver.pid), number)
+    _, errors = driver.communicate(timeout=60)
+    assert driver.returncode == 3
+    *_, last = errors.splitlines()
+    kept = f"what was finished is kept: --resume {out}"
+    assert last == f"ray_sweeps.run: Ray ended by itself (signal {number:d}); {kept}"
+    assert "Traceback" not in errors and "***" not in errors
+    assert not alive(record) and not Path(record["folder"]).exists()
+    assert not (out / "ray.json").exists()
     rows = rows_in(out)
     assert rows.height == rows.unique(["key", "run"]).height > 0
     assert not json.loads((out / "run.json").read_text())["complete"]

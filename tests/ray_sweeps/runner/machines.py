@@ -63,8 +63,7 @@ class Machine:
 
     def stop(self, started: subprocess.Popen[str]) -> None:
         """End what was started in it, as Ctrl-C or a service manager does."""
-        entered = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
-        (inner,) = (Path(f"/proc/{child}/status").read_text() for child in entered)
+        inner = Path(f"/proc/{entered(started)}/status").read_text()
         number = next(line for line in inner.splitlines() if line.startswith("NSpid:")).split()[-1]
         self.run("kill", "-TERM", number)
 
@@ -81,6 +80,12 @@ class Machine:
             address, _, port = line.split()[4].rpartition(":")
             found.add((address.strip("[]").removeprefix("::ffff:"), int(port)))
         return found
+
+
+def entered(started: subprocess.Popen[str]) -> int:
+    """Number, outside, of what was started in a machine."""
+    (child,) = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
+    return int(child)
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """A cluster of three machines, started as docs/how-to/ray-cluster.md says, and a sweep on it."""
 
+import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +21,8 @@ from netcosim.workload.profile_file import dump_profile
 from ray_sweeps.cli import command
 from ray_sweeps.runner.cluster import _check_node
 from tests.inside import ROOT
-from tests.ray_sweeps.runner.machines import Machine, joined_machines
+from tests.ray_sweeps.runner.machines import Machine, entered, joined_machines
+from tests.ray_sweeps.runner.ray_child import ray_child
 
 SCRIPT = ROOT / "tools/ray_cluster.sh"
 PAGE = ROOT / "docs/how-to/ray-cluster.md"
@@ -83,6 +86,12 @@ class Cluster:
         program = [sys.executable, "-P", "-m", "ray_sweeps.run", name, "--out", out, "--no-report"]
         joined = ["--address", f"{head.address}:6379", *options]
         return head.start(*program, *joined, folder=self.folder, **token, **given)
+
+    def has_rows(self, out: str, driver: subprocess.Popen[str]) -> None:
+        """Wait until a sweep has some."""
+        while not list(self.folder.glob(f"{out}/runs/*.parquet")):
+            assert driver.poll() is None
+            time.sleep(0.1)
 
     def rows(self, out: str) -> polars.DataFrame:
         return (
@@ -202,9 +211,7 @@ def test_a_machine_with_another_engine(
     assert last.machine.run("ls", "/dev/shm") == ""
 
     driver = cluster.sweep("long.toml", "long")
-    while not list(cluster.folder.glob("long/runs/*.parquet")):
-        assert driver.poll() is None
-        time.sleep(0.1)
+    cluster.has_rows("long", driver)
     other = cluster.folder / "other"
     for package in ("netcosim", "h2model", "topo", "sim", "ray_sweeps"):
         shutil.copytree(ROOT / package, other / package)
@@ -240,20 +247,49 @@ def test_a_machine_with_another_engine(
 
 @pytest.mark.root
 @pytest.mark.slow
-def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
-    """The last test of this cluster: it has no head after it."""
-    driver = cluster.sweep("long.toml", "headless", "--ship-code")
-    while not list(cluster.folder.glob("headless/runs/*.parquet")):
-        assert driver.poll() is None
-        time.sleep(0.1)
-    head = cluster.machines[0]
-    head.run("pkill", "-KILL", "gcs_server")
+def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+    """The driver's part of it; the cluster goes on."""
+    driver = cluster.sweep("long.toml", "crashed", "--ship-code")
+    cluster.has_rows("crashed", driver)
+    os.kill(ray_child(entered(driver)), signal.SIGSEGV)
     _, errors = driver.communicate(timeout=60)
     assert driver.returncode == 3
     *_, line = errors.splitlines()
-    assert line.startswith(f"ray_sweeps.run: the Ray head at {head.address}:6379 is gone: ")
+    kept = "what was finished is kept: --resume crashed"
+    assert line == f"ray_sweeps.run: Ray ended by itself (signal 11); {kept}"
+    assert "Traceback" not in errors and "***" not in errors
+    assert cluster.rows("crashed").height > 0
+    assert "ray_sweeps" not in cluster.machines[0].run("ps", "-eo", "args")
+    again = cluster.sweep("files.toml", "again", "--ship-code")
+    _, errors = again.communicate(timeout=120)
+    assert again.returncode == 0, errors
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+    """Also by a driver whose Ray crashes before that. The last test: there is no head after it."""
+    driver = cluster.sweep("long.toml", "headless", "--ship-code")
+    cluster.has_rows("headless", driver)
+    crashing = cluster.sweep("long.toml", "crashing", "--ship-code")  # has to wait for processors
+    assert crashing.stderr is not None
+    while "cluster of 3 machine(s)" not in crashing.stderr.readline():
+        assert crashing.poll() is None
+    child = ray_child(entered(crashing))
+    head = cluster.machines[0]
+    head.run("pkill", "-KILL", "gcs_server")
+    os.kill(child, signal.SIGSEGV)
+    gone = f"ray_sweeps.run: the Ray head at {head.address}:6379 is gone: "
+    for each in (crashing, driver):
+        _, errors = each.communicate(timeout=60)
+        assert each.returncode == 3, errors
+        *_, line = errors.splitlines()
+        assert line.startswith(gone)
+        assert "Traceback" not in errors and "***" not in errors
     assert line.endswith("what was finished is kept: --resume headless")
     assert cluster.rows("headless").height > 0
+    assert not (cluster.folder / "crashing").exists()
+    assert "ray_sweeps" not in head.run("ps", "-eo", "args")
 
 
 def test_a_machine_with_another_python_is_refused() -> None:
