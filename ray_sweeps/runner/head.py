@@ -14,6 +14,7 @@ from netcosim.errors import EnvironmentRefusedError
 _EVERY_S: Final = 1.0
 _WAIT_S: Final = 2.0
 _GONE_S: Final = 6.0
+_DYING_S: Final = 2.0
 
 
 class HeadGoneError(EnvironmentRefusedError):
@@ -51,17 +52,20 @@ class Head:
         return True
 
     def check(self) -> None:
-        """Look now, once.
+        """Look for two seconds: one that is just dying may still answer.
 
         Raises
         ------
         HeadGoneError
             It does not answer.
         """
-        try:
-            self._connect()
-        except OSError as problem:
-            raise self._gone(problem) from None
+        until_s = time.monotonic() + _DYING_S
+        while time.monotonic() < until_s:
+            try:
+                self._connect()
+            except OSError as problem:
+                raise self._gone(problem) from None
+            time.sleep(_DYING_S / 10)
 
     def _connect(self) -> None:
         host, _, port = self.address.rpartition(":")
