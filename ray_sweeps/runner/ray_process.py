@@ -167,7 +167,11 @@ class RayProcess:
 
     def _lost(self) -> EnvironmentRefusedError:
         """Reason why the process has ended: by that of the head, or by itself."""
-        code = self._process.wait(_END_S)
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:  # it has closed the pipe and hangs
+            self._process.kill()
+            code = self._process.wait()
         if self._head is not None:
             self._head.check()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
