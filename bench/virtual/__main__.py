@@ -5,9 +5,9 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from bench.common.record import Figure, at_most, record
 from bench.virtual.equality import equality_figures
@@ -23,8 +23,14 @@ from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.scenario.toml import parse_toml
 
 PROG: Final = "bench.virtual"
-PARTS: Final = ("default", "equal", "h2", "grpc", "sharing", "kernels", "releases", "scale")
 RUNS: Final = 20
+
+
+class Part(Protocol):
+    """A part of the benchmark: its figures, and its rows, which it adds."""
+
+    def __call__(self, rows: list[Json], /, *, quick: bool) -> Iterator[Figure]:
+        """Measure."""
 
 
 def main(site: CrashSite) -> int:
@@ -47,29 +53,32 @@ def main(site: CrashSite) -> int:
     return record("virtual" if whole else ".virtual-part", figures, notes, rows)
 
 
-def _figures(parts: tuple[str, ...], rows: list[Json], *, quick: bool) -> Iterator[Figure]:
-    if "default" in parts:
-        yield _default()
-    if "equal" in parts:
-        yield from equality_figures(2 if quick else RUNS)
-    if "h2" in parts:
-        yield from h2_figures(rows, quick=quick)
-    if "grpc" in parts:
-        yield from grpc_figures(rows, quick=quick)
-    if "sharing" in parts:
-        yield from sharing_figures(rows, quick=quick)
-    if "kernels" in parts:
-        yield from kernel_figures(rows, quick=quick)
-    if "releases" in parts:
-        yield from release_figures(rows, quick=quick)
-    if "scale" in parts:
-        yield from scaling_figures(rows, quick=quick)
+def _figures(parts: Iterable[str], rows: list[Json], *, quick: bool) -> Iterator[Figure]:
+    for name, part in PARTS.items():
+        if name in parts:
+            yield from part(rows, quick=quick)
 
 
-def _default() -> Figure:
+def _equal(_: list[Json], *, quick: bool) -> Iterator[Figure]:
+    return equality_figures(2 if quick else RUNS)
+
+
+def _default(_: list[Json], *, quick: bool) -> Iterator[Figure]:
     text = (ROOT / "emu" / "scenarios" / "default.toml").read_text(encoding="utf-8")
     seconds = run(parse_toml(text, "default"), "default").seconds
-    return at_most("the default scenario, wall time", seconds, "s", 300)
+    yield at_most("the default scenario, wall time", seconds, "s", 300)
+
+
+PARTS: Final[Mapping[str, Part]] = {
+    "default": _default,
+    "equal": _equal,
+    "h2": h2_figures,
+    "grpc": grpc_figures,
+    "sharing": sharing_figures,
+    "kernels": kernel_figures,
+    "releases": release_figures,
+    "scale": scaling_figures,
+}
 
 
 def _load() -> str:
