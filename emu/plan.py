@@ -54,6 +54,11 @@ class PlannedConnection:
         return FIRST_PORT + self.index
 
     @property
+    def responder(self) -> str:
+        """The host that listens: the worker of a pull back, else the server."""
+        return self.worker if self.direction == "pull-back" else self.server
+
+    @property
     def source(self) -> str:
         """The host that sends the data."""
         return self.server if self.direction == "pull" else self.worker

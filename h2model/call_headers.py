@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _ENTRY_BYTES: Final = 32
-"""What an entry counts beside its name and value (RFC 7541, section 4.1)."""
+"""Size of an entry beside its name and value (RFC 7541, section 4.1)."""
 
 _STATIC_ENTRIES: Final = 61
 """Entries of the static table; indices of the dynamic table follow (RFC 7541, section 2.3.3)."""

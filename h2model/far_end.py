@@ -1,6 +1,7 @@
 """Receiver of a simulated burst: it hears of frames, and tells what credit it gives."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from h2model.events import ACCEPT, ANSWER, CALL, CREDIT, LOOK, PING, READ, WHOLE, At
 from h2model.grpc_receiver import PING as PING_TARGET
@@ -15,7 +16,7 @@ from h2model.way_back import WayBack
 Busy = Callable[[], bool]
 """Whether DATA is arriving."""
 
-KINDS = frozenset({ANSWER, LOOK, CALL, ACCEPT, WHOLE, READ})
+KINDS: Final = frozenset({ANSWER, LOOK, CALL, ACCEPT, WHOLE, READ})
 """Events that happen at the receiver."""
 
 

@@ -15,7 +15,7 @@ from h2model.receiver import Account
 from h2model.records import ReceiverModel
 
 _NEXT_NS: Final = 0.1
-"""What an application does at one instant has an order all the same, which these steps keep."""
+"""Step that orders what an application does at one instant."""
 
 Tell = Callable[[Sequence[Update], float], None]
 """Takes the updates that the receiver writes, and the time."""

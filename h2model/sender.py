@@ -322,5 +322,5 @@ class Sender:
 
 
 def _pushed_head_bytes(plans: Sequence[StreamPlan]) -> dict[int, int]:
-    """What leaves before each pushed message: its call's HEADERS, and credit for its reply."""
+    """Bytes of each pushed message's HEADERS, with the credit for its reply."""
     return {p.stream: p.call_bytes + WINDOW_UPDATE_BYTES for p in plans if p.call_bytes}

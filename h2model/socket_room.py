@@ -14,7 +14,10 @@ WRITE_CALL_NS: Final = 100_000
 """Least duration of a call that hands the kernel a write: room that comes meanwhile is used."""
 
 NEXT_CALL_NS: Final = 1_100
-"""Time from a call that could not hand over all to the next, where processors take no time."""
+"""Time from a call that could not hand over all to the next, where processors take no time.
+
+A segment that TCP held back (`FREED_NS`) leaves before it.
+"""
 
 LEAST_BYTES: Final = 1448
 """One segment: a kernel that has no room for it is full."""

@@ -1,4 +1,4 @@
-"""What goes to the end that sends the data: requests, and the receiver's credit."""
+"""Way to the end that sends the data: of requests, and of the receiver's credit."""
 
 import math
 from collections.abc import Container, Iterator, Sequence

@@ -33,10 +33,8 @@ class Calls:
 
 def calls_of(plan: Plan, cell: Cell, planned: PlannedConnection) -> Calls:
     """Calls of a planned connection before its first burst."""
-    server = next(host for host in plan.net.servers if host.name == planned.server)
-    worker = next(host for host in plan.net.workers if host.name == planned.worker)
-    answers = worker if planned.direction == "pull-back" else server
-    authority = f"{address_of(plan.net, answers)}:{planned.port}"
+    responder = next(host for host in plan.net.hosts if host.name == planned.responder)
+    authority = f"{address_of(plan.net, responder)}:{planned.port}"
     return Calls(
         indices={message.tensor: message.index for message in planned.messages},
         headers=call_headers(cell.transport, authority),

@@ -1,4 +1,4 @@
-"""How a process of this program's own is started: a module of this checkout, apart from terminals.
+"""Processes of this program's own: modules of this checkout, started apart from terminals.
 
 Ctrl-C is not for it, and what it or its libraries write is seen by nobody.
 """

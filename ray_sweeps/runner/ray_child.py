@@ -60,7 +60,7 @@ def _telling(pipe: _Pipe) -> Iterator[None]:
 
 
 def _next(pipe: _Pipe) -> Asked | None:
-    """What the driver asks for; None if it has ended, or has what it wanted."""
+    """The driver's next request; None if it has ended, or has what it wanted."""
     with suppress(EOFError, OSError):
         found: Asked = pipe.recv()
         return found

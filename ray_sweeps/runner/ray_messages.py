@@ -64,7 +64,7 @@ class Waited:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What has ended the process early: an expected failure, or a bug with its traceback."""
+    """Exception that ended the process: an expected failure, or a bug with its traceback."""
 
     problem: Exception
     trace: str = ""

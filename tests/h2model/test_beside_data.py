@@ -1,4 +1,4 @@
-"""What leaves beside DATA: HEADERS where they stand in a write, and credit at its end."""
+"""Frames beside DATA: HEADERS where they stand in a write, and credit at its end."""
 
 from h2model.beside_data import BesideData
 from h2model.machine import Machine

@@ -282,9 +282,7 @@ def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path: Path) -
     sweep.write_text(LONGER)
     out, serial = tmp_path / "out", tmp_path / "serial"
     driver = started(sweep, "--out", out)
-    while not list(out.glob("runs/*.parquet")):
-        assert driver.poll() is None
-        time.sleep(0.05)
+    has_rows(out, driver)
     record = record_of(out)
     assert len(alive(record)) >= 2 and Path(record["folder"]).is_dir()
     assert only_here(driver.pid)
@@ -305,6 +303,13 @@ def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path: Path) -
     assert rows_in(out).equals(rows_in(serial))
 
 
+def has_rows(out: Path, driver: subprocess.Popen[str]) -> None:
+    """Wait until a sweep has some."""
+    while not list(out.glob("runs/*.parquet")):
+        assert driver.poll() is None
+        time.sleep(0.02)
+
+
 def only_here(process: int) -> bool:
     """True if a process has a network of its own, or none was to be had."""
     own = Path(f"/proc/{process}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
@@ -317,9 +322,7 @@ def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
     sweep.write_text(LONGER)
     out = tmp_path / "out"
     driver = started(sweep, "--out", out)
-    while not list(out.glob("runs/*.parquet")):
-        assert driver.poll() is None
-        time.sleep(0.05)
+    has_rows(out, driver)
     record = record_of(out)
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate()
@@ -338,9 +341,7 @@ def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path: Path, number: i
     sweep.write_text(LONGER)
     out = tmp_path / "out"
     driver = started(sweep, "--out", out)
-    while not list(out.glob("runs/*.parquet")):
-        assert driver.poll() is None
-        time.sleep(0.05)
+    has_rows(out, driver)
     record = record_of(out)
     os.kill(ray_child(driver.pid), number)
     _, errors = driver.communicate(timeout=60)
@@ -365,9 +366,7 @@ def test_a_full_disk_is_told_and_gone_on_from(sweep: Path, tmp_path: Path) -> No
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", disk], check=True)
     try:
         driver = started(sweep, "--serial", "--out", disk / "out", "--no-report")
-        while not list(disk.glob("out/runs/*.parquet")):
-            assert driver.poll() is None
-            time.sleep(0.02)
+        has_rows(disk / "out", driver)
         filler = disk / "filler"
         with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
             while True:

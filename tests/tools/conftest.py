@@ -37,4 +37,5 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Project:
     first = made.dev("setup")
     assert (first.returncode, first.stdout) == (0, "")
     assert first.stderr.startswith("dev: making the Python environment")
+    assert made.dev("setup", "dev").returncode == 0
     return made
