@@ -51,17 +51,31 @@ class _Loop:
                 touched.append(who)
                 if senders[who].apply(now, kind, stream, value):
                     deciding.append(who)
+            joined = self._join(self._shares, deciding, now) if self._shares else frozenset()
             for who in sorted(set(deciding)) if len(deciding) > 1 else deciding:
                 senders[who].pump(now)
             if self._shares is not None:
-                self._share(self._shares, touched, now)
+                self._share(self._shares, touched, joined, now)
         return [sender.finish() for sender in senders]
 
     def _at(self, who: int, time: float, kind: int, stream: int = 0, value: int = 0) -> None:
         heapq.heappush(self._events, (time, self._count, who, kind, stream, value))
         self._count += 1
 
-    def _share(self, shares: Shares, touched: Sequence[int], now: float) -> None:
+    def _join(self, shares: Shares, deciding: Sequence[int], now: float) -> frozenset[int]:
+        """Give those who may begin to send their part of the bucket, before they have sent."""
+        joining = frozenset(deciding) - self._busy
+        if not joining or len(joining | self._busy) == 1:
+            return frozenset()
+        rates = shares(joining | self._busy)
+        for i in joining:
+            keep = _kept(shares, i, self._busy, rates[i])
+            self._senders[i].queue.replan(rates[i], now, keep)
+        return joining
+
+    def _share(
+        self, shares: Shares, touched: Sequence[int], joined: frozenset[int], now: float
+    ) -> None:
         """Share the links anew when a connection became busy or idle."""
         before = self._busy
         changed = {i for i in touched if bool(self._senders[i].queue.waiting) != (i in before)}
@@ -71,7 +85,7 @@ class _Loop:
         rates = shares(after)
         for i in sorted(after):
             queue = self._senders[i].queue
-            keep = _kept(shares, i, before, rates[i]) if i in changed else 1.0
+            keep = _kept(shares, i, before, rates[i]) if i in changed - joined else 1.0
             if keep < 1.0 or rates[i] != queue.rate_bps:
                 self._senders[i].share(rates[i], now, keep)
 

@@ -13,8 +13,11 @@ On the interface through which a direction of a link is entered stands::
 netem comes first: its queue is the wire in flight and never full, so that the bfifo behind it is
 the bottleneck's queue, bounded in bytes.
 
-In the model ``fair`` every class is guaranteed its part and may borrow up to the whole rate; what
-is unused is dealt out a frame at a time (quantum 1514). HTB counts frames of 1514 bytes. Without
+In the model ``fair`` every class may borrow up to the whole rate, which is dealt out a frame at a
+time (quantum 1514). A leaf is guaranteed next to nothing: what is guaranteed HTB sends at once,
+whatever others have sent, so that classes with tokens left send together at line speed and the link
+makes up for it later. Among the servers of several workers HTB's turns would go to who has more of
+them; there every class is guaranteed its part. HTB counts frames of 1514 bytes. Without
 the class for acknowledgements, those of one direction would wait behind the data of the other, and
 two busy directions would halve each other. A bare acknowledgement is 52 bytes of IP (TCP with
 timestamps), no flag but ACK; it has no payload that could overtake an earlier one.
@@ -29,6 +32,10 @@ from netcosim.scenario import LinkSpec
 from topo.spec import FRAME_BYTES
 
 _LEAST_BUCKET_BYTES: Final = 2 * FRAME_BYTES
+# A frame a minute: HTB has no rate of nothing, and remembers no longer debt.
+_LEAST_RATE_BPS: Final = 8
+_LEAST_BURST_BYTES: Final = 100
+
 # fair: no drops, since all senders' buffers together are smaller.
 FAIR_QUEUE_BYTES: Final = 256 * 2**20
 # fifo: 12 ms of the rate, 150 kB at 100 Mbit/s, and never less than 30 frames.
@@ -183,12 +190,7 @@ def plan_shape(
     leaf = replace(whole, parent="2:1", queue_bytes=queue_bytes(link))
     if link.model == "fifo":
         return Shape(netem=netem, classes=(whole, replace(leaf, classid=_REST)))
-    parts = len(workers) + 2
-    part = replace(
-        leaf,
-        rate_bps=link.rate // parts,
-        burst_bytes=max(_LEAST_BUCKET_BYTES, bucket // parts),
-    )
+    part = _part(leaf, workers)
     classes = [whole, replace(part, classid=_ACKS, priority=0)]
     matches: dict[str, Match] = {}
     for i, worker in enumerate(workers):
@@ -202,6 +204,18 @@ def plan_shape(
             matches[own.classid] = worker
     classes.append(replace(part, classid=_REST))
     return Shape(netem=netem, classes=tuple(classes), matches=matches)
+
+
+def _part(leaf: HtbClass, workers: Sequence[Match]) -> HtbClass:
+    """Give a leaf what is guaranteed to it on a link that these workers share."""
+    if not any(worker.peers for worker in workers):
+        return replace(leaf, rate_bps=_LEAST_RATE_BPS, burst_bytes=_LEAST_BURST_BYTES)
+    parts = len(workers) + 2
+    return replace(
+        leaf,
+        rate_bps=leaf.rate_bps // parts,
+        burst_bytes=max(_LEAST_BUCKET_BYTES, leaf.burst_bytes // parts),
+    )
 
 
 def _for_each_peer(worker: HtbClass, count: int, first: int) -> list[HtbClass]:

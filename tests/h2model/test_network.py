@@ -135,6 +135,18 @@ def test_a_bucket_is_shared_by_those_who_come_at_once(count):
     assert [a.end_ns[1] for a in answers] == [pytest.approx(end, rel=1e-6)] * count
 
 
+@pytest.mark.parametrize("later_ns", [0, 1_000, 300_000])
+@pytest.mark.parametrize("count", [2, 8, 32])
+def test_segments_of_those_who_begin_together_take_one_bucket(count, later_ns):
+    """Not a bucket each: who begins meets the link as the others have left it."""
+    link = LinkModel(rate_bps=RATE, past_bytes=200_000, bucket_bytes=25_000, segment_bytes=1448)
+    answers = network(count, link=link).burst(
+        [[message(10**5, later_ns * i)] for i in range(count)]
+    )
+    end = (count * wire_bytes(10**5) - 25_000) * 8e9 / RATE
+    assert max(a.end_ns[1] for a in answers) == pytest.approx(end, abs=4 * 1448 * 8e9 / RATE)
+
+
 def test_who_joins_a_busy_link_finds_its_bucket_empty():
     link = LinkModel(rate_bps=RATE, past_bytes=200_000, bucket_bytes=25_000)
     first, second = network(2, link=link).burst(

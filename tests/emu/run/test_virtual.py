@@ -4,8 +4,11 @@ import os
 import random
 import signal
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from scapy.utils import RawPcapReader
 
 from netcosim.results.folder import ResultsFolder
 from netcosim.trace import StreamRow
@@ -27,6 +30,7 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 VIRTUAL = ("--clock", "virtual", "--scenario")
 SEED = int(os.environ["KILL_SEED"])
 KILLS = 5
+SERVER_ADDRESS = bytes((10, 0, 1, 1))
 EQUAL = ("trace.parquet", "predictions.parquet", "windows.parquet", "grants.parquet")
 
 
@@ -64,6 +68,30 @@ def test_the_record_names_clock_and_kernel(world: World) -> None:
     assert set(record.clock["guests_s"]) == {"links", "three/grpc-to-h2"}
     assert [v.judged for v in record.validity] == [True]
     assert record.validity[0].zero_ns is not None
+
+
+def test_workers_that_begin_together_never_outrun_their_link(world: World) -> None:
+    """Frames from the server in any time: the rate's, a bucket of two, one that is on its way."""
+    assert run_to_end(world, "--scenario", scenario("crowd"), "--out", "out").code == 0
+    frames = sorted(
+        (time_ns, frame_bytes)
+        for capture in (world.at(f"{WORK}/out/captures")).iterdir()
+        for time_ns, frame_bytes in from_the_server(capture)
+    )
+    assert len(frames) > 8 * 70
+    full_bytes, ahead_bytes, last_ns = 0.0, 0.0, frames[0][0]
+    for time_ns, frame_bytes in frames:
+        ahead_bytes = max(0.0, ahead_bytes - (time_ns - last_ns) * 100e6 / 8e9) + frame_bytes
+        last_ns, full_bytes = time_ns, max(full_bytes, ahead_bytes)
+    assert 1514 <= full_bytes <= 3 * 1514
+
+
+def from_the_server(capture: Path) -> Iterator[tuple[int, int]]:
+    """Yield time and length of each frame with more than an acknowledgement."""
+    with RawPcapReader(str(capture)) as reader:
+        for data, meta in reader:
+            if data[26:30] == SERVER_ADDRESS and meta.wirelen > 66:
+                yield meta.sec * 10**9 + meta.usec, meta.wirelen
 
 
 def test_messages_cost_what_the_scenario_says(world: World) -> None:
