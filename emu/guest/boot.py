@@ -15,7 +15,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Final
 
 from emu.guest import enclosure, first_program
 from emu.guest.kernel import Kernel
+from emu.guest.stillness import Stillness
 from netcosim.errors import NetworkError
 
 START_NS: Final = 1_767_225_600_000_000_000
@@ -34,9 +34,6 @@ EXCHANGE: Final = "/boot"
 
 MEMORY_MIB: Final = 2048
 """Memory of a guest; what it does not use is not taken."""
-
-STUCK_S: Final = 300.0
-"""Seconds of the machine's time after which a guest is ended whose own clock stands still."""
 
 _OUTSIDE: Final = "/proc/driver"
 _NAME: Final = "guest"
@@ -173,24 +170,20 @@ class Guest:
         Raises
         ------
         StoodStillError
-            Its clock stood still for `STUCK_S`.
+            Its clock stood still; see `emu.guest.stillness`.
         GuestError
             It ended before all orders were carried out.
         """
         assert self._process is not None
-        beat = (-1, time.monotonic())
+        stillness = Stillness(self.pid)
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_POLL_S)
                 break
             watch()
-            beats = self._beats()
-            if beats != beat[0]:
-                beat = (beats, time.monotonic())
-            elif time.monotonic() - beat[1] > STUCK_S:
-                why = self._why_still()
+            if why := stillness.reason(self._beats()):
                 self.kill()
-                raise StoodStillError(f"a guest's clock stood still for {STUCK_S:g} s: {why}")
+                raise StoodStillError(why)
         watch()
         done = self.results()
         if len(done) < len(self._orders):
@@ -233,14 +226,6 @@ class Guest:
             for number, result in enumerate(json.loads(file.read_text()))
         ]
 
-    def _why_still(self) -> str:
-        """Say that it works or waits, by the processor time that it takes in a second."""
-        before_s = _processor_s(self.pid)
-        time.sleep(1)
-        if _processor_s(self.pid) > before_s:
-            return "a program in it never waits"
-        return "nothing in it runs any more"
-
     def _beats(self) -> int:
         try:
             return (self.exchange / "alive").stat().st_size
@@ -258,14 +243,3 @@ class Guest:
         panic = re.search(r"Kernel panic - not syncing: (.*)", text)
         last = panic[1].strip() if panic else text.rpartition("\n")[2].strip()
         return f"{how}: {last}" if last else how
-
-
-def _processor_s(group: int) -> float:
-    """Processor time that the processes of a group have taken."""
-    ticks = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = path.read_text(errors="replace").rpartition(")")[2].split()
-            if int(fields[2]) == group:
-                ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")

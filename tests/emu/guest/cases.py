@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from emu.guest import boot
+from emu.guest import stillness
 from emu.guest.boot import Guest, GuestError, Order
 from emu.guest.kernel import Kernel
 from emu.isolation import isolate
@@ -93,6 +93,16 @@ def lost() -> Json:
         return _failure(guest)
 
 
+def lost_at_the_start() -> Json:
+    """Failure of a guest that loses its first process before its first program runs."""
+    stillness.IDLE_S = 3.0  # type: ignore[misc]
+    with booted(["sleep", "1000000"]) as guest:
+        while not (children := _children(guest.pid)):
+            time.sleep(0.001)
+        os.kill(max(children), signal.SIGKILL)
+        return _failure(guest)
+
+
 def _children(parent: int) -> list[int]:
     fields = {
         int(path.parent.name): path.read_text().rpartition(")")[2].split()
@@ -102,14 +112,14 @@ def _children(parent: int) -> list[int]:
 
 
 def stuck() -> Json:
-    boot.STUCK_S = 3.0  # type: ignore[misc]
+    stillness.STUCK_S = 3.0  # type: ignore[misc]
     with booted([sys.executable, "-c", "while True: pass"]) as guest:
         return _failure(guest)
 
 
 def stopped() -> Json:
     """Failure of a guest whose kernel does not go on."""
-    boot.STUCK_S = 3.0  # type: ignore[misc]
+    stillness.IDLE_S = 3.0  # type: ignore[misc]
     with booted(["sleep", "1000000"]) as guest:
         _await_beat(guest)
         os.kill(guest.pid, signal.SIGSTOP)

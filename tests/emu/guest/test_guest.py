@@ -77,6 +77,12 @@ def test_a_guest_that_loses_a_process_ends() -> None:
     assert seen["left"] == []
 
 
+def test_a_guest_that_loses_its_first_process_ends_soon() -> None:
+    seen = call("lost_at_the_start")
+    assert seen["said"].startswith("a guest")
+    assert seen["left"] == []
+
+
 def test_a_clock_that_stands_still_ends_the_guest() -> None:
     seen = call("stuck")
     assert seen["said"] == "a guest's clock stood still for 3 s: a program in it never waits"
