@@ -64,7 +64,8 @@ class _Loop:
 
     def _join(self, shares: Shares, deciding: Sequence[int], now: float) -> frozenset[int]:
         """Give those who may begin to send their part of the bucket, before they have sent."""
-        joining = frozenset(deciding) - self._busy
+        having = frozenset(i for i in deciding if self._senders[i].has_messages)
+        joining = having - self._busy
         if not joining or len(joining | self._busy) == 1:
             return frozenset()
         rates = shares(joining | self._busy)

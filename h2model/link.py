@@ -5,6 +5,7 @@ share of the link, and is acknowledged byte by byte. Its times are planned when 
 share plans what is not yet on the wire anew.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -63,7 +64,7 @@ class SendQueue:
         self.waiting: deque[Frame] = deque()
         self._link = link
         # When a link without a bucket would be free: the bucket is ahead of it by its bytes.
-        self._due_ns = 0.0
+        self._due_ns = -math.inf
         # Pieces not wholly acknowledged: evenly from when to when, and their bytes.
         self._unacked: deque[tuple[float, float, float]] = deque()
         self._past_bytes = 0.0

@@ -97,7 +97,7 @@ class SegmentQueue:
         self._full_bytes = link.segment_bytes
         self._packet_bytes = link.segment_bytes + PACKET_HEADER_BYTES
         # When a link without a bucket would be free: the bucket is ahead of it by its bytes.
-        self._due_ns = 0.0
+        self._due_ns = -math.inf
         self._last_ns = 0.0
         self._start = SlowStart(2 * link.delay_ns) if starts else None
         self._number = 0  # of the segment that is being filled

@@ -222,6 +222,11 @@ class Sender:
             return 0
         return FRAME_HEADER_BYTES + self._beside.ahead_bytes
 
+    @property
+    def has_messages(self) -> bool:
+        """True if the scheduler has something that was not handed to the kernel."""
+        return not self._machine.idle
+
     def share(self, rate_bps: float, now: float, keep: float) -> None:
         """Change the connection's share of its path; it keeps that part of what its bucket has."""
         self.queue.replan(rate_bps, now, keep)

@@ -14,11 +14,11 @@ from netcosim.errors import ScenarioError
 from netcosim.policies import load_synchronisation
 from netcosim.results.host import hash_files
 from netcosim.scenario import Scenario, StragglerSpec, TransportSpec, WorkloadSpec, load_workload
+from netcosim.training.stragglers import resolved_options
 from netcosim.user_files import PROFILE, SPEED_TRACE, FileKind, read_content, state_of
 from netcosim.workload.catalogue import profile_bytes
 from sim.experiment.axes import at_each_rate, worker_counts
 from sim.experiment.link_share import with_share
-from sim.stragglers import resolved_options
 
 KEY_DIGITS: Final = 32
 

@@ -24,8 +24,9 @@ from bench.peers.reference import (
     reference_sending,
 )
 from netcosim.errors import NetcosimError
+from netcosim.training.plan import Draws, Floats, StepPlan
 from sim.engine.engine import Engine
-from sim.plan import Draws, Floats, Network, Sending, StepPlan
+from sim.plan import Network, Sending
 
 BUILD = Path(__file__).parents[2] / "build" / "peers"
 STEPS = 10

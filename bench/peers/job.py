@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from netcosim.errors import EnvironmentRefusedError, ScenarioError
-from sim.plan import WORKER, Draws, Floats, Network, Sending, StepPlan
+from netcosim.training.plan import WORKER, Draws, Floats, StepPlan
+from sim.plan import Network, Sending
 
 DISCIPLINES = ("fifo", "two_visit")
 

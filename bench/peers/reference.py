@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from netcosim.tensors import tensor_set
-from sim.plan import (
+from netcosim.training.plan import (
     DOWN,
     SERVER,
     UP,
@@ -20,11 +20,10 @@ from sim.plan import (
     Draws,
     Floats,
     Ints,
-    Network,
     Processor,
-    Sending,
     StepPlan,
 )
+from sim.plan import Network, Sending
 
 COMPUTATIONS = 3084
 """At the worker: 3672 operations, without a pull, a push and an update for each of 196 tensors."""

@@ -8,11 +8,11 @@ from typing import Any, Final
 from bench.schedules.scaled import compute_s, pushed_bytes, scaled
 from bench.schedules.transfers import SCHEDULES, Setting
 from netcosim.scenario import build_scenario, with_values
+from netcosim.training.plan import Draws
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.experiment.cell import training_cells
 from sim.experiment.run import conditions_of, draw_steps
-from sim.plan import Draws
 from topo.spec import GOODPUT_SHARE
 
 PART: Final = 1 / 3

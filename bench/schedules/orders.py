@@ -14,9 +14,9 @@ import numpy as np
 
 import sim
 from bench.common.transports import WHOLE_MESSAGES
+from netcosim.training.prepare.graph import graph_of_names
 from netcosim.workload import Jitter, Operation, Profile, dump_profile
 from netcosim.workload.catalogue import load_profile
-from sim.prepare.graph import graph_of_names
 from topo.spec import GOODPUT_SHARE
 
 Kind = Literal["forward", "training"]

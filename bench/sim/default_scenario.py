@@ -11,10 +11,10 @@ from bench.sim.engines import Rows
 from bench.sim.reference_job import FAST, GENERIC, SEED, engine_competitor, loop_s
 from bench.sim.timing import Competitor, Effort, alternate, enough, ratio_figure, us_figure
 from netcosim.scenario import read_scenario
+from netcosim.training.plan import Draws
 from sim.engine.engine import Engine
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.fast.engine import FastEngine
-from sim.plan import Draws
 
 SHARES: Final = ("max_min", "two_servers")
 _SERVERS: Final = 2

@@ -33,9 +33,9 @@ from bench.sim.timing import (
     seconds_figure,
     us_figure,
 )
+from netcosim.training.plan import Draws
 from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape
-from sim.plan import Draws
 
 FAST_US: Final = 25.0
 GENERIC_US: Final = 200.0

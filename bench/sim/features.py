@@ -24,11 +24,13 @@ from bench.sim.reference_job import (
 )
 from bench.sim.timing import Competitor, Effort, alternate, enough, us_figure
 from netcosim.policies import schedule_options
-from sim.engine.control import DEFAULT, Control, Join
+from netcosim.training.plan import SERVER, UP, Draws, Gate, Processor, StepPlan
+from netcosim.training.synchronisation import Join
+from sim.engine.control import DEFAULT, Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape
-from sim.plan import SERVER, UP, Draws, Gate, Processor, Sending, StepPlan
+from sim.plan import Sending
 
 FAST_W: Final = (1, 8, 64)
 GENERIC_W: Final = 16

@@ -16,9 +16,9 @@ from bench.peers.reference import reference_sending
 from bench.sim.engines import Rows
 from bench.sim.reference_job import FAST, GENERIC, RATES_BPS, TWIN, Job, engine_competitor, loop_s
 from bench.sim.timing import Competitor, Effort, Timing, alternate, enough, judged, ratio_figure
+from netcosim.training.plan import Draws, Floats
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
-from sim.plan import Draws, Floats
 
 WORKERS: Final = 4
 TWIN_LIMIT: Final = 1e-12

@@ -15,12 +15,13 @@ from bench.peers.reference import (
     reference_sending,
 )
 from bench.sim.timing import Competitor
+from netcosim.training.plan import Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.arrays import Shape
 from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape
-from sim.plan import Draws, Network, StepPlan
+from sim.plan import Network
 
 RATES_BPS: Final = (10**9, 10**10)
 SEED: Final = 3

@@ -11,10 +11,10 @@ from netcosim.nearest import unknown
 from netcosim.scenario import MOST_WORKERS, StragglerSpec
 from netcosim.scenario.fields import Record, Whole
 from netcosim.scenario.toml import validation_message
+from netcosim.training.stragglers import check_stragglers, named, named_stragglers
 from ray_sweeps.sweep_file.distributions import Distribution
 from ray_sweeps.sweep_file.fields import filled
 from ray_sweeps.sweep_file.sampling import generator
-from sim.stragglers import check_stragglers, named, named_stragglers
 
 NOBODY: Final = "none"
 """Name of the ensemble without an entry."""

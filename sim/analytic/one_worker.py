@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.errors import ScenarioError
-from sim.plan import DOWN, SENDING, SERVER, UP, WORKER, Floats, Network, StepPlan
-from sim.prepare.alone import ends_alone_ns
+from netcosim.training.plan import DOWN, SENDING, SERVER, UP, WORKER, Floats, StepPlan
+from netcosim.training.prepare.alone import ends_alone_ns
+from sim.plan import Network
 
 BITS = 8
 NS = 1e9

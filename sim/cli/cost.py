@@ -11,11 +11,11 @@ import numpy as np
 from netcosim.errors import EnvironmentRefusedError, ScenarioError
 from netcosim.formatting import short_size, short_time
 from netcosim.scenario import Scenario, StragglerSpec
+from netcosim.training.stragglers import Conditions
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.cost import Ahead, Estimate, estimate, step_ns
 from sim.experiment.one_step_more import steps_more
-from sim.stragglers import Conditions
 
 LONG_S: Final = 3600.0
 _LONGEST_SIMULATED_S: Final = 100 * 31_557_600.0

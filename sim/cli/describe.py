@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from netcosim.formatting import one_line
 from netcosim.policies import synchronisation_joins
 from netcosim.scenario import Scenario, TrainingSpec
+from netcosim.training.prepare.build import tensors_of
+from netcosim.training.stragglers import straggler_text, use_texts
 from netcosim.units import format_duration, format_rate, format_size
 from sim.experiment.axes import at_each_rate, simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
 from sim.experiment.checks import conditions_before, notes
 from sim.experiment.one_step_more import steps_more
-from sim.prepare.build import tensors_of
 from sim.settings import release_notes, schedule_text, sender_text, windows_text
-from sim.stragglers import straggler_text, use_texts
 
 
 def describe(

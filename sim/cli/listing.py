@@ -11,16 +11,16 @@ from netcosim.policies import (
     schedule_sentences,
     synchronisation_sentences,
 )
-from netcosim.units import format_size
-from netcosim.workload.catalogue import load_profile, profile_names
-from sim.analytic import names as baseline_names
-from sim.prepare.build import tensors_of
-from sim.settings.named_transports import usual_transports
-from sim.shares import share_names
-from sim.stragglers import (
+from netcosim.training.prepare.build import tensors_of
+from netcosim.training.stragglers import (
     kind_names,
     named_stragglers,
 )
+from netcosim.units import format_size
+from netcosim.workload.catalogue import load_profile, profile_names
+from sim.analytic import names as baseline_names
+from sim.settings.named_transports import usual_transports
+from sim.shares import share_names
 from topo.catalogue import topologies
 
 

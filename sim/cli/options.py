@@ -19,10 +19,10 @@ from netcosim.policies import (
 )
 from netcosim.scenario import Scenario, builtin_scenarios, with_values
 from netcosim.scenario.training import MOST_WORKERS
+from netcosim.training.stragglers import named, named_stragglers
 from netcosim.workload.catalogue import profile_names
 from sim.settings.named_transports import choose_transports
 from sim.shares import share_names
-from sim.stragglers import named, named_stragglers
 
 DESCRIPTION: Final = (
     "Simulate training: throughput by number of workers, from one worker's profile."

@@ -9,10 +9,7 @@ import numpy as np
 
 from h2model import disciplines
 from netcosim.policies import schedule_options
-from sim.compiling.kernel import Kernel
-from sim.engine.engine import Engine
-from sim.fast.engine import NOT_ASKED, SHARE, FastEngine
-from sim.plan import (
+from netcosim.training.plan import (
     DOWN,
     SERVER,
     UP,
@@ -20,11 +17,13 @@ from sim.plan import (
     Channel,
     Draws,
     Gate,
-    Network,
     Processor,
-    Sending,
     StepPlan,
 )
+from sim.compiling.kernel import Kernel
+from sim.engine.engine import Engine
+from sim.fast.engine import NOT_ASKED, SHARE, FastEngine
+from sim.plan import Network, Sending
 
 _BOUND_BYTES: Final = 1 << 20
 

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
+from netcosim.training.plan import DOWN, WORKER, Draws, StepPlan
+from netcosim.training.speed import SpeedTrace
 from sim.engine.control import Control
 from sim.engine.gates import gate_state, gate_tables
 from sim.kernels import arrays
 from sim.kernels.arrays import C, Floats, G, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
-from sim.plan import DOWN, WORKER, Draws, Network, Sending, StepPlan
-from sim.speed import SpeedTrace
+from sim.plan import Network, Sending
 
 UNBOUNDED = 2**62
 NOBODY_WAITS = 2**62

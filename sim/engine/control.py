@@ -1,20 +1,9 @@
 """Control of a run: synchronisation, stop conditions, and what is kept."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Join:
-    """Rule by which servers join the gradients of a step.
-
-    An update is done when the gradients of `first` workers, or of all that take part if these are
-    fewer, have arrived; those that come later are ignored. `by` "tensor": each tensor's update by
-    itself. `by` "step": all updates together, once all gradients of these workers are there.
-    """
-
-    by: Literal["step", "tensor"]
-    first: int
+from netcosim.training.synchronisation import Join
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from h2model import disciplines
+from netcosim.training.plan import Draws, StepPlan
+from netcosim.training.speed import SpeedTrace
 from sim.engine.base import BaseEngine, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
@@ -19,8 +21,7 @@ from sim.kernels.compiled import compile_engine, interpret
 from sim.kernels.connections import scheduler
 from sim.kernels.gates import empty
 from sim.kernels.loop import advance
-from sim.plan import Draws, Network, Sending, StepPlan
-from sim.speed import SpeedTrace
+from sim.plan import Network, Sending
 
 _ROWS = 1 << 16
 
@@ -73,7 +74,8 @@ class Engine(BaseEngine):
     Parameters
     ----------
     plan, network, sending, draws
-        The job; see `sim.plan`. All arrays are used as they are, not copied.
+        The job; see `netcosim.training.plan` and `sim.plan`. Arrays are used as they are, not
+        copied.
     control
         Synchronisation, stop conditions, what to keep.
     speeds

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from netcosim.policies.gate.state import REGISTERS
+from netcosim.training.plan import StepPlan
 from sim.kernels.arrays import DELAYED, NONE, G, Ints, Net, Step, W
-from sim.plan import Network, StepPlan
+from sim.plan import Network
 
 
 def gate_tables(plan: StepPlan) -> dict[str, Ints]:

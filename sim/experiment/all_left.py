@@ -1,6 +1,6 @@
 """Check for runs that all workers leave for good."""
 
-from sim.stragglers import Conditions
+from netcosim.training.stragglers import Conditions
 
 
 def all_gone_ns(under: Conditions) -> int | None:

@@ -7,10 +7,10 @@ step then, and the rate differs from the one that a run settles at.
 import numpy as np
 
 from netcosim.errors import ScenarioError
+from netcosim.training.stragglers import Conditions
 from sim.engine.base import BaseEngine, Steps
 from sim.engine.engine import Engine, Stop
 from sim.fast.engine import FastEngine
-from sim.stragglers import Conditions
 
 
 def measured_steps_per_s(steps: Steps, first: int, last: int) -> float:

@@ -8,45 +8,36 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.job import Cell, resolve_cells
 from netcosim.policies import (
-    PARTITION,
     check_order,
-    load_schedule,
     load_synchronisation,
-    order_is_drawn,
-    order_needs_rate,
-    order_needs_step,
-    release_order,
     schedule_names,
     schedule_options,
-    server_of_each,
     synchronisation_joins,
     synchronisation_names,
 )
 from netcosim.scenario import Scenario, TrainingSpec, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
+from netcosim.training.plan import StepPlan
+from netcosim.training.prepare import Assignment
+from netcosim.training.prepare.build import tensors_of
+from netcosim.training.prepare.message_costs import with_message_costs
+from netcosim.training.synchronisation import Join, join_of, staleness_of
+from netcosim.training.workload_plan import Source, assignment_of, machines_of, stream_of
 from netcosim.units import format_rate
 from netcosim.workload import Profile
-from sim.engine.control import Join
 from sim.experiment.axes import at_each_rate
 from sim.experiment.burst import burst_profile
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
-from sim.experiment.plans import Say, Source, WorkloadPlans, collector_paused, silent
+from sim.experiment.plans import Say, WorkloadPlans, collector_paused, silent
 from sim.experiment.step_bounds import StepLoad
 from sim.fast.arrays import Shape
 from sim.fast.engine import waits_for_all
 from sim.fast.step_roles import NotOfThisShapeError
-from sim.plan import Network, Sending, StepPlan
-from sim.prepare import Assignment
-from sim.prepare.build import tensors_of
-from sim.prepare.machines import Machines
-from sim.prepare.message_costs import with_message_costs
+from sim.plan import Network, Sending
 from sim.settings import network_of, sending_of
 from sim.settings.share import RIGHT_FOR_ALL
 from topo.spec import GOODPUT_SHARE
-
-RECORDED, ORDERS, DRAWS, STRAGGLERS = range(4)
-"""Purposes of a run's random streams; drawing from one does not move another."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,15 +108,11 @@ class TrainingCell:
     @property
     def staleness(self) -> int | None:
         """Number of steps that a worker may be ahead of the slowest; None: any."""
-        training = self.scenario.training
-        return load_synchronisation(training.synchronisation)(training.gap)
+        return staleness_of(self.scenario.training)
 
     def join(self, workers: int) -> Join | None:
         """Rule by which servers join the gradients of so many workers; None: they do not."""
-        training = self.scenario.training
-        if not synchronisation_joins(training.synchronisation):
-            return None
-        return Join(by=training.join or "step", first=training.first or workers)
+        return join_of(self.scenario.training, workers)
 
     @property
     def updates_in_step(self) -> bool:
@@ -151,32 +138,9 @@ class TrainingCell:
         return in_turn and join.first >= workers
 
     @property
-    def machines(self) -> Machines:
-        """What computes at workers and servers."""
-        training = self.scenario.training
-        cost = training.sent_messages
-        return Machines(
-            server_cores=training.server_cores,
-            worker_cores=training.worker_cores,
-            joined=synchronisation_joins(training.synchronisation),
-            gated=self.scenario.policy.schedule is not None,
-            send_ns=0 if cost is None else cost.message,
-            send_ns_per_byte=0.0 if cost is None else cost.ns_per_byte,
-        )
-
-    @property
-    def partition_bytes(self) -> int:
-        """Bytes of the slices in which gradients are sent; 0: they are sent whole."""
-        schedule = self.scenario.policy.schedule
-        if schedule is None or PARTITION not in load_schedule(schedule).OPTIONS:
-            return 0
-        names = list(load_schedule(schedule).OPTIONS)
-        return self.sending.schedule_options[names.index(PARTITION)]
-
-    @property
     def needs_extended(self) -> bool:
         """True if the generic engine has to join gradients, share processors, or have buffers."""
-        machines = self.machines
+        machines = machines_of(self.scenario)
         buffered = self.sending.buffer_bytes > 0
         return machines.joined or machines.server_cores is not None or buffered
 
@@ -189,7 +153,7 @@ class TrainingCell:
 
     def stream(self, run: int, purpose: int) -> np.random.SeedSequence:
         """Random seed of a run for one purpose: the same for all cells and worker counts."""
-        return np.random.SeedSequence(self.scenario.seed, spawn_key=(run, purpose))
+        return stream_of(self.scenario.seed, run, purpose)
 
     def plans(self, run: int, say: Say = silent) -> Prepared:
         """Plans of a run, made at the first call and kept; `say` is told what is done for them."""
@@ -218,45 +182,12 @@ class TrainingCell:
 
     def _workload_plans(self, say: Say) -> WorkloadPlans:
         """Plans of the workload, those of an earlier cell or simulation if they are the same."""
-        scenario = self.scenario
-        source = Source(
-            profile=self.profile,
-            policy=(
-                scenario.policy,
-                scenario.cluster.servers,
-                self.workload.tensors,
-                scenario.cluster.link.rate if order_needs_rate(scenario.policy.order) else None,
-            ),
-            machines=self.machines,
-            overlap=scenario.training.overlap,
-            block_bytes=scenario.training.gradient_blocks or 0,
-            partition_bytes=self.partition_bytes,
-            seed=scenario.seed,
-            batch=self.batch,
-            recorded=scenario.training.recorded,
-        )
-        return self.kept.of(
-            source, lambda: WorkloadPlans(source, self.assignment(), self._generator, say)
-        )
-
-    def _generator(self, run: int, orders: bool) -> np.random.Generator:
-        return np.random.default_rng(self.stream(run, ORDERS if orders else RECORDED))
+        source = Source.of(self.scenario, self.workload, self.profile)
+        return self.kept.of(source, lambda: WorkloadPlans(source, self.assignment(), say))
 
     def assignment(self) -> Assignment:
         """Placement, order and priorities of the profile's tensors, by the scenario's policies."""
-        policy, servers = self.scenario.policy, self.scenario.cluster.servers
-        sizes = tensors_of(self.profile)
-        names = list(sizes)
-        placed = server_of_each(policy, names, list(sizes.values()), servers)
-        given = {t.name: t.priority for t in self.workload.tensors}
-        return Assignment(
-            servers=servers,
-            server_of=dict(zip(names, placed, strict=True)),
-            arrange=lambda s, rng, step: release_order(policy, names, s, rng, step),
-            each_step_anew=order_is_drawn(policy.order),
-            priority={**given, **policy.priorities},
-            step_rate_bps=self.link_bps if order_needs_step(policy.order) else None,
-        )
+        return assignment_of(self.scenario, self.workload, self.profile, self.link_bps)
 
     @property
     def link_bps(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, StragglerSpec
+from netcosim.training.stragglers import Conditions, check_stragglers, straggler_text
 from netcosim.units import format_duration
 from sim.experiment.all_left import all_gone_ns
 from sim.experiment.as_measured import check_common_start
@@ -14,9 +15,8 @@ from sim.experiment.axes import at_each_rate, worker_counts
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.kept_plans import Plans
 from sim.plan import Network
-from sim.settings import network_of, unseen_stalls
+from sim.settings import conditions_on, network_of, unseen_stalls
 from sim.settings.share import overfilled
-from sim.stragglers import Conditions, check_stragglers, conditions, straggler_text
 
 
 def checked_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[TrainingCell, ...]:
@@ -59,7 +59,7 @@ def check_conditions(scenario: Scenario, workers: int) -> None:
 def _combined(specs: Sequence[StragglerSpec], network: Network) -> Conditions:
     """Combined conditions of all of the network's workers, with arbitrary random draws."""
     seed = np.random.SeedSequence(0)
-    return conditions(specs, len(network.worker_bps), 1, network, seed, horizon_ns=1.0)
+    return conditions_on(network, specs, 1, seed, horizon_ns=1.0)
 
 
 def _naming(

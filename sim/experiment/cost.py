@@ -18,11 +18,13 @@ import numpy as np
 from h2model import disciplines
 from h2model.machine import Machine
 from h2model.protocol import UNLIMITED_BYTES
+from netcosim.training.plan import DOWN, UP, StepPlan
+from netcosim.training.stragglers import Conditions
 from sim.experiment.cell import TrainingCell
 from sim.fast.shape import asks_discipline
-from sim.plan import DOWN, UP, Network, Sending, StepPlan
+from sim.plan import Network, Sending
+from sim.settings import conditions_on
 from sim.shares import load_share
-from sim.stragglers import Conditions, conditions
 
 _FAST_OPERATION_S: Final = 0.012e-6
 _FAST_LEVEL_S: Final = 0.5e-6
@@ -110,9 +112,7 @@ class Ahead:
         """Those of a cell with so many workers."""
         network, seed = cell.network(workers), np.random.SeedSequence(0)
         specs = cell.scenario.straggler
-        return cls(
-            network=network, under=conditions(specs, workers, 1, network, seed, horizon_ns=1.0)
-        )
+        return cls(network=network, under=conditions_on(network, specs, 1, seed, horizon_ns=1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

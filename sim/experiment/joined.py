@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from netcosim.results.training.summary import Joined
-from sim.plan import Floats, Ints
+from netcosim.training.plan import Floats, Ints
 
 
 def joined_of(worker: Sequence[Ints], weight: Sequence[Floats], workers: int) -> Joined | None:

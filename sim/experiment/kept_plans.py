@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from sim.experiment.plans import Source, WorkloadPlans
+from netcosim.training.workload_plan import Source
+from sim.experiment.plans import WorkloadPlans
 
 MOST_BYTES: Final = 256_000_000
 """Most bytes of plans that are kept; those used last are kept in any case."""

@@ -8,9 +8,8 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario
 from sim.experiment.axes import at_each_rate, worker_counts
 from sim.plan import Network
-from sim.settings import network_of
+from sim.settings import conditions_on, network_of
 from sim.settings.share import RIGHT_FOR_ALL, right_share
-from sim.stragglers import conditions
 
 
 def with_share(scenario: Scenario) -> Scenario:
@@ -40,6 +39,5 @@ def _under_stragglers(scenario: Scenario) -> Network:
     """The largest run's network, each port at the rate that stragglers leave of it."""
     network = network_of(scenario, max(worker_counts(scenario)))
     seed = np.random.SeedSequence(0)
-    workers = len(network.worker_bps)
-    under = conditions(scenario.straggler, workers, 1, network, seed, horizon_ns=1.0)
+    under = conditions_on(network, scenario.straggler, 1, seed, horizon_ns=1.0)
     return replace(network, worker_bps=under.worker_bps)

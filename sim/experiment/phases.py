@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from netcosim.training.plan import DOWN, UP, Floats
 from sim.analytic import Phases
 from sim.engine.engine import Chunks
 from sim.experiment.cell import TrainingCell
 from sim.experiment.run import conditions_of, make_tracing_engine
-from sim.plan import DOWN, UP, Floats
 
 
 def phases(cell: TrainingCell) -> Phases | None:

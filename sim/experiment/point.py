@@ -20,6 +20,8 @@ from netcosim.results.training.summary import (
     StepBounds,
     TimeShares,
 )
+from netcosim.training.plan import DOWN, UP, Floats, StepPlan
+from netcosim.training.stragglers import straggler_text
 from sim import analytic
 from sim.experiment.cell import TrainingCell
 from sim.experiment.joined import joined_of
@@ -36,10 +38,9 @@ from sim.experiment.statistics import (
     worker_utilisation,
 )
 from sim.experiment.step_bounds import step_bounds
-from sim.plan import DOWN, UP, Floats, Network, StepPlan
+from sim.plan import Network
 from sim.settings import schedule_text
 from sim.settings.share import overfilled
-from sim.stragglers import straggler_text
 
 _NAMES = {DOWN: "down", UP: "up"}
 

@@ -5,17 +5,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from netcosim.training.job import draw_steps as draw
+from netcosim.training.plan import Draws
+from netcosim.training.stragglers import Conditions, changes_course
+from netcosim.training.workload_plan import STRAGGLERS
 from sim.engine.base import Steps
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from sim.experiment.as_measured import measured_steps_per_s, run_to_step
-from sim.experiment.cell import DRAWS, STRAGGLERS, TrainingCell
+from sim.experiment.cell import TrainingCell
 from sim.experiment.steady_state import count_all, count_settled
 from sim.experiment.step_bounds import Bounds, bounds_of, work_of
 from sim.fast.engine import FastEngine
 from sim.kernels.arrays import Floats
-from sim.plan import Draws, Network, Sending
-from sim.stragglers import Conditions, changes_course, conditions
+from sim.plan import Network, Sending
+from sim.settings import conditions_on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +50,9 @@ class RunFigures:
 
 
 def draw_steps(cell: TrainingCell, workers: int, run: int, recorded: int) -> NDArray[np.int32]:
-    """Draw the recorded step of each worker and step; more workers leave a worker's draws as is."""
-    steps = cell.scenario.training.steps
-    streams = cell.stream(run, DRAWS).spawn(workers)
-    chosen = np.empty((workers, steps), dtype=np.int32)
-    for worker, stream in enumerate(streams):
-        chosen[worker] = np.random.default_rng(stream).integers(0, recorded, steps)
-    return chosen
+    """Draw the recorded step of each worker and step."""
+    scenario = cell.scenario
+    return draw(scenario.seed, run, workers, scenario.training.steps, recorded)
 
 
 def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
@@ -93,11 +93,10 @@ def _bounds(
 
 def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float) -> Conditions:
     """Conditions of all workers in this run, under the scenario's stragglers."""
-    return conditions(
-        cell.scenario.straggler,
-        workers,
-        cell.scenario.training.steps,
+    return conditions_on(
         cell.network(workers),
+        cell.scenario.straggler,
+        cell.scenario.training.steps,
         cell.stream(run, STRAGGLERS),
         horizon_ns=horizon_ns,
     )

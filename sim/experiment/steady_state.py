@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from netcosim.training.plan import Floats
 from sim.engine.base import Steps
-from sim.plan import Floats
 
 BATCH: Final = 5
 DRIFT: Final = 0.01

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.results.training.summary import StepBounds
-from sim.plan import SERVER, WORKER, Floats, Network, Processor, StepPlan
+from netcosim.training.plan import SERVER, WORKER, Floats, Processor, StepPlan
+from sim.plan import Network
 from sim.shares import load_share
 
 

@@ -10,10 +10,10 @@ from netcosim.results.training.operations import (
     server_place,
 )
 from netcosim.trace import Service, StreamRow
+from netcosim.training.plan import DOWN, SENDING, SERVER, WORKER, StepPlan
 from sim.engine.engine import Chunks, Operations
 from sim.experiment.cell import TrainingCell
 from sim.experiment.run import conditions_of, draw_steps, make_tracing_engine, play
-from sim.plan import DOWN, SENDING, SERVER, WORKER, StepPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
+from netcosim.training.plan import Draws, StepPlan
+from netcosim.training.synchronisation import Join
 from sim.engine.base import BaseEngine
 from sim.engine.build import make_net
-from sim.engine.control import DEFAULT, Control, Join
+from sim.engine.control import DEFAULT, Control
 from sim.engine.engine import Stop
 from sim.fast import loop
 from sim.fast.arrays import LOG_FULL, Shape
@@ -21,7 +23,7 @@ from sim.fast.step_roles import NotOfThisShapeError
 from sim.kernels import arrays as generic
 from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import binding, compile_kernel, interpret
-from sim.plan import Draws, Network, Sending, StepPlan
+from sim.plan import Network, Sending
 
 SHARE: Final = "equal"
 """Share that is bound: any with a virtual clock does, as the fast path asks it for no rates."""

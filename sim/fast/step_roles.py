@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.plan import DOWN, WORKER, StepPlan
-from sim.prepare.graph import Graph, graph_of, last_forward
+from netcosim.training.plan import DOWN, WORKER, StepPlan
+from netcosim.training.prepare.graph import Graph, graph_of, last_forward
 
 
 class NotOfThisShapeError(Exception):

@@ -76,7 +76,7 @@ BUSY: Final = 2
 
 
 class Step(NamedTuple):
-    """One worker's step; see `sim.plan.StepPlan`.
+    """One worker's step; see `netcosim.training.plan.StepPlan`.
 
     Attributes
     ----------

@@ -15,8 +15,9 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
 from netcosim.scenario import ClusterSpec, LinkSpec, Scenario
+from netcosim.training.plan import Ints
 from netcosim.units import format_duration, format_rate
-from sim.plan import Ints, Network
+from sim.plan import Network
 from sim.settings.share import RIGHT_FOR_ALL, check_share
 from sim.shares import share_names
 from topo.catalogue import build_spec

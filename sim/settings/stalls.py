@@ -1,8 +1,9 @@
 """Flow-control stalls of real connections that the simulation leaves out."""
 
 from h2model.protocol import UNLIMITED_BYTES
+from netcosim.training.plan import Ints
 from netcosim.units import format_duration, format_rate, format_size
-from sim.plan import Ints, Sending
+from sim.plan import Sending
 
 
 def unseen_stalls(sending: Sending, server_bps: Ints, worker_bps: Ints, delay_ns: Ints) -> str:

@@ -10,9 +10,10 @@ from bench.peers import fast_twin
 from bench.sim.peers import ends_ns
 from bench.sim.reference_job import RATES_BPS, Job
 from netcosim.errors import EnvironmentRefusedError
+from netcosim.training.plan import Draws, StepPlan
 from sim.engine.control import Control
 from sim.fast.engine import FastEngine
-from sim.plan import Draws, Network, Sending, StepPlan
+from sim.plan import Network, Sending
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws
 

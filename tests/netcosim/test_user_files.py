@@ -11,9 +11,9 @@ from netcosim.errors import ScenarioError, StorageError
 from netcosim.results.collection import RUNS, Collection
 from netcosim.results.folder import ResultsFolder
 from netcosim.scenario import parse_scenario, read_scenario
+from netcosim.training.stragglers.trace_file import read_trace
 from netcosim.user_files import FileKind, open_regular, read_all, read_text, write_text
 from netcosim.workload.profile_import import import_profile
-from sim.stragglers.trace_file import read_trace
 from tests.netcosim.results.synthetic import scenario
 
 SHORT = FileKind(name="a note", most_bytes=10)

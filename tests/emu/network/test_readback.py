@@ -13,13 +13,13 @@ from emu.network.tc import Match, Shape, plan_shape
 from netcosim.scenario import LinkSpec
 
 CLASSES = """\
-class htb 2:11 parent 2:1 leaf 111: prio 1 rate 25Mbit ceil 100Mbit burst 6249b cburst 25000b
+class htb 2:11 parent 2:1 leaf 111: prio 1 rate 8bit ceil 100Mbit burst 100b cburst 25000b
  Sent 1514 bytes 1 pkt (dropped 0, overlimits 0 requeues 0)
  backlog 0b 0p requeues 0
-class htb 2:10 parent 2:1 leaf 110: prio 1 rate 25Mbit ceil 100Mbit burst 6249b cburst 25000b
+class htb 2:10 parent 2:1 leaf 110: prio 1 rate 8bit ceil 100Mbit burst 100b cburst 25000b
 class htb 2:1 root rate 100Mbit ceil 100Mbit burst 25000b cburst 25000b
-class htb 2:f parent 2:1 leaf 10f: prio 1 rate 25Mbit ceil 100Mbit burst 6249b cburst 25000b
-class htb 2:e parent 2:1 leaf 10e: prio 0 rate 25Mbit ceil 100Mbit burst 6249b cburst 25000b
+class htb 2:f parent 2:1 leaf 10f: prio 1 rate 8bit ceil 100Mbit burst 100b cburst 25000b
+class htb 2:e parent 2:1 leaf 10e: prio 0 rate 8bit ceil 100Mbit burst 100b cburst 25000b
 """
 STATISTICS = {
     "bytes": 90,
@@ -107,7 +107,7 @@ def test_qdiscs_without_a_handle_of_ours_are_passed_over() -> None:
         ),
         (
             [HTB, *LEAVES],
-            CLASSES.replace("ceil 100Mbit burst 6249b", "ceil 1Gbit burst 6249b"),
+            CLASSES.replace("ceil 100Mbit burst 100b", "ceil 1Gbit burst 100b"),
             "ceil is 1000000000 bit/s, asked for 100000000",
         ),
         ([HTB, *LEAVES], "", "the class is not there"),

@@ -158,7 +158,8 @@ def test_kill_9_of_any_process_leaves_nothing(world: World, trial: int) -> None:
         print(f"seed {SEED}, trial {trial}: {victim}")
         done = finish(run)
         assert run.wait_gone(20) == {}, victim
-    assert done.code != 0
+    # A guest that lost a process before its first program ran stands still, and is run once more.
+    assert done.code != 0 or "stood still" in done.out + done.err
     assert "Traceback" not in done.err
     assert world.changes(below=f"{WORK}/out") == set()
 

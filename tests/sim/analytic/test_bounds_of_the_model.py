@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from netcosim.training.plan import SERVER, WORKER, Draws, StepPlan
 from sim.analytic import OneWorker, one_worker, predict
-from sim.plan import SERVER, WORKER, Draws, Network, StepPlan
+from sim.plan import Network
 from tests.sim.naive.plans import (
     Op,
     at_server,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from netcosim.errors import ScenarioError
+from netcosim.training.plan import DOWN, SERVER, UP, WORKER, Channel, Processor, StepPlan
 from sim.analytic import OneWorker, Phases, one_worker
-from sim.plan import DOWN, SERVER, UP, WORKER, Channel, Network, Processor, StepPlan
+from sim.plan import Network
 from tests.sim.naive.plans import Op, at_server, at_worker, make_network, make_plan, up
 
 CHANNELS = (

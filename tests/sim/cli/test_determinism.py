@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from netcosim.scenario import build_scenario, parse_scenario
-from sim.experiment.cell import DRAWS, training_cells
+from netcosim.training.workload_plan import DRAWS
+from sim.experiment.cell import training_cells
 from sim.experiment.run import conditions_of, draw_steps
 from tests.sim.cli.started import COMPUTED, FAST, Inside, run
 

@@ -8,7 +8,7 @@ import pytest
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
-from sim.stragglers import kind_names, named_stragglers
+from netcosim.training.stragglers import kind_names, named_stragglers
 from tests.netcosim.workload.profiles import plain
 from tests.sim.cli.started import FAST, Inside
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
+from netcosim.training.plan import DOWN, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.plan import DOWN, StepPlan
 from tests.sim.engine.test_engine_twin import Job, assert_same, engine_of, random_job
 from tests.sim.naive.plans import (
     BYTE_A_NS,

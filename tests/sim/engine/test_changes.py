@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
+from netcosim.training.plan import Draws, StepPlan
+from netcosim.training.speed import SpeedTrace
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
-from sim.plan import Draws, StepPlan
-from sim.speed import SpeedTrace
 from tests.sim.naive.plans import (
     Op,
     at_worker,

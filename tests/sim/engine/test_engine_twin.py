@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
+from netcosim.training.plan import Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.plan import Draws, Network, Sending, StepPlan
+from sim.plan import Network, Sending
 from tests.sim.naive.plans import random_draws, random_network, random_plan, random_sending
 from tests.sim.naive.twin import Run, simulate
 

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sim.engine.control import Control, Join
+from netcosim.training.synchronisation import Join
+from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from tests.sim.engine.test_join_twin import random_join
 from tests.sim.naive.plans import (

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from h2model import disciplines
-from sim.engine.control import Control, Join
+from netcosim.training.plan import Draws, StepPlan
+from netcosim.training.synchronisation import Join
+from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.plan import Draws, Network, Sending, StepPlan
+from sim.plan import Network, Sending
 from tests.sim.engine.test_engine_twin import assert_same
 from tests.sim.naive.plans import (
     random_draws,

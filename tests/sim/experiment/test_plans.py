@@ -10,15 +10,16 @@ from netcosim.errors import ScenarioError
 from netcosim.job import resolve_cells
 from netcosim.scenario import parse_scenario
 from netcosim.step_graph import StepGraph
+from netcosim.training.plan import WORKER, StepPlan
+from netcosim.training.prepare import fuse, make_plan
+from netcosim.training.prepare.build import tensors_of
+from netcosim.training.workload_plan import ORDERS, RECORDED
 from netcosim.workload import Transfer
 from netcosim.workload.durations import recorded_steps
-from sim.experiment.cell import ORDERS, RECORDED, TrainingCell, training_cells
+from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.kept_plans import Plans
 from sim.experiment.run import simulate
 from sim.fast.shape import fast_shape
-from sim.plan import WORKER, StepPlan
-from sim.prepare import fuse, make_plan
-from sim.prepare.build import tensors_of
 
 SCENARIO = """
 name = "two-transports"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netcosim.training.plan import DOWN, UP, WORKER, Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.experiment.step_bounds import (
@@ -16,7 +17,7 @@ from sim.experiment.step_bounds import (
     step_bounds,
     work_of,
 )
-from sim.plan import DOWN, UP, WORKER, Draws, Network, StepPlan
+from sim.plan import Network
 from sim.shares import load_share
 from tests.sim.naive.plans import (
     Op,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sim.plan import Channel, StepPlan
+from netcosim.training.plan import Channel, StepPlan
 from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
 
 

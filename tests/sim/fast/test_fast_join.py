@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.engine.control import Control, Join
+from netcosim.training.synchronisation import Join
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.fast.shape import fast_shape

@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 
 from h2model.disciplines import Traits
+from netcosim.training.plan import Draws, StepPlan
+from netcosim.training.prepare import fuse
+from netcosim.training.synchronisation import Join
 from sim.engine.base import Steps
-from sim.engine.control import Control, Join
+from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.fast.shape import asks_discipline, fast_shape
 from sim.fast.step_roles import NotOfThisShapeError
-from sim.plan import Draws, Network, Sending, StepPlan
-from sim.prepare import fuse
+from sim.plan import Network, Sending
 from tests.sim.fast.shaped import branching_plan, shaped_operations, shaped_plan
 from tests.sim.naive.plans import (
     Op,

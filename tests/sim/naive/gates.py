@@ -6,7 +6,8 @@ came at one time, `fifo` takes the one that was handed over first.
 
 from dataclasses import dataclass, field
 
-from sim.plan import Gate, Sending
+from netcosim.training.plan import Gate
+from sim.plan import Sending
 
 SECOND_NS = 10**9
 

@@ -5,8 +5,8 @@ Nothing here knows of time, links or processors: the twin asks, and does what it
 
 from collections.abc import Iterator
 
-from sim.engine.control import Join
-from sim.plan import NONE, StepPlan
+from netcosim.training.plan import NONE, StepPlan
+from netcosim.training.synchronisation import Join
 
 
 class Joining:

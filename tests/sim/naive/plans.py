@@ -7,7 +7,7 @@ import numpy as np
 
 from h2model.disciplines import load, names
 from netcosim.policies import load_schedule, schedule_names, schedule_options
-from sim.plan import (
+from netcosim.training.plan import (
     DOWN,
     NONE,
     SENDING,
@@ -18,11 +18,10 @@ from sim.plan import (
     Draws,
     Gate,
     Ints,
-    Network,
     Processor,
-    Sending,
     StepPlan,
 )
+from sim.plan import Network, Sending
 
 BYTE_A_NS = 8_000_000_000  # bits per second
 

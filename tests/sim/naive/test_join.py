@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.engine.control import Join
+from netcosim.training.synchronisation import Join
 from tests.sim.naive.plans import (
     Op,
     at_server,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from h2model.disciplines import names
-from sim.plan import DOWN, WORKER
+from netcosim.training.plan import DOWN, WORKER
 from tests.sim.naive import twin
 from tests.sim.naive.disciplines import machine_scheduler
 from tests.sim.naive.plans import (

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.engine.control import Join
-from sim.plan import DOWN, NONE, WORKER, Draws, Network, Sending, StepPlan
+from netcosim.training.plan import DOWN, NONE, WORKER, Draws, StepPlan
+from netcosim.training.synchronisation import Join
+from sim.plan import Network, Sending
 from tests.sim.naive.disciplines import Scheduler, twin_scheduler
 from tests.sim.naive.gates import NaiveGate, twin_gate
 from tests.sim.naive.joining import Joining

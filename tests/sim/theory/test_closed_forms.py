@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from netcosim.training.plan import DOWN, UP, Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
-from sim.plan import DOWN, UP, Draws, StepPlan
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import (
     Op,

@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from netcosim.training.plan import DOWN, UP, Channel, StepPlan
 from sim.engine.engine import Engine
-from sim.plan import DOWN, UP, Channel, Network, StepPlan
+from sim.plan import Network
 from tests.sim.naive.plans import Op, make_network, make_plan, make_sending, same_draws
 from tests.sim.theory.simplex import maximum
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sim.engine.control import Control, Join
+from netcosim.training.plan import Draws, StepPlan
+from netcosim.training.synchronisation import Join
+from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.plan import Draws, StepPlan
 from tests.sim.naive.plans import (
     Op,
     at_server,

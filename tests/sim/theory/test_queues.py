@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from netcosim.training.plan import UP, WORKER, Channel, Draws, Processor, StepPlan
 from sim.analytic.mva import Solution, Station, solve
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.kernels.arrays import RECEIVING, SENDING
-from sim.plan import UP, WORKER, Channel, Draws, Processor, StepPlan
 from tests.sim.naive.plans import (
     Op,
     at_worker,

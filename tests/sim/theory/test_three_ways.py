@@ -9,9 +9,10 @@ import math
 import numpy as np
 import pytest
 
+from netcosim.training.plan import StepPlan
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
-from sim.plan import Network, StepPlan
+from sim.plan import Network
 from tests.sim.fast.shaped import shaped_plan
 from tests.sim.naive.plans import make_network, make_sending, random_draws
 from tests.sim.naive.twin import simulate

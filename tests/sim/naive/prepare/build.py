@@ -1,14 +1,25 @@
-"""Naive twin of `sim.prepare.build`: each operation an object with durations of its own."""
+"""Naive twin of `netcosim.training.prepare.build`: operations are objects with own durations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from netcosim.training.plan import (
+    DOWN,
+    NONE,
+    SERVER,
+    UP,
+    WORKER,
+    Channel,
+    Floats,
+    Ints,
+    Processor,
+    StepPlan,
+)
+from netcosim.training.prepare.build import Assignment, tensors_of
+from netcosim.training.prepare.machines import AS_RECORDED, Machines
 from netcosim.workload import Compute, Operation, Parsing, Profile, Resource, Transfer
-from sim.plan import DOWN, NONE, SERVER, UP, WORKER, Channel, Floats, Ints, Processor, StepPlan
-from sim.prepare.build import Assignment, tensors_of
-from sim.prepare.machines import AS_RECORDED, Machines
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Naive twin of `sim.prepare.fuse`: ancestors and descendants of every operation as bit sets.
+"""Naive twin of `netcosim.training.prepare.fuse`: ancestors and descendants as bit sets.
 
 Computation v goes into computation u that it follows when u is all that v waits for, v all that
 waits for u, and both run on the same processor, on which no other operation can be ready when u
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.plan import Floats, Ints, StepPlan
+from netcosim.training.plan import Floats, Ints, StepPlan
 
 
 def fuse(plan: StepPlan) -> StepPlan:

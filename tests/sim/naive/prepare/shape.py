@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from netcosim.training.plan import Floats, Ints, StepPlan
 from sim.fast.arrays import Shape
 from sim.fast.shape import _first_visit, _replays, _served, asks_discipline, check_settings
 from sim.kernels.arrays import NONE
-from sim.plan import Floats, Ints, Network, Sending, StepPlan
+from sim.plan import Network, Sending
 from tests.sim.naive.prepare.step_roles import (
     NotOfThisShapeError,
     Parts,

@@ -13,9 +13,9 @@ from outside reaches any more.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netcosim.training.plan import DOWN, WORKER, StepPlan
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.kernels.arrays import NONE
-from sim.plan import DOWN, WORKER, StepPlan
 from tests.sim.naive.prepare.fuse import order_of
 
 

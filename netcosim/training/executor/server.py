@@ -1,0 +1,127 @@
+"""A server's side of all workers' steps, as a state machine without I/O."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from netcosim.training.executor.part import HANDED_OVER, PartRun, server_part
+from netcosim.training.executor.processors import Processors
+from netcosim.training.job import TrainingJob
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A parameter is handed over to a worker."""
+
+    worker: int
+    step: int
+    operation: int
+    time_ns: float
+
+
+@dataclass(slots=True)
+class _Client:
+    """What a server knows of a worker.
+
+    Attributes
+    ----------
+    processors : its part of the server's
+    done : number of steps of which all gradients are there, and their updates made
+    requested : number of steps that it has requested
+    run : the step that was answered last, until it is over
+    """
+
+    processors: Processors[int]
+    done: int = 0
+    requested: int = 0
+    run: PartRun | None = None
+
+
+class Server:
+    """Server of a job: what it answers, by what was requested and delivered.
+
+    Times never decrease from call to call.
+
+    Parameters
+    ----------
+    job : all of it
+    number : of the server
+    """
+
+    def __init__(self, job: TrainingJob, number: int) -> None:
+        self._job = job
+        self._part = server_part(job.plan, number)
+        self._clients = [_Client(Processors(self._part.capacities)) for _ in range(job.workers)]
+        self._out: list[Answer] = []
+
+    @property
+    def next_ns(self) -> float:
+        """When it next does something by itself; infinite if it waits for a message."""
+        return min(client.processors.next_ns for client in self._clients)
+
+    def requested(self, worker: int, step: int, now_ns: float) -> list[Answer]:
+        """A worker's request for a step has come; what is to be handed over at this time."""
+        self._clients[worker].requested = step + 1
+        self._answer_all(now_ns)
+        return self._taken()
+
+    def delivered(self, worker: int, operation: int, now_ns: float) -> list[Answer]:
+        """A gradient has arrived; what is to be handed over at this time.
+
+        Ends of computations at the same time come afterwards, by `advance`.
+        """
+        self._over(worker, operation, now_ns)
+        return self._taken()
+
+    def advance(self, now_ns: float) -> list[Answer]:
+        """Compute up to and including a time; what is to be handed over, each at its own time."""
+        while (client := min(self._clients, key=_next_ns)).processors.next_ns <= now_ns:
+            end_ns, op = client.processors.end_next()
+            self._over(self._clients.index(client), op, end_ns)
+        return self._taken()
+
+    def _over(self, worker: int, operation: int, now_ns: float) -> None:
+        client = self._clients[worker]
+        assert client.run is not None
+        self._make_ready(worker, client.run, client.run.over_with(operation), now_ns)
+        self._answer_all(now_ns)
+
+    def _answer_all(self, now_ns: float) -> None:
+        """Note whose step is over; answer who may go on, the lowest first."""
+        for client in self._clients:
+            if client.run is not None and client.run.over:
+                client.done = client.run.step + 1
+                client.run = None
+        for worker, client in enumerate(self._clients):
+            if self._may_go_on(client):
+                step = client.done
+                run = PartRun(self._part, step, self._job.recorded_step(worker, step))
+                client.run = run
+                self._make_ready(worker, run, self._part.sources[run.recorded], now_ns)
+
+    def _may_go_on(self, client: _Client) -> bool:
+        if client.run is not None or client.requested <= client.done:
+            return False
+        bound = self._job.staleness
+        slowest = min(each.done for each in self._clients)
+        return bound is None or client.done - slowest <= bound
+
+    def _make_ready(
+        self, worker: int, run: PartRun, operations: Sequence[int], now_ns: float
+    ) -> None:
+        for op in operations:
+            if self._part.kind[op] == HANDED_OVER:
+                self._out.append(Answer(worker, run.step, op, now_ns))
+                run.over_with(op)
+            else:
+                end_of = partial(self._job.end_of, op, worker, run.step)
+                processors = self._clients[worker].processors
+                processors.enter(self._part.processor[op], op, end_of, now_ns)
+
+    def _taken(self) -> list[Answer]:
+        taken, self._out = self._out, []
+        return taken
+
+
+def _next_ns(client: _Client) -> float:
+    return client.processors.next_ns

@@ -1,0 +1,101 @@
+"""The worker's side of its steps, as a state machine without I/O."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from netcosim.training.executor.part import HANDED_OVER, PartRun, worker_part
+from netcosim.training.executor.processors import Processors
+from netcosim.training.job import TrainingJob
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The parameters of a step are requested, of all servers."""
+
+    step: int
+    time_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A gradient is handed over."""
+
+    step: int
+    operation: int
+    time_ns: float
+
+
+class Worker:
+    """Worker of a job: what it requests and pushes, by what was delivered.
+
+    Times never decrease from call to call.
+
+    Parameters
+    ----------
+    job : all of it
+    number : of the worker
+    """
+
+    def __init__(self, job: TrainingJob, number: int) -> None:
+        self._job = job
+        self._number = number
+        self._part = worker_part(job.plan)
+        self._processors: Processors[int] = Processors(self._part.capacities)
+        self._run: PartRun | None = None
+        self._out: list[Request | Push] = []
+
+    @property
+    def next_ns(self) -> float:
+        """When it next does something by itself; infinite if it waits for a delivery."""
+        return self._processors.next_ns
+
+    def begin(self, now_ns: float) -> list[Request | Push]:
+        """Begin the first step."""
+        self._begin(0, now_ns)
+        return self._taken()
+
+    def advance(self, now_ns: float) -> list[Request | Push]:
+        """Compute up to and including a time; what is to be handed over, each at its own time."""
+        while self._processors.next_ns <= now_ns:
+            end_ns, op = self._processors.end_next()
+            self._over(op, end_ns)
+        return self._taken()
+
+    def delivered(self, operation: int, now_ns: float) -> list[Request | Push]:
+        """A parameter has arrived; what is to be handed over at this time.
+
+        Ends of computations at the same time come afterwards, by `advance`.
+        """
+        self._over(operation, now_ns)
+        return self._taken()
+
+    def _begin(self, step: int, now_ns: float) -> None:
+        if step == self._job.steps:
+            self._run = None
+            return
+        recorded = self._job.recorded_step(self._number, step)
+        self._run = PartRun(self._part, step, recorded)
+        self._out.append(Request(step, now_ns))
+        self._make_ready(self._part.sources[recorded], now_ns)
+
+    def _over(self, operation: int, now_ns: float) -> None:
+        assert self._run is not None
+        self._make_ready(self._run.over_with(operation), now_ns)
+        if self._run.over:
+            self._begin(self._run.step + 1, now_ns)
+
+    def _make_ready(self, operations: Sequence[int], now_ns: float) -> None:
+        run = self._run
+        assert run is not None
+        for op in operations:
+            if self._part.kind[op] == HANDED_OVER:
+                self._out.append(Push(run.step, op, now_ns))
+                run.over_with(op)
+            else:
+                end_of = partial(self._job.end_of, op, self._number, run.step)
+                self._processors.enter(self._part.processor[op], op, end_of, now_ns)
+
+    def _taken(self) -> list[Request | Push]:
+        taken, self._out = self._out, []
+        return taken

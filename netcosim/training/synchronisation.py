@@ -1,0 +1,32 @@
+"""Synchronisation of a job's workers: a bound on staleness, or gradients that servers join."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from netcosim.policies import load_synchronisation, synchronisation_joins
+from netcosim.scenario import TrainingSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Rule by which servers join the gradients of a step.
+
+    An update is done when the gradients of `first` workers, or of all that take part if these are
+    fewer, have arrived; those that come later are ignored. `by` "tensor": each tensor's update by
+    itself. `by` "step": all updates together, once all gradients of these workers are there.
+    """
+
+    by: Literal["step", "tensor"]
+    first: int
+
+
+def staleness_of(training: TrainingSpec) -> int | None:
+    """Number of steps that a worker may be ahead of the slowest; None: any."""
+    return load_synchronisation(training.synchronisation)(training.gap)
+
+
+def join_of(training: TrainingSpec, workers: int) -> Join | None:
+    """Rule by which servers join the gradients of so many workers; None: they do not."""
+    if not synchronisation_joins(training.synchronisation):
+        return None
+    return Join(by=training.join or "step", first=training.first or workers)
