@@ -112,7 +112,7 @@ def pair(
             "mode": direction,
             "address": answers.address,
             "port": port,
-            "tcp": {**_tcp(spec, tcp), **timing.tcp()},
+            "tcp": {**tcp_of(spec, tcp), **timing.tcp()},
             **timing.costs(),
         }
         return _end(spec, place, config, sends=sends, logs_probe=timing.logs_probe)
@@ -169,17 +169,21 @@ def _end(
     release = spec.sender_release if sends else spec.receiver_release
     implementation = load(name)
     config["settings"] = implementation.settings(spec, sends=sends)
-    inherited = {key: os.environ[key] for key in _INHERITED if key in os.environ}
     return EndPlan(
         name=" ".join(filter(None, (name, release, config["role"]))),
         host=place.host,
         argv=(*implementation.command(spec, sends=sends), json.dumps(config)),
-        environment=inherited
-        | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+        environment=end_environment()
         | implementation.environment(spec, sends=sends)
         | (dict(probe_log.VARIABLES) if logs_probe else {}),
         capabilities=implementation.CAPABILITIES,
     )
+
+
+def end_environment() -> dict[str, str]:
+    """Environment variables of every end."""
+    inherited = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+    return inherited | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
 
 
 def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
@@ -196,7 +200,8 @@ def send_limit_bytes(spec: TransportSpec, tcp: TcpSpec) -> int | None:
     return whole_frames * frame + frame // 2 if whole_frames > 0 else tcp.send_buffer
 
 
-def _tcp(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
+def tcp_of(spec: TransportSpec, tcp: TcpSpec) -> dict[str, Any]:
+    """TCP settings of the ends of a transport's connections."""
     bounded = transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED
     return {
         "congestion_control": tcp.congestion_control,

@@ -59,6 +59,11 @@ class Server:
         """When it next does something by itself; infinite if it waits for a message."""
         return min(client.processors.next_ns for client in self._clients)
 
+    @property
+    def over(self) -> bool:
+        """True if all steps of all workers are over."""
+        return all(client.done == self._job.steps for client in self._clients)
+
     def requested(self, worker: int, step: int, now_ns: float) -> list[Answer]:
         """A worker's request for a step has come; what is to be handed over at this time."""
         self._clients[worker].requested = step + 1

@@ -1,0 +1,171 @@
+"""One node of a training job, as a process: configuration in argv, commands on stdin.
+
+It holds all connections of the node in one thread. Commands: ``job`` (with the file's text), then
+``listen``, ``connect``, ``start`` (with `start_ns`), ``stop``, whose answer has the log.
+"""
+
+import gc
+import json
+import os
+import select
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+# The script's own folder must not shadow libraries; the project must be found.
+sys.path[0] = str(Path(__file__).resolve().parents[3])
+
+from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # noqa: E402
+from emu.remote.training.h2_calls import H2Calls  # noqa: E402
+from emu.remote.training.roles import (  # noqa: E402
+    Calls,
+    ServerRole,
+    WorkerRole,
+    parse_path,
+)
+from netcosim.training.job import TrainingJob  # noqa: E402
+from netcosim.training.job_file import load_job  # noqa: E402
+
+STDIN = 0
+
+
+class Node:
+    """Event loop of a node: what is due, what may be sent, then wait for peers, emulator, timer."""
+
+    def __init__(self, config: dict[str, Any], job: TrainingJob, commands: "Commands") -> None:
+        self._job = job
+        self._commands = commands
+        self._start_ns = 0
+        self._running = False
+        self._told_over = False
+        self._pulls = {c["peer"]: self._calls(c) for c in config["pulls"]}
+        self._gradients = {c["peer"]: self._calls(c) for c in config["gradients"]}
+        self._connections = [*self._pulls.values(), *self._gradients.values()]
+        role = WorkerRole if config["role"] == "worker" else ServerRole
+        pulls: dict[int, Calls] = dict(self._pulls.items())
+        gradients: dict[int, Calls] = dict(self._gradients.items())
+        self._role = role(self._job, config["number"], pulls, gradients, self._now)
+
+    def _calls(self, config: dict[str, Any]) -> H2Calls:
+        return H2Calls(config, self._size_of, self._told(config["client"]))
+
+    def _told(self, client: bool) -> Any:
+        """What is called when a tensor has come, or was asked for."""
+        if client:
+            return lambda path, _: self._role.delivered(path)
+        return lambda path, _: self._role.asked(path)
+
+    def _size_of(self, path: str) -> int:
+        return int(self._job.plan.size_bytes[parse_path(path)[3]])
+
+    def _now(self) -> float:
+        return float(time.time_ns() - self._start_ns)
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        while True:
+            wait_s = self._turn()
+            if not self._wait(wait_s):
+                return
+
+    def _turn(self) -> float | None:
+        """Do what is due; seconds to wait at most."""
+        waits = []
+        if self._running:
+            self._role.advance()
+            if self._role.next_ns != float("inf"):
+                waits.append(max(0.0, self._role.next_ns - self._now()) / 1e9)
+        for connection in self._connections:
+            if connection.opened:
+                wait_s = connection.advance()
+                if wait_s is not None:
+                    waits.append(wait_s)
+        if self._running and not self._told_over and getattr(self._role, "over", False):
+            self._told_over = True
+            emit("over", at_ns=time.time_ns())
+        return min(waits) if waits else None
+
+    def _wait(self, wait_s: float | None) -> bool:
+        """Wait and handle what came; False when told to stop."""
+        opened = {c.wire.sock: c for c in self._connections if c.opened}
+        reads: list[int | socket.socket] = [STDIN, *opened]
+        writes = [sock for sock, connection in opened.items() if connection.wire.stuck]
+        readable, _, _ = select.select(reads, writes, [], wait_s)
+        if STDIN in readable:
+            self._commands.read()
+        for command in self._commands.taken():
+            if not self._do(command):
+                return False
+        for sock, connection in opened.items():
+            if sock in readable:
+                connection.receive()
+        return True
+
+    def _do(self, command: dict[str, Any]) -> bool:
+        name = command["cmd"]
+        if name == "listen":
+            for connection in self._connections:
+                connection.listen()
+            emit("listening")
+        elif name == "connect":
+            for connection in self._connections:
+                connection.open()
+            emit("connected")
+        elif name == "start":
+            gc.collect()
+            self._start_ns = command["start_ns"]
+            while time.time_ns() < self._start_ns:
+                time.sleep((self._start_ns - time.time_ns()) / 1e9)
+            self._running = True
+            self._role.begin()
+        elif name == "stop":
+            emit("stopped", rows=self._role.log.rows)
+            return False
+        return True
+
+
+class Commands:
+    """Commands of the emulator, line by line; without it the process ends."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._whole: list[dict[str, Any]] = []
+
+    def read(self) -> None:
+        """Read what has come; leave at once when stdin is closed."""
+        data = os.read(STDIN, 1 << 20)
+        if not data:
+            os._exit(0)
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        self._whole += [json.loads(line) for line in lines if line.strip()]
+
+    def taken(self) -> list[dict[str, Any]]:
+        """Take the commands that are whole."""
+        taken, self._whole = self._whole, []
+        return taken
+
+    def first(self) -> dict[str, Any]:
+        """Wait for the first command; others wait behind it."""
+        while not self._whole:
+            self.read()
+        return self._whole.pop(0)
+
+
+def main() -> None:
+    """Run one node."""
+    gc.disable()
+    try:
+        config = json.loads(sys.argv[1])
+        commands = Commands()
+        text: str = commands.first()["job"]
+        job = load_job(text.encode(), "job").first(config["workers"])
+        emit("loaded")
+        Node(config, job, commands).run()
+    except EndpointFailureError as problem:
+        give_up(problem)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""A worker's and a server's part in a job: the step executor, driven by calls and by time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from netcosim.training.executor import Answer, Push, Request, Server, Worker
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import DOWN, UP
+
+PULL, GRADIENT = "pull", "gradient"
+"""First part of a call's path: what is asked for."""
+
+REQUESTED, DELIVERED, HANDED, ASKED = "requested", "delivered", "handed", "asked"
+
+
+class Calls(Protocol):
+    """Calls of one connection."""
+
+    def ask(self, path: str) -> None:
+        """Ask for a tensor."""
+
+    def answer(self, path: str, priority: int) -> None:
+        """Hand a tensor over that was asked for."""
+
+
+class Log:
+    """What happened when: rows of kind, worker, step, operation, ns since the job's start."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, int, int, int, int]] = []
+
+    def note(self, kind: str, worker: int, step: int, operation: int, at_ns: float) -> None:
+        """Note what happened."""
+        self.rows.append((kind, worker, step, operation, round(at_ns)))
+
+
+def path_of(what: str, worker: int, step: int, operation: int) -> str:
+    """Path of the call for a tensor."""
+    return f"/netcosim.Training/{what}/w{worker}/s{step}/o{operation}"
+
+
+def parse_path(path: str) -> tuple[str, int, int, int]:
+    """What is asked for, of which worker, in which step, by which operation."""
+    what, worker, step, operation = path.removeprefix("/netcosim.Training/").split("/")
+    return what, int(worker[1:]), int(step[1:]), int(operation[1:])
+
+
+class InOrder:
+    """Hands tensors over in their order as soon as they have been asked for, by a counter.
+
+    An answer that is asked for late holds up those behind it, as a counter at the sender does
+    (TicTac, section 5.1).
+    """
+
+    def __init__(self, calls: Calls, told: Callable[[str], None]) -> None:
+        self._calls = calls
+        self._told = told
+        self._asked: set[str] = set()
+        self._line: list[tuple[str, int]] = []
+
+    def asked(self, path: str) -> None:
+        """Note a call that has come."""
+        self._asked.add(path)
+        self._go_on()
+
+    def hand_over(self, path: str, priority: int) -> None:
+        """Hand a tensor over, behind those before it."""
+        self._line.append((path, priority))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        done = 0
+        for path, priority in self._line:
+            if path not in self._asked:
+                break
+            self._asked.remove(path)
+            self._told(path)
+            self._calls.answer(path, priority)
+            done += 1
+        del self._line[:done]
+
+
+class WorkerRole:
+    """Worker of a job; times are ns since the job's start.
+
+    Parameters
+    ----------
+    pulls, gradients : by server, the connection over which it pulls, and that of its gradients
+    """
+
+    def __init__(
+        self,
+        job: TrainingJob,
+        number: int,
+        pulls: Mapping[int, Calls],
+        gradients: Mapping[int, Calls],
+        now: Callable[[], float],
+    ) -> None:
+        self._job, self._number, self._now = job, number, now
+        self._worker = Worker(job, number)
+        self._pulls = pulls
+        self._senders = {s: InOrder(calls, self._handed) for s, calls in gradients.items()}
+        self.log = Log()
+
+    @property
+    def next_ns(self) -> float:
+        """When it next does something by itself."""
+        return self._worker.next_ns
+
+    def begin(self) -> None:
+        """Begin the first step."""
+        self._take(self._worker.begin(self._now()))
+
+    def advance(self) -> None:
+        """Do what is due."""
+        self._take(self._worker.advance(self._now()))
+
+    def delivered(self, path: str) -> None:
+        """A parameter has come."""
+        _, _, step, op = parse_path(path)
+        now_ns = self._now()
+        self._take(self._worker.advance(now_ns))
+        self.log.note(DELIVERED, self._number, step, op, now_ns)
+        self._take(self._worker.delivered(op, now_ns))
+
+    def asked(self, path: str) -> None:
+        """A server asks for a gradient."""
+        _, _, _, op = parse_path(path)
+        self._senders[self._server(op)].asked(path)
+
+    def _take(self, out: Sequence[Request | Push]) -> None:
+        for each in out:
+            if isinstance(each, Push):
+                path = path_of(GRADIENT, self._number, each.step, each.operation)
+                priority = int(self._job.plan.priority[each.operation])
+                self._senders[self._server(each.operation)].hand_over(path, priority)
+            else:
+                self._request(each.step)
+
+    def _request(self, step: int) -> None:
+        self.log.note(REQUESTED, self._number, step, -1, self._now())
+        recorded = self._job.recorded_step(self._number, step)
+        for op in self._job.plan.sources[recorded].tolist():
+            if _direction(self._job, op) == DOWN:
+                self._pulls[self._server(op)].ask(path_of(PULL, self._number, step, op))
+
+    def _handed(self, path: str) -> None:
+        _, _, step, op = parse_path(path)
+        self.log.note(HANDED, self._number, step, op, self._now())
+
+    def _server(self, op: int) -> int:
+        return self._job.plan.channels[int(self._job.plan.place[op])].server
+
+
+class ServerRole:
+    """Server of a job; times are ns since the job's start.
+
+    Parameters
+    ----------
+    pulls, gradients : by worker, the connection over which it answers, and that of its gradients
+    """
+
+    def __init__(
+        self,
+        job: TrainingJob,
+        number: int,
+        pulls: Mapping[int, Calls],
+        gradients: Mapping[int, Calls],
+        now: Callable[[], float],
+    ) -> None:
+        self._job, self._now = job, now
+        self._server = Server(job, number)
+        self._senders = {w: InOrder(calls, self._handed) for w, calls in pulls.items()}
+        self._gradients = gradients
+        self._pushes = [
+            op
+            for op in range(job.plan.operations)
+            if _direction(job, op) == UP
+            and job.plan.channels[int(job.plan.place[op])].server == number
+        ]
+        self._steps = [-1] * job.workers
+        self.log = Log()
+
+    @property
+    def next_ns(self) -> float:
+        """When it next does something by itself."""
+        return self._server.next_ns
+
+    @property
+    def over(self) -> bool:
+        """True if all gradients of all steps have come, and their updates are made."""
+        return self._server.over
+
+    def begin(self) -> None:
+        """Wait for requests."""
+
+    def advance(self) -> None:
+        """Do what is due."""
+        self._take(self._server.advance(self._now()))
+
+    def asked(self, path: str) -> None:
+        """A worker asks for a parameter; with a step's first one its gradients are asked for."""
+        _, worker, step, op = parse_path(path)
+        now_ns = self._now()
+        self._take(self._server.advance(now_ns))
+        self.log.note(ASKED, worker, step, op, now_ns)
+        self._senders[worker].asked(path)
+        if step > self._steps[worker]:
+            self._steps[worker] = step
+            self._take(self._server.requested(worker, step, now_ns))
+            for push in self._pushes:
+                self._gradients[worker].ask(path_of(GRADIENT, worker, step, push))
+
+    def delivered(self, path: str) -> None:
+        """A gradient has come."""
+        _, worker, step, op = parse_path(path)
+        now_ns = self._now()
+        self._take(self._server.advance(now_ns))
+        self.log.note(DELIVERED, worker, step, op, now_ns)
+        self._take(self._server.delivered(worker, op, now_ns))
+
+    def _take(self, out: Sequence[Answer]) -> None:
+        for each in out:
+            path = path_of(PULL, each.worker, each.step, each.operation)
+            priority = int(self._job.plan.priority[each.operation])
+            self._senders[each.worker].hand_over(path, priority)
+
+    def _handed(self, path: str) -> None:
+        _, worker, step, op = parse_path(path)
+        self.log.note(HANDED, worker, step, op, self._now())
+
+
+def _direction(job: TrainingJob, op: int) -> int:
+    """Direction of a transfer; -1 for a computation."""
+    place = int(job.plan.place[op])
+    return job.plan.channels[place].direction if place < len(job.plan.channels) else -1

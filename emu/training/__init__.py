@@ -1,0 +1,1 @@
+"""Training jobs over real flows: nodes started and commanded, what they logged."""

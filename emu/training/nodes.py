@@ -1,0 +1,170 @@
+"""Nodes of a training job in Mininet hosts: start them, run the job, collect what they logged."""
+
+import json
+import selectors
+import sys
+import time
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from emu.endpoints.pairing import THE_MACHINES, EndPlan, EndpointTiming, end_environment, tcp_of
+from emu.endpoints.process import EndpointProcess, Event
+from emu.endpoints.transports import load
+from emu.network.live import LiveNetwork
+from emu.remote import training
+from netcosim.errors import EndpointError
+from netcosim.scenario import TcpSpec, TransportSpec
+
+LEAD_NS: Final = 100_000_000
+"""Lead time to the job's start, so that all nodes have each other's settings by then."""
+
+_FIRST_PORT: Final = 20_000
+_CAP_NET_ADMIN: Final = 12
+_SERVER, _WORKER = "server", "worker"
+_ANSWER_S: Final = 60.0
+_SCRIPT: Final = str(Path(training.__file__).with_name("node.py"))
+
+Json = dict[str, Any]
+Row = tuple[str, int, int, int, int]
+"""Kind, worker, step, operation, ns since the job's start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRun:
+    """What there is to run.
+
+    Attributes
+    ----------
+    job : text of the job's file
+    workers : how many of the job's workers take part
+    timeout_s : seconds of the machine's time after which a job that has not ended is given up
+    """
+
+    job: str
+    workers: int
+    transport: TransportSpec
+    tcp: TcpSpec
+    timeout_s: float
+    timing: EndpointTiming = THE_MACHINES
+
+
+def run_job(live: LiveNetwork, run: JobRun) -> dict[str, list[Row]]:
+    """Run a job to its end; rows of what happened, by host.
+
+    Raises
+    ------
+    EndpointError
+        A node failed or died, or the job did not end in time.
+    """
+    with _nodes(live, run) as nodes:
+        _tell(nodes, "job", "loaded", job=run.job)
+        _tell(nodes, "listen", "listening")
+        _tell(nodes, "connect", "connected")
+        start_ns = time.time_ns() + LEAD_NS
+        for node in nodes:
+            node.command("start", start_ns=start_ns)
+        servers = {node for node in nodes if node.plan.name == _SERVER}
+        _await(nodes, servers, "over", run.timeout_s)
+        stopped = _tell(nodes, "stop", "stopped")
+        return {node.plan.host: [tuple(row) for row in e["rows"]] for node, e in stopped.items()}
+
+
+def _tell(
+    nodes: Sequence[EndpointProcess], command: str, event: str, **fields: object
+) -> dict[EndpointProcess, Event]:
+    """Send all nodes a command, and wait for the event that answers it."""
+    for node in nodes:
+        node.command(command, **fields)
+    return _await(nodes, set(nodes), event, _ANSWER_S)
+
+
+def _await(
+    nodes: Sequence[EndpointProcess], telling: Set[EndpointProcess], event: str, timeout_s: float
+) -> dict[EndpointProcess, Event]:
+    """Wait until some nodes have told of an event; any node that fails ends it."""
+    told: dict[EndpointProcess, Event] = {}
+    deadline_s = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as selector:
+        for node in nodes:
+            selector.register(node.stdout, selectors.EVENT_READ, node)
+        while missing := telling - told.keys():
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                late = ", ".join(sorted(str(node) for node in missing))
+                raise EndpointError(f"{late}: not {event} after {timeout_s:g} s")
+            for key, _ in selector.select(left_s):
+                _collect(key.data, event, told)
+    return told
+
+
+def _collect(node: EndpointProcess, event: str, told: dict[EndpointProcess, Event]) -> None:
+    """Take in what a node has written; its end is a failure but behind the event."""
+    node.collect()
+    while node.events:
+        found = node.events.popleft()
+        if found["event"] == event:
+            told[node] = found
+    if node.failure is not None and node not in told:
+        raise EndpointError(node.failure)
+
+
+@contextmanager
+def _nodes(live: LiveNetwork, run: JobRun) -> Iterator[list[EndpointProcess]]:
+    nodes: list[EndpointProcess] = []
+    try:
+        nodes.extend(EndpointProcess(live.popen, plan) for plan in _plans(live, run))
+        yield nodes
+    finally:
+        for node in nodes:
+            node.kill()
+
+
+def _plans(live: LiveNetwork, run: JobRun) -> list[EndPlan]:
+    """All nodes, servers first."""
+    workers = [host.name for host in live.spec.workers][: run.workers]
+    servers = [host.name for host in live.spec.servers]
+    return [
+        *(_plan(live, run, _SERVER, n, host, workers) for n, host in enumerate(servers)),
+        *(_plan(live, run, _WORKER, n, host, servers) for n, host in enumerate(workers)),
+    ]
+
+
+def _plan(
+    live: LiveNetwork, run: JobRun, role: str, number: int, host: str, peers: Sequence[str]
+) -> EndPlan:
+    """A node with its connections to all peers; a server asks for gradients, a worker pulls."""
+    ends: dict[str, list[Json]] = {}
+    for offset, (kind, asks) in enumerate((("pulls", _WORKER), ("gradients", _SERVER))):
+        client = role == asks
+        ends[kind] = [
+            {
+                "peer": peer,
+                "client": client,
+                "address": live.address(other if client else host),
+                "port": _port(live, role, number, peer) + offset,
+                "settings": _settings(run.transport, sends=not client),
+                "tcp": {**tcp_of(run.transport, run.tcp), **run.timing.tcp()},
+            }
+            for peer, other in enumerate(peers)
+        ]
+    config = {"role": role, "number": number, "workers": run.workers, **ends}
+    return EndPlan(
+        name=role,
+        host=host,
+        argv=(sys.executable, _SCRIPT, json.dumps(config)),
+        environment=end_environment(),
+        capabilities=(_CAP_NET_ADMIN,),
+    )
+
+
+def _port(live: LiveNetwork, role: str, number: int, peer: int) -> int:
+    """First of the two ports of a worker and a server."""
+    worker, server = (peer, number) if role == _SERVER else (number, peer)
+    return _FIRST_PORT + 2 * (worker * len(live.spec.servers) + server)
+
+
+def _settings(spec: TransportSpec, *, sends: bool) -> Json:
+    return load(spec.sender if sends else spec.receiver).settings(spec, sends=sends)
