@@ -22,10 +22,9 @@ LEAD_NS: Final = 100_000_000
 """Lead time to the job's start, so that all nodes have each other's settings by then."""
 
 _FIRST_PORT: Final = 20_000
-_CAP_NET_ADMIN: Final = 12
 _SERVER, _WORKER = "server", "worker"
 _ANSWER_S: Final = 60.0
-_SCRIPT: Final = str(Path(training.__file__).with_name("node.py"))
+_SCRIPTS: Final = Path(training.__file__).parent
 
 Json = dict[str, Any]
 Row = tuple[str, int, int, int, int]
@@ -150,13 +149,17 @@ def _plan(
             }
             for peer, other in enumerate(peers)
         ]
+    kind = run.transport.sender
+    variables: dict[str, str] = {}
+    for sends in (True, False):
+        variables |= load(kind).environment(run.transport, sends=sends)
     config = {"role": role, "number": number, "workers": run.workers, **ends}
     return EndPlan(
         name=role,
         host=host,
-        argv=(sys.executable, _SCRIPT, json.dumps(config)),
-        environment=end_environment(),
-        capabilities=(_CAP_NET_ADMIN,),
+        argv=(sys.executable, str(_SCRIPTS / f"{kind}_node.py"), json.dumps(config)),
+        environment=end_environment() | variables,
+        capabilities=load(kind).CAPABILITIES,
     )
 
 

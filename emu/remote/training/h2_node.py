@@ -1,12 +1,6 @@
-"""One node of a training job, as a process: configuration in argv, commands on stdin.
-
-It holds all connections of the node in one thread. Commands: ``job`` (with the file's text), then
-``listen``, ``connect``, ``start`` (with `start_ns`), ``stop``, whose answer has the log.
-"""
+"""One node of a training job over our own HTTP/2, with all of its connections in one thread."""
 
 import gc
-import json
-import os
 import select
 import socket
 import sys
@@ -17,7 +11,8 @@ from typing import Any
 # The script's own folder must not shadow libraries; the project must be found.
 sys.path[0] = str(Path(__file__).resolve().parents[3])
 
-from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # noqa: E402
+from emu.remote.endpoint_common import emit  # noqa: E402
+from emu.remote.training.commands import STDIN, Commands, serve  # noqa: E402
 from emu.remote.training.h2_calls import H2Calls  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
     Calls,
@@ -26,15 +21,12 @@ from emu.remote.training.roles import (  # noqa: E402
     parse_path,
 )
 from netcosim.training.job import TrainingJob  # noqa: E402
-from netcosim.training.job_file import load_job  # noqa: E402
-
-STDIN = 0
 
 
 class Node:
     """Event loop of a node: what is due, what may be sent, then wait for peers, emulator, timer."""
 
-    def __init__(self, config: dict[str, Any], job: TrainingJob, commands: "Commands") -> None:
+    def __init__(self, config: dict[str, Any], job: TrainingJob, commands: Commands) -> None:
         self._job = job
         self._commands = commands
         self._start_ns = 0
@@ -126,46 +118,5 @@ class Node:
         return True
 
 
-class Commands:
-    """Commands of the emulator, line by line; without it the process ends."""
-
-    def __init__(self) -> None:
-        self._buffer = b""
-        self._whole: list[dict[str, Any]] = []
-
-    def read(self) -> None:
-        """Read what has come; leave at once when stdin is closed."""
-        data = os.read(STDIN, 1 << 20)
-        if not data:
-            os._exit(0)
-        *lines, self._buffer = (self._buffer + data).split(b"\n")
-        self._whole += [json.loads(line) for line in lines if line.strip()]
-
-    def taken(self) -> list[dict[str, Any]]:
-        """Take the commands that are whole."""
-        taken, self._whole = self._whole, []
-        return taken
-
-    def first(self) -> dict[str, Any]:
-        """Wait for the first command; others wait behind it."""
-        while not self._whole:
-            self.read()
-        return self._whole.pop(0)
-
-
-def main() -> None:
-    """Run one node."""
-    gc.disable()
-    try:
-        config = json.loads(sys.argv[1])
-        commands = Commands()
-        text: str = commands.first()["job"]
-        job = load_job(text.encode(), "job").first(config["workers"])
-        emit("loaded")
-        Node(config, job, commands).run()
-    except EndpointFailureError as problem:
-        give_up(problem)
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda config, job, commands: Node(config, job, commands).run())

@@ -1,0 +1,193 @@
+"""One node of a training job over gRPC, on asyncio: a channel for each peer, and one server."""
+
+import asyncio
+import gc
+import os
+import selectors
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+# The script's own folder must not shadow libraries; the project must be found.
+sys.path[0] = str(Path(__file__).resolve().parents[3])
+
+import grpc  # noqa: E402
+from grpc import aio  # noqa: E402
+
+from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # noqa: E402
+from emu.remote.grpc_common import CONNECT_TIMEOUT_S, channel_options  # noqa: E402
+from emu.remote.training.commands import Commands, serve  # noqa: E402
+from emu.remote.training.roles import Calls, ServerRole, WorkerRole, parse_path  # noqa: E402
+from netcosim.training.job import TrainingJob  # noqa: E402
+
+
+class Channel:
+    """Calls to one peer."""
+
+    def __init__(self, config: Mapping[str, Any], node: "Node") -> None:
+        self._target = f"{config['address']}:{config['port']}"
+        self._channel = aio.insecure_channel(
+            self._target, options=channel_options(config["settings"])
+        )
+        self._node = node
+
+    async def open(self) -> None:
+        """Connect."""
+        try:
+            await asyncio.wait_for(self._channel.channel_ready(), CONNECT_TIMEOUT_S)
+        except TimeoutError:
+            raise EndpointFailureError(f"can't connect to {self._target}") from None
+
+    def ask(self, path: str) -> None:
+        """Ask for a tensor; calls leave in the order in which they are made."""
+        call = self._channel.unary_unary(path)(b"")
+        task = asyncio.ensure_future(call)
+        task.add_done_callback(lambda done: self._node.came(path, done))
+
+    def answer(self, path: str, priority: int) -> None:
+        """Answer nothing: it is the peer that asks here."""
+        raise EndpointFailureError(f"nobody asks for {path} here")
+
+
+class Answers:
+    """Calls of one peer, which the node's server answers; gRPC knows no priorities."""
+
+    def __init__(self, bodies: Mapping[int, bytes], size_of: Any) -> None:
+        self._bodies = bodies
+        self._size_of = size_of
+        self._waiting: dict[str, asyncio.Future[bytes]] = {}
+
+    def expect(self, path: str) -> "asyncio.Future[bytes]":
+        """Note a call; what it will be answered with."""
+        self._waiting[path] = asyncio.get_running_loop().create_future()
+        return self._waiting[path]
+
+    def ask(self, path: str) -> None:
+        """Ask nothing: it is the peer that asks here."""
+        raise EndpointFailureError(f"{path} is not asked for here")
+
+    def answer(self, path: str, priority: int) -> None:
+        """Hand a tensor over that was asked for."""
+        self._waiting.pop(path).set_result(self._bodies[self._size_of(path)])
+
+
+class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
+    """A worker or a server with its channels and its answers."""
+
+    def __init__(self, config: dict[str, Any], job: TrainingJob) -> None:
+        self._job = job
+        self._config = config
+        self._start_ns = 0
+        self._told_over = False
+        self._timer: asyncio.TimerHandle | None = None
+        bodies = {int(size): bytes(int(size)) for size in set(job.plan.size_bytes.tolist())}
+        self._channels: list[Channel] = []
+        self._own: list[dict[str, Any]] = []
+        self._answers: dict[int, Answers] = {}
+        ends: dict[str, dict[int, Calls]] = {"pulls": {}, "gradients": {}}
+        for kind, found in ends.items():
+            for each in config[kind]:
+                if each["client"]:
+                    self._channels.append(Channel(each, self))
+                    found[each["peer"]] = self._channels[-1]
+                else:
+                    self._own.append(each)
+                    answers = self._answers[each["peer"]] = Answers(bodies, self._size_of)
+                    found[each["peer"]] = answers
+        self._worker = config["role"] == "worker"
+        role = WorkerRole if self._worker else ServerRole
+        self._role = role(job, config["number"], ends["pulls"], ends["gradients"], self._now)
+        self._server = aio.server(options=channel_options(self._own[0]["settings"]))
+        self._server.add_generic_rpc_handlers((self,))
+
+    def _size_of(self, path: str) -> int:
+        return int(self._job.plan.size_bytes[parse_path(path)[3]])
+
+    def _now(self) -> float:
+        return float(time.time_ns() - self._start_ns)
+
+    def service(self, handler_call_details: Any) -> Any:
+        """Give the handler of one call."""
+        path: str = handler_call_details.method
+
+        async def answer(request: bytes, context: Any) -> bytes:
+            _, worker, _, op = parse_path(path)
+            place = int(self._job.plan.place[op])
+            peer = self._job.plan.channels[place].server if self._worker else worker
+            body = self._answers[peer].expect(path)
+            self._role.asked(path)
+            self._go_on()
+            return await body
+
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    def came(self, path: str, done: Any) -> None:
+        """A tensor has come."""
+        if done.cancelled() or done.exception() is not None:
+            give_up(f"connection lost: {path}: {'' if done.cancelled() else done.exception()}")
+        if len(done.result()) != self._size_of(path):
+            give_up(f"{path} has {len(done.result())} bytes instead of {self._size_of(path)}")
+        self._role.delivered(path)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Wake up when the role does something by itself next."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._role.next_ns != float("inf"):
+            left_s = max(0.0, self._role.next_ns - self._now()) / 1e9
+            self._timer = asyncio.get_running_loop().call_later(left_s, self._due)
+        if not self._told_over and isinstance(self._role, ServerRole) and self._role.over:
+            self._told_over = True
+            emit("over")
+
+    def _due(self) -> None:
+        self._timer = None
+        self._role.advance()
+        self._go_on()
+
+    async def run(self, commands: Commands) -> None:
+        """Serve until told to stop."""
+        loop = asyncio.get_running_loop()
+        while True:
+            command = await loop.run_in_executor(None, commands.next)
+            name = command["cmd"]
+            if name == "listen":
+                for each in self._own:
+                    self._server.add_insecure_port(f"{each['address']}:{each['port']}")
+                await self._server.start()
+                emit("listening")
+            elif name == "connect":
+                await asyncio.gather(*(channel.open() for channel in self._channels))
+                emit("connected")
+            elif name == "start":
+                gc.collect()
+                self._start_ns = command["start_ns"]
+                loop.call_later(-self._now() / 1e9, self._begin)
+            elif name == "stop":
+                emit("stopped", rows=self._role.log.rows)
+                return
+
+    def _begin(self) -> None:
+        self._role.begin()
+        self._go_on()
+
+
+def run(config: dict[str, Any], job: TrainingJob, commands: Commands) -> None:
+    """Run one node."""
+    # select() waits to the microsecond; epoll rounds up to whole milliseconds.
+    loop = asyncio.SelectorEventLoop(selectors.SelectSelector())
+    asyncio.set_event_loop(loop)
+
+    async def node() -> None:
+        await Node(config, job).run(commands)
+
+    loop.run_until_complete(node())
+    os._exit(0)  # the peers go as well; nothing is left to be closed in order
+
+
+if __name__ == "__main__":
+    serve(run)
