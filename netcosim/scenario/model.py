@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from netcosim.scenario.fields import (
+    MOST_DURATION_NS,
     MOST_RATE_BPS,
     MOST_SIZE_BYTES,
     DurationNs,
@@ -126,12 +127,13 @@ class TensorSpec(Record):
 class WorkloadSpec(Record):
     """A burst of tensors, a named set or a list; or the profile of a training job.
 
-    Of bursts: `total` scales every tensor so that they come to this many bytes; with
+    `total` scales every tensor so that they come to this many bytes. Of bursts: with
     `scale_window` a transport's window shrinks by the same factor. `spacing` is the time between
     the hand-overs of successive tensors; `stagger` that between the starts of successive workers.
 
     `profile` is a built-in profile's name, or a file if it has a dot or a slash; its path counts
-    from the scenario file.
+    from the scenario file. `computation` scales its durations so that what a worker computes in a
+    step comes to this time.
     """
 
     name: Name
@@ -143,6 +145,7 @@ class WorkloadSpec(Record):
     direction: Exchange = "pull"
     spacing: Wait = 0
     stagger: Wait = 0
+    computation: Annotated[DurationNs, durations(1, MOST_DURATION_NS)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -154,9 +157,11 @@ class WorkloadSpec(Record):
         if len(set(names)) != len(names):
             raise ValueError("tensor names must differ")
         if self.profile is not None:
-            for field in ("total", "scale_window", "direction", "spacing", "stagger"):
+            for field in ("scale_window", "direction", "spacing", "stagger"):
                 if getattr(self, field) != WorkloadSpec.model_fields[field].default:
                     raise ValueError(f"'{field}' is of bursts, and has no meaning with 'profile'")
+        elif self.computation is not None:
+            raise ValueError("'computation' has no meaning without 'profile'")
         return self
 
     @property

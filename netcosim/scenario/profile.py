@@ -11,6 +11,7 @@ from netcosim.workload.catalogue import load_profile
 from netcosim.workload.importers import UnknownBatchError
 from netcosim.workload.lint import check
 from netcosim.workload.profile_import import import_profile
+from netcosim.workload.scaled import UnscalableError, scaled
 
 
 def load_workload(workload: WorkloadSpec, batch: int | None = None) -> Profile:
@@ -32,13 +33,21 @@ def load_workload(workload: WorkloadSpec, batch: int | None = None) -> Profile:
         raise ScenarioError(
             f"{where}: is a burst; to train, give it a 'profile' instead of 'set' or 'tensors'"
         )
-    if not workload.profile_is_file:
-        try:
-            return load_profile(workload.profile)
-        except ScenarioError as problem:
-            raise ScenarioError(f"{where}.{problem}") from None
-    path = Path(workload.profile)
-    return _read(path, state_of(path), batch)
+    try:
+        return scaled(_recorded(workload, batch, where), workload.total, workload.computation)
+    except UnscalableError as problem:
+        raise ScenarioError(f"{where}.{problem}") from None
+
+
+def _recorded(workload: WorkloadSpec, batch: int | None, where: str) -> Profile:
+    assert workload.profile is not None
+    if workload.profile_is_file:
+        path = Path(workload.profile)
+        return _read(path, state_of(path), batch)
+    try:
+        return load_profile(workload.profile)
+    except ScenarioError as problem:
+        raise ScenarioError(f"{where}.{problem}") from None
 
 
 @lru_cache(maxsize=32)

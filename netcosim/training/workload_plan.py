@@ -135,10 +135,8 @@ class Source:
         )
 
     def same(self, other: "Source") -> bool:
-        """True if the plans are the same; steps are compared by identity, as they are large."""
-        profiles = self.profile is other.profile or (
-            self.profile.step is other.profile.step and self.profile == other.profile
-        )
+        """True if the plans are the same."""
+        profiles = self.profile is other.profile or self.profile == other.profile
         return profiles and self._settings() == other._settings()
 
     def _settings(self) -> tuple[object, ...]:

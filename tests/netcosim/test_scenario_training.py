@@ -217,7 +217,6 @@ class TestProfiles:
         ("more", "line"),
         [
             ('set = "resnet50"', "give one of 'set' (a name), 'tensors' (a list) and 'profile'"),
-            ('total = "20MB"', "'total' is of bursts, and has no meaning with 'profile'"),
             ('direction = "push"', "'direction' is of bursts, and has no meaning with"),
             ('stagger = "1ms"', "'stagger' is of bursts, and has no meaning with 'profile'"),
         ],
