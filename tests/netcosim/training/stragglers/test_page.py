@@ -7,7 +7,7 @@ from pathlib import Path
 from netcosim.training.stragglers import kind_names, named_stragglers
 from netcosim.training.stragglers.trace_file import read_trace
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "scenario.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "scenario.md").read_text("utf-8")
 SECTION = PAGE[PAGE.index("## `[[straggler]]`") :]
 KINDS = SECTION[: SECTION.index("### By name")]
 
