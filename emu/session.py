@@ -10,7 +10,7 @@ from emu.clocks.measurements import Measurements, Task
 from emu.measurement.cell_digest import CellOutcome
 from emu.measurement.validity import BOUNDS
 from emu.network.punctuality import MACHINE, VIRTUAL
-from emu.network.tcp import default_send_buffer
+from emu.network.tcp import with_send_buffer
 from emu.plan import Plan
 from emu.prediction.parallel import predict_cells
 from emu.prediction.run_inputs import Calibrated, CellRows, inputs_of
@@ -25,7 +25,6 @@ from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
 from netcosim.scenario import TcpSpec
 from netcosim.trace import StreamRow
-from topo.paths import bottleneck_bps, path_between, round_trip_ns
 
 _MEASURE: Final = {real.NAME: real.measure, virtual.NAME: virtual.measure}
 
@@ -172,16 +171,5 @@ def _rows(outcome: CellOutcome) -> CellRows:
 
 def resolved_tcp(plan: Plan) -> TcpSpec:
     """TCP settings of a plan, with a send buffer for its paths where none was given."""
-    tcp = plan.scenario.cluster.tcp
-    if tcp.send_buffer is not None:
-        return tcp
-    paths = [
-        path_between(plan.net, server.name, worker.name)
-        for server in plan.net.servers
-        for worker in plan.net.workers
-    ]
     punctuality = VIRTUAL if plan.is_virtual else MACHINE
-    buffer = max(
-        default_send_buffer(bottleneck_bps(p), round_trip_ns(p), punctuality) for p in paths
-    )
-    return tcp.model_copy(update={"send_buffer": buffer})
+    return with_send_buffer(plan.scenario.cluster.tcp, plan.net, punctuality)

@@ -15,6 +15,7 @@ from rich.console import Console
 from emu.cli.describe import describe
 from emu.cli.listing import print_names
 from emu.cli.machine_checks import check_machine
+from emu.cli.training import describe_jobs, run_jobs
 from emu.guest.kernel import Kernel
 from emu.identify.command import (
     add_subject_options,
@@ -26,6 +27,7 @@ from emu.identify.subject import SCENARIO as IDENTIFY
 from emu.identify.subject import Subject, with_hand_overs, with_subject
 from emu.isolation import isolate
 from emu.plan import Plan, make_plan, on_this_machine
+from emu.training.job_cells import is_training, job_cells
 from netcosim.cli import (
     CrashSite,
     Options,
@@ -53,7 +55,7 @@ from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
-from netcosim.scenario import CLOCKS, builtin_scenarios, with_values
+from netcosim.scenario import CLOCKS, Scenario, builtin_scenarios, with_values
 
 PROG: Final = "emu.run"
 DEFAULT: Final = "default"
@@ -87,7 +89,10 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(output(), sorted(builtin))
         return 0
-    plan = _plan(options, builtin, subject, parser.parse_args(arguments).clock)
+    scenario = _scenario(options, builtin, subject, parser.parse_args(arguments).clock)
+    if is_training(scenario):
+        return _train(scenario, options, site, arguments)
+    plan = _plan(scenario, options)
     if options.plan:
         unchecked = check_machine(plan) if plan.cells else []
         lines = [*describe(plan), *(f"not checked {what}" for what in unchecked)]
@@ -112,20 +117,40 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     return _run(plan, options, site, arguments)
 
 
-def _plan(
+def _train(scenario: Scenario, options: Options, site: CrashSite, arguments: Sequence[str]) -> int:
+    """Run a training scenario, or tell its plan."""
+    try:
+        cells = job_cells(scenario)
+    except ScenarioError as problem:
+        raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
+    if options.plan:
+        lines = describe_jobs(scenario, cells)
+        output(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
+        return 0
+    require("emu")
+    Kernel.find()
+    isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
+    site.spare = isolate.lasting_dir()
+    return run_jobs(scenario, cells, options, site, arguments)
+
+
+def _scenario(
     options: Options,
     builtin: Mapping[str, Traversable],
     subject: Subject | None,
     clock: str | None,
-) -> Plan:
-    """Plan the scenario asked for; an error begins with the scenario's name or file."""
+) -> Scenario:
+    """The scenario asked for."""
     scenario = choose_scenario(options, builtin, DEFAULT)
     if clock is not None:
         scenario = with_values(scenario, {"clock": clock}, "--clock")
     if subject is not None:
         scenario = with_subject(scenario, subject)
-    if scenario.name == IDENTIFY:
-        scenario = with_hand_overs(scenario)
+    return with_hand_overs(scenario) if scenario.name == IDENTIFY else scenario
+
+
+def _plan(scenario: Scenario, options: Options) -> Plan:
+    """Plan a scenario of bursts; an error begins with the scenario's name or file."""
     try:
         return on_this_machine(make_plan(scenario))
     except ScenarioError as problem:

@@ -21,18 +21,15 @@ from emu.guest.boot import EXCHANGE
 from emu.isolation import isolate
 from emu.measurement.round_record import dump_failure, dump_round
 from emu.network.live import LiveNetwork, open_network
-from emu.network.punctuality import VIRTUAL
+from emu.network.punctuality import VIRTUAL, poll_ns
 from emu.plan import Plan, make_plan
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
-from topo.spec import NetSpec
 
 Json = dict[str, Any]
 
 FOLDER = Path(EXCHANGE)
 TASK, ANSWER, PROGRESS = "task.json", "answer.json", "progress"
-_POLLED_BYTES = 2048
-"""Bytes that a link carries between two looks for room: looking takes no time here."""
 
 
 def main() -> None:
@@ -55,11 +52,6 @@ def main() -> None:
         except (NetcosimError, KeyboardInterrupt) as failure:
             answer = {"failure": dump_failure(failure)}
     (FOLDER / ANSWER).write_text(json.dumps(answer))
-
-
-def poll_ns(net: NetSpec) -> int:
-    """Interval at which our own sender looks for room in its socket."""
-    return round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in net.links))
 
 
 def _measure(plan: Plan, cell: str | None, live: LiveNetwork, tcp: TcpSpec, say: Any) -> Json:

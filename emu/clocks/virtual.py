@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from emu.calibration.links import Pace
 from emu.calibration.overhead import Calibration
 from emu.clocks import guest_program
-from emu.clocks.guest_program import ANSWER, PROGRESS, TASK, poll_ns
+from emu.clocks.guest_program import ANSWER, PROGRESS, TASK
 from emu.clocks.measurements import Measurements, Task
 from emu.endpoints import releases
 from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, Order, StoodStillError
@@ -33,7 +33,7 @@ from emu.guest.kernel import Kernel
 from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round_record import load_failure, load_round
 from emu.network.measured_paths import Measured
-from emu.network.punctuality import VIRTUAL
+from emu.network.punctuality import VIRTUAL, poll_ns
 from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
 from h2model.overhead import Linear, Overhead

@@ -6,6 +6,9 @@ from typing import Final
 from topo.spec import FRAME_BYTES, NetSpec
 
 _LEAST_SEGMENTS: Final = 100
+_POLLED_BYTES: Final = 2048
+"""Bytes that a link carries between two looks for room, in a guest: looking takes no time there."""
+
 _LEAST_TRIP_NS: Final = 1_000_000
 """Round trip below which TCP's start is over before a reading begins."""
 
@@ -93,3 +96,8 @@ VIRTUAL: Final = Punctuality(
     flight_segments=2,
 )
 """A guest in virtual time, which is never late."""
+
+
+def poll_ns(net: NetSpec) -> int:
+    """Interval at which our own sender looks for room in its socket, in a guest."""
+    return round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in net.links))

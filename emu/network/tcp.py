@@ -9,6 +9,8 @@ from emu.network import commands
 from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.errors import NetworkError
 from netcosim.scenario import TcpSpec
+from topo.paths import bottleneck_bps, path_between, round_trip_ns
+from topo.spec import NetSpec
 
 # A sender keeps about this much of its rate in the kernel: enough for a process that is late
 # by a few ms, little enough that unacknowledged bytes stay few.
@@ -98,6 +100,21 @@ def default_send_buffer(
     covered_s = SEND_BUFFER_S + round_trip_ns / 1e9 / _SURELY_FILLED
     memory = _MEMORY_PER_BYTE[punctuality.bunch_segments(rate_bps) == 1]
     return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s * memory))
+
+
+def with_send_buffer(tcp: TcpSpec, net: NetSpec, punctuality: Punctuality) -> TcpSpec:
+    """The settings with a send buffer for a network's paths where none was given."""
+    if tcp.send_buffer is not None:
+        return tcp
+    paths = [
+        path_between(net, server.name, worker.name)
+        for server in net.servers
+        for worker in net.workers
+    ]
+    buffer = max(
+        default_send_buffer(bottleneck_bps(p), round_trip_ns(p), punctuality) for p in paths
+    )
+    return tcp.model_copy(update={"send_buffer": buffer})
 
 
 def apply_sysctls(chosen: dict[str, str]) -> dict[str, str]:

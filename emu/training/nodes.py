@@ -15,6 +15,7 @@ from emu.endpoints.process import EndpointProcess, Event
 from emu.endpoints.transports import load
 from emu.network.live import LiveNetwork
 from emu.remote import training
+from emu.remote.training.roles import Row
 from netcosim.errors import EndpointError
 from netcosim.scenario import TcpSpec, TransportSpec
 
@@ -27,8 +28,6 @@ _ANSWER_S: Final = 60.0
 _SCRIPTS: Final = Path(training.__file__).parent
 
 Json = dict[str, Any]
-Row = tuple[str, int, int, int, int]
-"""Kind, worker, step, operation, ns since the job's start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

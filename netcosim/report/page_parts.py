@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from netcosim.formatting import percent, short_size
 from netcosim.results.run_record import RunRecord
 from netcosim.results.streams.summary import Summary
+from netcosim.results.training.job_summary import JobSummary
 from netcosim.results.training.summary import TrainingSummary
 from netcosim.units import format_size
 
@@ -30,7 +31,7 @@ def environment() -> Environment:
     return made
 
 
-def banners(summary: Summary | TrainingSummary | None) -> list[Banner]:
+def banners(summary: Summary | TrainingSummary | JobSummary | None) -> list[Banner]:
     """(class, headline, reasons) of the warnings that a page begins with."""
     if summary is None:
         return [("incomplete", "This run is incomplete: it ended before its summary", ())]

@@ -4,18 +4,19 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from netcosim.report.jobs.write import job_page
 from netcosim.report.streams.data import ReportData
 from netcosim.report.streams.page import render_page
 from netcosim.report.streams.panels import panels_png
 from netcosim.report.streams.timeline import timeline_png
 from netcosim.report.style import model_colours
 from netcosim.report.training.write import training_page
-from netcosim.results.folder import REPORT, ResultsFolder, cell_file
+from netcosim.results.folder import REPORT, ResultsFolder, World, cell_file
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.ownership import Owner
 
@@ -55,7 +56,7 @@ def draw_report(folder: ResultsFolder) -> Path:
         As `write_report`.
     """
     with font_cache():
-        page = training_page(folder) if folder.world() == "sim" else _streams_page(folder)
+        page = _PAGES[folder.world()](folder)
     folder.write(REPORT, page.encode())
     return folder.path / REPORT
 
@@ -77,6 +78,13 @@ def _streams_page(folder: ResultsFolder) -> str:
     there = folder.names()
     files = [(name, text) for name, text in FILES.items() if name in there]
     return render_page(data, pictures, files)
+
+
+_PAGES: Final[Mapping[World, Callable[[ResultsFolder], str]]] = {
+    "emu": _streams_page,
+    "sim": training_page,
+    "job": job_page,
+}
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from netcosim.results.streams.perfetto import perfetto_json
 from netcosim.results.streams.summary import Summary
 from netcosim.results.streams.windows import WindowRow
 from netcosim.results.training import operations, steps
+from netcosim.results.training.job_summary import JOB_FORMAT, JobSummary
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.perfetto import operations_json
 from netcosim.results.training.points_table import describe_points, points_csv, points_table
@@ -60,6 +61,9 @@ SUMMARY: Final = "summary.json"
 RUN: Final = "run.json"
 PERFETTO: Final = "perfetto.json"
 REPORT: Final = "report.html"
+
+World = Literal["emu", "sim", "job"]
+"""Whose files a folder has: emulated bursts, a simulation, a training job over real flows."""
 
 NOT_ENDED: Final = "has not ended: it is under way, or was killed"
 """Reason of a summary that was written on the way; it stays if the run can't go on."""
@@ -90,6 +94,11 @@ def cell_file(cell: str) -> str:
     return cell.replace("/", "@")
 
 
+def job_name(cell: str) -> str:
+    """Path of a cell's job, below the results folder."""
+    return f"jobs/{cell_file(cell)}.json"
+
+
 def capture_name(cell: str, connection: int) -> str:
     """Path of a connection's capture, below the results folder."""
     return f"captures/{cell_file(cell)}.c{connection}.pcap.gz"
@@ -105,13 +114,12 @@ class ResultsFolder(ClaimedFolder):
         scenario: Scenario,
         owner: Owner | None = None,
         *,
-        world: Literal["emu", "sim"] = "emu",
+        world: World = "emu",
         needed_bytes: int = 0,
     ) -> Self:
         """Make the folder and write the scenario as resolved, the schemas, the columns.
 
-        `world` says whose files will be in it: an emulation's or a simulation's; `needed_bytes` how
-        much they may come to.
+        `world` says whose files will be in it; `needed_bytes` how much they may come to.
 
         Raises
         ------
@@ -182,7 +190,11 @@ class ResultsFolder(ClaimedFolder):
         self.write(POINTS, parquet_bytes(table))
         self.write(POINTS_CSV, points_csv(table))
 
-    def write_summary(self, summary: Summary | TrainingSummary) -> None:
+    def write_job(self, cell: str, data: bytes) -> None:
+        """Write the file of a cell's job, as `netcosim.training.job_file` has it."""
+        self.write(job_name(cell), data)
+
+    def write_summary(self, summary: Summary | TrainingSummary | JobSummary) -> None:
         """Write `summary.json`, byte-equal for equal content."""
         self.write(SUMMARY, to_json(summary).encode())
 
@@ -192,7 +204,7 @@ class ResultsFolder(ClaimedFolder):
 
     def write_perfetto(self) -> None:
         """Write `perfetto.json` from the files that are there."""
-        if self.world() == "sim":
+        if self.world() != "emu":
             self.write(PERFETTO, operations_json(self.read_operations()).encode())
             return
         summary = self.read_summary()
@@ -290,9 +302,25 @@ class ResultsFolder(ClaimedFolder):
         """
         return self._record(SUMMARY, TrainingSummary)
 
-    def world(self) -> Literal["emu", "sim"]:
-        """Origin of the results, emu or sim: by the summary, without one by the schemas."""
+    def read_job_summary(self) -> JobSummary | None:
+        """A training job's summary; None if the run did not get that far.
+
+        Raises
+        ------
+        StorageError
+            It can't be read as one.
+        """
+        return self._record(SUMMARY, JobSummary)
+
+    def read_job(self, cell: str) -> bytes:
+        """The file of a cell's job."""
+        return self.read(job_name(cell))
+
+    def world(self) -> World:
+        """Origin of the results: by the summary, without one by the schemas."""
         said = format_of(self.read(SUMMARY, user_files.RECORD)) if self.has(SUMMARY) else None
+        if said == JOB_FORMAT:
+            return "job"
         if said is not None:
             simulated = said == TRAINING_FORMAT
         elif self.has("schemas"):
@@ -318,6 +346,13 @@ def _schemas(world: str) -> dict[str, str]:
         "run.schema.json": schema_json(RunRecord),
         "trace.columns.json": trace_columns(),
     }
+    if world == "job":
+        return {
+            "run.schema.json": schema_json(RunRecord),
+            "summary.schema.json": schema_json(JobSummary),
+            "operations.columns.json": operation_columns(),
+            _STEPS_SCHEMA: step_columns(),
+        }
     if world == "sim":
         return common | {
             "summary.schema.json": schema_json(TrainingSummary),

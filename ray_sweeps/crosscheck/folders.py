@@ -114,8 +114,9 @@ class _Scores(_Open):
 
 
 def _read(name: str, folder: ResultsFolder, scores: Scores) -> ReadRun:
-    if folder.world() == "sim":
-        raise StorageError(f"{name}: is of a simulation: only runs of the emulator can be compared")
+    if folder.world() != "emu":
+        allowed = "only bursts that were emulated can be compared"
+        raise StorageError(f"{name}: is of a simulation or a training job: {allowed}")
     scenario = folder.read_scenario()
     if folder.read_run() is None:
         raise StorageError(f"{name}: has no {RUN}: the run ended before it was written")

@@ -168,7 +168,7 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
                 self._start_ns = command["start_ns"]
                 loop.call_later(-self._now() / 1e9, self._begin)
             elif name == "stop":
-                emit("stopped", rows=self._role.log.rows)
+                emit("stopped", rows=self._role.rows())
                 return
 
     def _begin(self) -> None:

@@ -113,7 +113,7 @@ class Node:
             self._running = True
             self._role.begin()
         elif name == "stop":
-            emit("stopped", rows=self._role.log.rows)
+            emit("stopped", rows=self._role.rows())
             return False
         return True
 

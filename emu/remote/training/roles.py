@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from netcosim.training.executor import Answer, Push, Request, Server, Worker
+from netcosim.training.executor import Answer, Ended, Over, Push, Request, Server, Worker
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import DOWN, UP
 
@@ -11,6 +11,11 @@ PULL, GRADIENT = "pull", "gradient"
 """First part of a call's path: what is asked for."""
 
 REQUESTED, DELIVERED, HANDED, ASKED = "requested", "delivered", "handed", "asked"
+READY, BEGUN, ENDED = "ready", "begun", "ended"
+
+
+Row = tuple[str, int, int, int, int]
+"""Kind, worker, step, operation, ns since the job's start."""
 
 
 class Calls(Protocol):
@@ -24,14 +29,20 @@ class Calls(Protocol):
 
 
 class Log:
-    """What happened when: rows of kind, worker, step, operation, ns since the job's start."""
+    """What happened when."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[str, int, int, int, int]] = []
+        self.rows: list[Row] = []
 
     def note(self, kind: str, worker: int, step: int, operation: int, at_ns: float) -> None:
         """Note what happened."""
         self.rows.append((kind, worker, step, operation, round(at_ns)))
+
+    def computed(self, worker: int, step: int, ended: Ended[int]) -> None:
+        """Note a computation."""
+        times = ((READY, ended.ready_ns), (BEGUN, ended.begin_ns), (ENDED, ended.end_ns))
+        for kind, at_ns in times:
+            self.note(kind, worker, step, ended.what, at_ns)
 
 
 def path_of(what: str, worker: int, step: int, operation: int) -> str:
@@ -107,6 +118,12 @@ class WorkerRole:
         """When it next does something by itself."""
         return self._worker.next_ns
 
+    def rows(self) -> list[Row]:
+        """What happened, computations among it."""
+        for step, ended in self._worker.computed:
+            self.log.computed(self._number, step, ended)
+        return self.log.rows
+
     def begin(self) -> None:
         """Begin the first step."""
         self._take(self._worker.begin(self._now()))
@@ -128,14 +145,16 @@ class WorkerRole:
         _, _, _, op = parse_path(path)
         self._senders[self._server(op)].asked(path)
 
-    def _take(self, out: Sequence[Request | Push]) -> None:
+    def _take(self, out: Sequence[Over | Push | Request]) -> None:
         for each in out:
             if isinstance(each, Push):
                 path = path_of(GRADIENT, self._number, each.step, each.operation)
                 priority = int(self._job.plan.priority[each.operation])
                 self._senders[self._server(each.operation)].hand_over(path, priority)
-            else:
+            elif isinstance(each, Request):
                 self._request(each.step)
+            else:
+                self.log.note(REQUESTED, self._number, self._job.steps, -1, self._now())
 
     def _request(self, step: int) -> None:
         self.log.note(REQUESTED, self._number, step, -1, self._now())
@@ -190,6 +209,12 @@ class ServerRole:
     def over(self) -> bool:
         """True if all gradients of all steps have come, and their updates are made."""
         return self._server.over
+
+    def rows(self) -> list[Row]:
+        """What happened, computations among it."""
+        for worker, step, ended in self._server.computed:
+            self.log.computed(worker, step, ended)
+        return self.log.rows
 
     def begin(self) -> None:
         """Wait for requests."""

@@ -78,6 +78,10 @@ def compare_folders(a: ResultsFolder, b: ResultsFolder) -> Comparison:
 
 def _read(folder: ResultsFolder) -> _Read:
     world = folder.world()
+    if world == "job":
+        raise StorageError(
+            f"{folder.path}: is of a training job over real flows: can't be compared"
+        )
     return _Read(
         folder=folder,
         world=world,

@@ -12,7 +12,8 @@ The protocol:
   gradients of the steps before, their updates made, and the bound on staleness allows it.
 """
 
+from netcosim.training.executor.processors import Ended
 from netcosim.training.executor.server import Answer, Server
-from netcosim.training.executor.worker import Push, Request, Worker
+from netcosim.training.executor.worker import Over, Push, Request, Worker
 
-__all__ = ["Answer", "Push", "Request", "Server", "Worker"]
+__all__ = ["Answer", "Ended", "Over", "Push", "Request", "Server", "Worker"]

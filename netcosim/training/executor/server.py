@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netcosim.training.executor.part import HANDED_OVER, PartRun, server_part
-from netcosim.training.executor.processors import Processors
+from netcosim.training.executor.processors import Ended, Processors
 from netcosim.training.job import TrainingJob
 
 
@@ -46,6 +46,10 @@ class Server:
     ----------
     job : all of it
     number : of the server
+
+    Attributes
+    ----------
+    computed : what has been computed, with its worker and step
     """
 
     def __init__(self, job: TrainingJob, number: int) -> None:
@@ -53,6 +57,7 @@ class Server:
         self._part = server_part(job.plan, number)
         self._clients = [_Client(Processors(self._part.capacities)) for _ in range(job.workers)]
         self._out: list[Answer] = []
+        self.computed: list[tuple[int, int, Ended[int]]] = []
 
     @property
     def next_ns(self) -> float:
@@ -81,8 +86,11 @@ class Server:
     def advance(self, now_ns: float) -> list[Answer]:
         """Compute up to and including a time; what is to be handed over, each at its own time."""
         while (client := min(self._clients, key=_next_ns)).processors.next_ns <= now_ns:
-            end_ns, op = client.processors.end_next()
-            self._over(self._clients.index(client), op, end_ns)
+            ended = client.processors.end_next()
+            worker = self._clients.index(client)
+            assert client.run is not None
+            self.computed.append((worker, client.run.step, ended))
+            self._over(worker, ended.what, ended.end_ns)
         return self._taken()
 
     def _over(self, worker: int, operation: int, now_ns: float) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netcosim.training.executor.part import HANDED_OVER, PartRun, worker_part
-from netcosim.training.executor.processors import Processors
+from netcosim.training.executor.processors import Ended, Processors
 from netcosim.training.job import TrainingJob
 
 
@@ -18,12 +18,22 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Over:
+    """The worker's own part of its last step is over."""
+
+    time_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class Push:
     """A gradient is handed over."""
 
     step: int
     operation: int
     time_ns: float
+
+
+Out = Request | Push | Over
 
 
 class Worker:
@@ -35,6 +45,10 @@ class Worker:
     ----------
     job : all of it
     number : of the worker
+
+    Attributes
+    ----------
+    computed : what has been computed, with its step
     """
 
     def __init__(self, job: TrainingJob, number: int) -> None:
@@ -43,26 +57,29 @@ class Worker:
         self._part = worker_part(job.plan)
         self._processors: Processors[int] = Processors(self._part.capacities)
         self._run: PartRun | None = None
-        self._out: list[Request | Push] = []
+        self._out: list[Out] = []
+        self.computed: list[tuple[int, Ended[int]]] = []
 
     @property
     def next_ns(self) -> float:
         """When it next does something by itself; infinite if it waits for a delivery."""
         return self._processors.next_ns
 
-    def begin(self, now_ns: float) -> list[Request | Push]:
+    def begin(self, now_ns: float) -> list[Out]:
         """Begin the first step."""
         self._begin(0, now_ns)
         return self._taken()
 
-    def advance(self, now_ns: float) -> list[Request | Push]:
+    def advance(self, now_ns: float) -> list[Out]:
         """Compute up to and including a time; what is to be handed over, each at its own time."""
         while self._processors.next_ns <= now_ns:
-            end_ns, op = self._processors.end_next()
-            self._over(op, end_ns)
+            ended = self._processors.end_next()
+            assert self._run is not None
+            self.computed.append((self._run.step, ended))
+            self._over(ended.what, ended.end_ns)
         return self._taken()
 
-    def delivered(self, operation: int, now_ns: float) -> list[Request | Push]:
+    def delivered(self, operation: int, now_ns: float) -> list[Out]:
         """A parameter has arrived; what is to be handed over at this time.
 
         Ends of computations at the same time come afterwards, by `advance`.
@@ -73,6 +90,7 @@ class Worker:
     def _begin(self, step: int, now_ns: float) -> None:
         if step == self._job.steps:
             self._run = None
+            self._out.append(Over(now_ns))
             return
         recorded = self._job.recorded_step(self._number, step)
         self._run = PartRun(self._part, step, recorded)
@@ -96,6 +114,6 @@ class Worker:
                 end_of = partial(self._job.end_of, op, self._number, run.step)
                 self._processors.enter(self._part.processor[op], op, end_of, now_ns)
 
-    def _taken(self) -> list[Request | Push]:
+    def _taken(self) -> list[Out]:
         taken, self._out = self._out, []
         return taken

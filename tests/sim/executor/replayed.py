@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from netcosim.training.executor import Answer, Push, Request, Server, Worker
+from netcosim.training.executor import Answer, Over, Push, Request, Server, Worker
 from netcosim.training.job import TrainingJob
 from sim.engine.engine import Operations
 
@@ -64,13 +64,13 @@ class Replay:
         else:
             self._answer(self._servers[machine - len(self._workers)].advance(now_ns))
 
-    def _take(self, worker: int, out: list[Request | Push]) -> None:
+    def _take(self, worker: int, out: list[Over | Push | Request]) -> None:
         for each in out:
             if isinstance(each, Push):
                 key = (worker, each.step, each.operation)
                 server = self._servers[self._server_of[each.operation]]
                 self._send(key, each.time_ns, self._gradient(server, worker, each.operation))
-            else:
+            elif isinstance(each, Request):
                 self.requested_ns[worker, each.step] = each.time_ns
                 for server in self._servers:
                     self._at(

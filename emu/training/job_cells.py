@@ -1,0 +1,165 @@
+"""Cells of a training scenario, each with its job; what can't be emulated is refused."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from emu.endpoints.pairing import check_transport
+from netcosim.errors import ScenarioError
+from netcosim.policies import check_order, synchronisation_joins
+from netcosim.scenario import ProcessorSpec, Scenario, TransportSpec, WorkloadSpec
+from netcosim.scenario.profile import load_workload
+from netcosim.training.job import TrainingJob, draw_job
+from netcosim.training.job_file import dump_job, hash_of
+from netcosim.training.prepare.build import tensors_of
+from netcosim.training.prepare.message_costs import with_message_costs
+from netcosim.training.stragglers import check_stragglers
+from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
+from netcosim.workload import Profile
+from topo.spec import GOODPUT_SHARE
+
+KINDS: Final = ("h2", "grpc")
+"""Kinds of endpoints that have nodes for training jobs."""
+
+_STRAGGLERS: Final = ("slow", "jitter", "transient", "trace")
+_HORIZON: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCell:
+    """One workload on one transport, with the job of its largest number of workers.
+
+    Attributes
+    ----------
+    name : ``workload/transport``
+    data : content of the job's file
+    """
+
+    name: str
+    scenario: Scenario
+    workload: WorkloadSpec
+    transport: TransportSpec
+    profile: Profile
+    job: TrainingJob
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        """Hash that the job's file is known by."""
+        return hash_of(self.data)
+
+    @property
+    def batch(self) -> int:
+        """Examples of a step."""
+        return self.scenario.training.batch or self.profile.batch
+
+
+def is_training(scenario: Scenario) -> bool:
+    """True if the scenario's workloads are training jobs."""
+    return any(workload.profile is not None for workload in scenario.workload)
+
+
+def worker_counts(scenario: Scenario) -> tuple[int, ...]:
+    """Numbers of workers to run, rising."""
+    return tuple(sorted(scenario.training.workers or (scenario.cluster.workers,)))
+
+
+def job_cells(scenario: Scenario) -> tuple[JobCell, ...]:
+    """All cells of a training scenario, workloads first.
+
+    Raises
+    ------
+    ScenarioError
+        What it names does not exist, or can't be emulated.
+    """
+    for field, value, allowed in _not_emulated(scenario):
+        raise ScenarioError.at(field, value, allowed)
+    most = max(worker_counts(scenario))
+    check_stragglers(scenario.straggler, most)
+    cells = []
+    for workload in scenario.workload:
+        profile = with_message_costs(
+            load_workload(workload, scenario.training.batch),
+            scenario.training.server_messages,
+            scenario.training.worker_messages,
+        )
+        check_order(scenario.policy, list(tensors_of(profile)), has_step=True)
+        job = _job(scenario, workload, profile, most)
+        data = dump_job(job)
+        for transport in scenario.transport:
+            _check_transport(transport)
+            cells.append(
+                JobCell(
+                    name=f"{workload.name}/{transport.name}",
+                    scenario=scenario,
+                    workload=workload,
+                    transport=transport,
+                    profile=profile,
+                    job=job,
+                    data=data,
+                )
+            )
+    return tuple(cells)
+
+
+def _job(scenario: Scenario, workload: WorkloadSpec, profile: Profile, most: int) -> TrainingJob:
+    rate_bps = scenario.cluster.link.rate
+    link_bps = round(rate_bps * GOODPUT_SHARE)
+    maker = PlanMaker(
+        Source.of(scenario, workload, profile),
+        assignment_of(scenario, workload, profile, link_bps),
+    )
+    plan = maker.outline.plan
+    step_s = float(plan.size_bytes.sum()) * 8 * most / link_bps
+    step_ns = step_s * 1e9 + max(map(sum, profile.duration_ns))
+    return draw_job(
+        scenario,
+        maker,
+        np.full(most, rate_bps, dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
+        run=0,
+        horizon_ns=_HORIZON * scenario.training.steps * step_ns,
+    )
+
+
+def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
+    """Fields whose values can't be emulated, with what is allowed."""
+    training = scenario.training
+    if scenario.clock != "virtual":
+        yield "clock", scenario.clock, 'training jobs are run by "virtual"'
+    for workload in scenario.workload:
+        if workload.profile is None:
+            yield f"workload[{workload.name}]", "a burst", "must be training jobs, or all bursts"
+    if scenario.policy.schedule is not None:
+        yield "policy.schedule", scenario.policy.schedule, "schedules are for the simulator"
+    if synchronisation_joins(training.synchronisation):
+        allowed = "joins of gradients are for the simulator"
+        yield "training.synchronisation", training.synchronisation, allowed
+    for field in ("overlap", "server_cores", "rates"):
+        value = getattr(training, field)
+        if value not in (None, False):
+            yield f"training.{field}", value, "is for the simulator"
+    if scenario.cluster.processor != ProcessorSpec():
+        allowed = "is for bursts; of training jobs: training.server_messages, worker_messages"
+        yield "cluster.processor", "a table", allowed
+    for i, straggler in enumerate(scenario.straggler):
+        if straggler.kind not in _STRAGGLERS:
+            allowed = f"is for the simulator; here: {', '.join(_STRAGGLERS)}"
+            yield f"straggler[{i}].kind", straggler.kind, allowed
+
+
+def _check_transport(transport: TransportSpec) -> None:
+    """Refuse transports that no node speaks."""
+    check_transport(transport)
+    where = f"transport[{transport.name}]"
+    for field in ("sender", "receiver"):
+        kind = getattr(transport, field)
+        if kind not in KINDS or kind != transport.sender:
+            allowed = f"must be the same at both ends for training jobs: {' or '.join(KINDS)}"
+            raise ScenarioError.at(f"{where}.{field}", kind, allowed)
+        release = getattr(transport, f"{field}_release")
+        if release is not None:
+            allowed = "training jobs are run with the newest"
+            raise ScenarioError.at(f"{where}.{field}_release", release, allowed)

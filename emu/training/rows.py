@@ -1,0 +1,141 @@
+"""What nodes logged as tables: steps, operations, and the figures of a run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from emu.remote.training.roles import (
+    BEGUN,
+    DELIVERED,
+    ENDED,
+    HANDED,
+    READY,
+    REQUESTED,
+    Row,
+)
+from netcosim.errors import EndpointError
+from netcosim.results.training.job_summary import JobPoint, JobStepTimes
+from netcosim.results.training.operations import (
+    WORKER as AT_WORKER,
+)
+from netcosim.results.training.operations import (
+    OperationColumns,
+    link_place,
+    server_place,
+)
+from netcosim.results.training.steps import StepColumns
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import DOWN, SERVER, StepPlan
+
+Key = tuple[int, int, int]
+"""Worker, step, operation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A run of a job with so many workers, as its nodes logged it.
+
+    Attributes
+    ----------
+    requested_ns : (workers, steps + 1) when each worker requested each step; the last column is
+        when its own part of the last step was over
+    times_ns : by operation of a worker's step: ready (handed to the transport), begun, ended
+    """
+
+    cell: str
+    job: TrainingJob
+    requested_ns: np.ndarray[tuple[int, int], np.dtype[np.int64]]
+    times_ns: Mapping[Key, tuple[int, int, int]]
+
+    @classmethod
+    def of(cls, cell: str, job: TrainingJob, logs: Mapping[str, Sequence[Row]]) -> Self:
+        """From the rows of all nodes.
+
+        Raises
+        ------
+        EndpointError
+            Something that belongs to the job did not happen.
+        """
+        requested = np.full((job.workers, job.steps + 1), -1, dtype=np.int64)
+        found: dict[str, dict[Key, int]] = {}
+        for rows in logs.values():
+            for kind, worker, step, op, at_ns in rows:
+                if kind == REQUESTED:
+                    requested[worker, step] = at_ns
+                else:
+                    found.setdefault(kind, {})[worker, step, op] = at_ns
+        times = {
+            key: (found[READY][key], found[BEGUN][key], end)
+            for key, end in found.get(ENDED, {}).items()
+        }
+        handed = found.get(HANDED, {})
+        for key, delivered in found.get(DELIVERED, {}).items():
+            times[key] = (handed[key], handed[key], delivered)
+        expected = job.workers * job.steps * job.plan.operations
+        if len(times) != expected or (requested < 0).any():
+            raise EndpointError(f"{cell}: {expected - len(times)} operations have no end")
+        return cls(cell=cell, job=job, requested_ns=requested, times_ns=times)
+
+    def steps(self) -> StepColumns:
+        """Steps from a worker's request to its next one."""
+        workers, steps = self.job.workers, self.job.steps
+        return StepColumns.of_run(
+            cell=self.cell,
+            workers=workers,
+            run=0,
+            worker=np.repeat(np.arange(workers), steps),
+            step=np.tile(np.arange(steps), workers),
+            start_ns=self.requested_ns[:, :-1].ravel(),
+            end_ns=self.requested_ns[:, 1:].ravel(),
+        )
+
+    def operations(self, steps: int) -> OperationColumns:
+        """All operations of the first steps, by their end."""
+        plan = self.job.plan
+        kept = [(key, times) for key, times in self.times_ns.items() if key[1] < steps]
+        kept.sort(key=lambda each: (each[1][2], each[0]))
+        keys = np.array([key for key, _ in kept], dtype=np.int64).reshape(-1, 3)
+        times = np.array([times for _, times in kept], dtype=np.int64).reshape(-1, 3)
+        return OperationColumns.of_run(
+            cell=self.cell,
+            workers=self.job.workers,
+            run=0,
+            names=plan.names,
+            places=_places(plan),
+            sizes=plan.size_bytes,
+            worker=keys[:, 0],
+            step=keys[:, 1],
+            operation=keys[:, 2],
+            ready_ns=times[:, 0],
+            start_ns=times[:, 1],
+            end_ns=times[:, 2],
+        )
+
+    def point(self, warmup: int, batch: int) -> JobPoint:
+        """Figures of the steps behind the warm-up."""
+        counted = self.requested_ns[:, warmup:]
+        spans_ns = (counted[:, -1] - counted[:, 0]).astype(np.float64)
+        rate = float((1e9 * (counted.shape[1] - 1) / spans_ns).sum())
+        lengths = np.diff(counted, axis=1).astype(np.float64).ravel()
+        return JobPoint(
+            workers=self.job.workers,
+            steps=self.job.steps,
+            warmup=warmup,
+            steps_per_s=rate,
+            examples_per_s=rate * batch,
+            step_ns=JobStepTimes(
+                mean=float(lengths.mean()),
+                median=float(np.median(lengths)),
+                p95=float(np.quantile(lengths, 0.95)),
+                max=float(lengths.max()),
+            ),
+        )
+
+
+def _places(plan: StepPlan) -> list[str]:
+    """Place of each operation, as tables and pictures name it."""
+    links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
+    nodes = [server_place(p.server) if p.node == SERVER else AT_WORKER for p in plan.processors]
+    return [[*links, *nodes][place] for place in plan.place]

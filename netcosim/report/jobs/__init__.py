@@ -1,0 +1,1 @@
+"""Report of a training job over real flows."""

@@ -1,0 +1,66 @@
+"""`summary.json` of a training job over real flows: throughput and step times by workers.
+
+No clock times, no host: the same bytes for the same job by the virtual clock.
+"""
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+JOB_FORMAT: Final = "netcosim-job-summary"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+    )
+
+
+class JobStepTimes(_Record):
+    """Times from a worker's request for a step to that for the next one, over its counted steps."""
+
+    mean: float
+    median: float
+    p95: float
+    max: float
+
+
+class JobPoint(_Record):
+    """What so many workers did."""
+
+    workers: int
+    steps: int = Field(description="steps of each worker, warm-up included")
+    warmup: int = Field(description="the first of these, which no figure counts")
+    steps_per_s: float = Field(
+        description="sum over the workers of their own rates: counted steps over the time from the"
+        " request for the first of them to the end of the last"
+    )
+    examples_per_s: float = Field(description="steps_per_s times the batch")
+    step_ns: JobStepTimes
+
+
+class JobSeries(_Record):
+    """One workload on one transport."""
+
+    cell: str = Field(description="workload/transport")
+    job_sha256: str = Field(description="of the job's file, jobs/CELL.json")
+    profile: str = Field(description="of which profile its steps are")
+    batch: int = Field(description="examples of one worker's step")
+    servers: int
+    rate_bps: int = Field(description="of a server's port, either direction")
+    synchronisation: str
+    points: tuple[JobPoint, ...] = Field(description="by number of workers, rising")
+
+
+class JobSummary(_Record):
+    """Measurements of a training job."""
+
+    format: Literal["netcosim-job-summary"] = "netcosim-job-summary"
+    version: Literal[1] = 1
+    scenario: str
+    world: Literal["emu"] = "emu"
+    seed: int
+    complete: bool = Field(description="false if the run was interrupted or failed on its way")
+    trusted: bool = Field(description="false: do not use these figures; see reasons")
+    reasons: tuple[str, ...] = Field(description="why the run can't be trusted, or is incomplete")
+    series: tuple[JobSeries, ...]
