@@ -1,0 +1,100 @@
+"""Training jobs over real flows: equal runs, steps as simulated, clean ends."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from netcosim.results.folder import ResultsFolder
+from netcosim.training.job import TrainingJob
+from netcosim.training.job_file import hash_of, load_job
+from sim.engine.control import Control
+from sim.engine.engine import Engine
+from sim.settings import sending_of
+from tests.emu.run.running import (
+    WORK,
+    finish,
+    results,
+    run_to_end,
+    running,
+    scenario,
+    wait_for,
+)
+from tests.emu.run.world import World
+from tests.sim.naive.plans import make_network
+from topo.spec import GOODPUT_SHARE
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+TABLES = ("steps.parquet", "operations.parquet", "summary.json", "jobs/alexnet@h2.json")
+
+
+def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World) -> None:
+    for out in ("one", "two"):
+        done = run_to_end(world, "--scenario", scenario("training"), "--out", out)
+        assert done.code == 0, done.err
+        assert "alexnet/h2, 2 workers: " in done.out
+    one, two = (world.at(f"{WORK}/{out}") for out in ("one", "two"))
+    for name in TABLES:
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+    assert (one / "report.html").stat().st_size > 10_000
+    with results(world, f"{WORK}/one") as folder:
+        assert folder.world() == "job"
+        summary = folder.read_job_summary()
+        assert summary is not None
+        assert summary.trusted
+        data = folder.read_job("alexnet/h2")
+        assert {hash_of(data)} == {series.job_sha256 for series in summary.series}
+        assert_as_simulated(folder, load_job(data, "job"))
+
+
+def assert_as_simulated(folder: ResultsFolder, job: TrainingJob) -> None:
+    """Parameters are handed over when a step begins in the simulator, to a percent of a step."""
+    rate = round(100e6 * GOODPUT_SHARE)
+    network = make_network(workers=2, server_bps=rate, worker_bps=rate)
+    transport = folder.read_scenario().transport[0]
+    engine = Engine(
+        job.plan,
+        network,
+        sending_of(transport, None, 0),
+        job.draws,
+        Control(staleness=job.staleness),
+        speeds=job.speeds,
+        compiled=False,
+    )
+    engine.run()
+    steps, ops = engine.steps(), folder.read_operations()
+    simulated = {
+        (w, s): t for w, s, t in zip(steps.worker, steps.step, steps.start_ns, strict=True)
+    }
+    pulls = ops.cell.are("alexnet/h2") & ops.place.are("server 0 down")
+    step_ns = float(np.diff(sorted(t for (w, _), t in simulated.items() if w == 0)).mean())
+    for (worker, step), start_ns in simulated.items():
+        mine = pulls & (ops.worker == worker) & (ops.step == step)
+        measured_ns = ops.ready_ns[mine].min()
+        assert measured_ns == pytest.approx(start_ns, abs=0.01 * step_ns * (step + 1))
+
+
+def test_ctrl_c_ends_guests_and_says_so(world: World) -> None:
+    with running(world, "--scenario", scenario("training"), "--out", "out") as run:
+        wait_for("a guest", lambda: [m for m in run.members().values() if "umid=guest" in m])
+        os.kill(run.process.pid, signal.SIGINT)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert done.code == 130
+    assert "Traceback" not in done.err + done.out
+    assert done.last.startswith("emu.run: interrupted")
+    assert world.changes(below=f"{WORK}/out") == set()
+
+
+def test_a_guest_that_dies_ends_the_run_in_one_line(world: World) -> None:
+    with running(world, "--scenario", scenario("training"), "--out", "out") as run:
+        guests = wait_for(
+            "guests", lambda: [p for p, m in run.members().items() if "umid=guest" in m]
+        )
+        os.kill(min(guests), signal.SIGKILL)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert done.code == 4
+    assert "Traceback" not in done.err + done.out
+    assert "a guest was killed by SIGKILL" in done.last

@@ -1,0 +1,60 @@
+"""What a training scenario may not ask of the emulator: one line names field and value."""
+
+from typing import Any
+
+import pytest
+
+from emu.training.job_cells import job_cells
+from netcosim.errors import ScenarioError
+from netcosim.scenario import build_scenario
+
+
+def scenario(**changes: Any) -> Any:
+    data: dict[str, Any] = {
+        "name": "x",
+        "clock": "virtual",
+        "cluster": {"topology": "star", "workers": 2, "link": {"rate": "100mbit"}},
+        "workload": [{"name": "job", "profile": "alexnet", "total": "1MB"}],
+        "transport": [{"name": "h2", "sender": "h2", "receiver": "h2", "discipline": "fifo"}],
+        "training": {"steps": 3, "warmup": 1},
+    }
+    for path, value in changes.items():
+        at: Any = data
+        *folders, last = path.split("__")
+        for folder in folders:
+            at = at[int(folder) if folder.isdigit() else folder]
+        at[last] = value
+    return build_scenario(data)
+
+
+def test_a_cell_has_the_job_of_the_most_workers() -> None:
+    (cell,) = job_cells(scenario(training__workers=[1, 3]))
+    assert (cell.name, cell.job.workers, cell.job.steps, cell.batch) == ("job/h2", 3, 3, 8)
+    assert cell.job.plan.size_bytes.sum() == 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"clock": "real"}, 'clock: "real": training jobs are run by "virtual"'),
+        ({"training__synchronisation": "join"}, 'training.synchronisation: "join": joins'),
+        ({"policy": {"schedule": "p3"}}, 'policy.schedule: "p3": schedules are for'),
+        ({"training__server_cores": 2}, "training.server_cores: 2: is for the simulator"),
+        (
+            {"straggler": [{"kind": "link", "workers": "all", "options": {"part": 0.5}}]},
+            r'straggler\[0\].kind: "link": is for the simulator; here: slow',
+        ),
+        (
+            {"transport__0__receiver": "grpc"},
+            r"transport\[h2\].receiver: \"grpc\": must be the same",
+        ),
+        ({"workload__0__profile": "nothing"}, r"workload\[job\].profile: \"nothing\": unknown"),
+        (
+            {"straggler": [{"kind": "slow", "workers": [7], "options": {"factor": 2.0}}]},
+            r"straggler\[0\].workers: 7: no such worker",
+        ),
+    ],
+)
+def test_what_can_t_be_emulated_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError, match=f"^{said}"):
+        job_cells(scenario(**change))
