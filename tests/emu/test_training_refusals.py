@@ -36,7 +36,10 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"clock": "real"}, 'clock: "real": training jobs are run by "virtual"'),
+        (
+            {"clock": "real"},
+            'clock: "real": training jobs, which have a profile, are run by "virtual"',
+        ),
         ({"training__synchronisation": "join"}, 'training.synchronisation: "join": joins'),
         ({"policy": {"schedule": "p3"}}, 'policy.schedule: "p3": schedules are for'),
         ({"training__server_cores": 2}, "training.server_cores: 2: is for the simulator"),

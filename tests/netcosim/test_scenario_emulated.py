@@ -32,8 +32,7 @@ discipline = "fifo"
         (
             "set =",
             "profile =",
-            'workload[w].profile: "resnet50": profiles are for the simulator; a burst needs'
-            " 'set' or 'tensors'",
+            'clock: "real": training jobs, which have a profile, are run by "virtual"',
         ),
         (
             "workers = 2",
