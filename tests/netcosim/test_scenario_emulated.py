@@ -30,11 +30,6 @@ discipline = "fifo"
     ("was", "becomes", "line"),
     [
         (
-            "set =",
-            "profile =",
-            'clock: "real": training jobs, which have a profile, are run by "virtual"',
-        ),
-        (
             "workers = 2",
             "workers = 65",
             "cluster.workers: 65: must be <= 64 to be emulated; the simulator takes more",
