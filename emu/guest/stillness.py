@@ -25,7 +25,7 @@ class Stillness:
         self._processor_s = 0.0
 
     def reason(self, beats: int) -> str:
-        """Why it is given up; empty as long as it may go on."""
+        """Reason to give it up; empty as long as it may go on."""
         now_s = time.monotonic()
         if beats != self._beats:
             self._beats = beats

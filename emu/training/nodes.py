@@ -38,7 +38,7 @@ class JobRun:
     ----------
     job : text of the job's file
     workers : how many of the job's workers take part
-    timeout_s : seconds of the machine's time after which a job that has not ended is given up
+    timeout_s : seconds, by the nodes' clock, after which a job that has not ended is given up
     """
 
     job: str

@@ -99,7 +99,7 @@ def dump_job(job: TrainingJob) -> bytes:
 
 
 def hash_of(data: bytes) -> str:
-    """What a job's file is known by: the SHA-256 of its bytes, in hexadecimal."""
+    """SHA-256 of a job's file, in hexadecimal: what it is known by."""
     return hashlib.sha256(data).hexdigest()
 
 

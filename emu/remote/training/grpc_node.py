@@ -176,11 +176,20 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
         self._go_on()
 
 
+def _failure(context: Mapping[str, Any]) -> str:
+    problem = context.get("exception")
+    said = f"{type(problem).__name__}: {problem}" if problem is not None else ""
+    return f"{context['message']}: {said}"
+
+
 def run(config: dict[str, Any], job: TrainingJob, commands: Commands) -> None:
     """Run one node."""
     # select() waits to the microsecond; epoll rounds up to whole milliseconds.
     loop = asyncio.SelectorEventLoop(selectors.SelectSelector())
     asyncio.set_event_loop(loop)
+
+    # What fails in a callback would else be logged, and the job would wait for ever.
+    loop.set_exception_handler(lambda _, context: give_up(_failure(context)))
 
     async def node() -> None:
         await Node(config, job).run(commands)

@@ -2,7 +2,6 @@
 
 import select
 import socket
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,8 +17,8 @@ CONNECT_TIMEOUT_S = 15
 
 _WINDOWS = (events.WindowUpdated, events.RemoteSettingsChanged)
 
-Told = Callable[[str, int], None]
-"""Called with a call's path and the time."""
+Told = Callable[[str], None]
+"""Called with a call's path."""
 
 
 class H2Calls:
@@ -109,14 +108,13 @@ class H2Calls:
         h2 = self.wire.h2
         stream: int = h2.get_next_available_stream_id()
         self._path_of[stream] = path
-        grpc = bool(self._settings.get("grpc"))
         h2.send_headers(
             stream,
-            h2_headers.request(path, self._authority, 0, grpc=grpc),
-            end_stream=not grpc,
+            h2_headers.request(path, self._authority, 0, grpc=self._grpc),
+            end_stream=not self._grpc,
         )
         self._receiver.expect(stream, self._size_of(path))
-        if grpc:
+        if self._grpc:
             h2.send_data(stream, h2_headers.prefix(0), end_stream=True)
 
     def answer(self, path: str, priority: int) -> None:
@@ -166,7 +164,7 @@ class H2Calls:
         elif isinstance(event, events.RequestReceived):
             path = h2_headers.find(event.headers, ":path") or ""
             self._stream_of[path] = event.stream_id
-            self._told(path, time.time_ns())
+            self._told(path)
         elif isinstance(event, events.DataReceived):
             self._data(event)
         elif isinstance(event, events.StreamReset | events.ConnectionTerminated):
@@ -176,7 +174,7 @@ class H2Calls:
         if self._receiver is None:
             return  # the empty message of a request
         if self._receiver.data(event.stream_id, event.data, event.flow_controlled_length):
-            self._told(self._path_of.pop(event.stream_id), time.time_ns())
+            self._told(self._path_of.pop(event.stream_id))
 
     def _settings_changed(self) -> None:
         if self._sender is not None:

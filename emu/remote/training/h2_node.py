@@ -41,13 +41,13 @@ class Node:
         self._role = role(self._job, config["number"], pulls, gradients, self._now)
 
     def _calls(self, config: dict[str, Any]) -> H2Calls:
-        return H2Calls(config, self._size_of, self._told(config["client"]))
+        return H2Calls(config, self._size_of, self._delivered if config["client"] else self._asked)
 
-    def _told(self, client: bool) -> Any:
-        """What is called when a tensor has come, or was asked for."""
-        if client:
-            return lambda path, _: self._role.delivered(path)
-        return lambda path, _: self._role.asked(path)
+    def _delivered(self, path: str) -> None:
+        self._role.delivered(path)
+
+    def _asked(self, path: str) -> None:
+        self._role.asked(path)
 
     def _size_of(self, path: str) -> int:
         return int(self._job.plan.size_bytes[parse_path(path)[3]])
@@ -74,9 +74,14 @@ class Node:
                 wait_s = connection.advance()
                 if wait_s is not None:
                     waits.append(wait_s)
-        if self._running and not self._told_over and getattr(self._role, "over", False):
+        if (
+            self._running
+            and not self._told_over
+            and isinstance(self._role, ServerRole)
+            and self._role.over
+        ):
             self._told_over = True
-            emit("over", at_ns=time.time_ns())
+            emit("over")
         return min(waits) if waits else None
 
     def _wait(self, wait_s: float | None) -> bool:

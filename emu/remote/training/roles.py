@@ -29,7 +29,7 @@ class Calls(Protocol):
 
 
 class Log:
-    """What happened when."""
+    """Log of a node's events."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -115,11 +115,11 @@ class WorkerRole:
 
     @property
     def next_ns(self) -> float:
-        """When it next does something by itself."""
+        """Time of the next computation's end; infinite if none runs."""
         return self._worker.next_ns
 
     def rows(self) -> list[Row]:
-        """What happened, computations among it."""
+        """Rows of the log, computations among them."""
         for step, ended in self._worker.computed:
             self.log.computed(self._number, step, ended)
         return self.log.rows
@@ -202,7 +202,7 @@ class ServerRole:
 
     @property
     def next_ns(self) -> float:
-        """When it next does something by itself."""
+        """Time of the next computation's end; infinite if none runs."""
         return self._server.next_ns
 
     @property
@@ -211,7 +211,7 @@ class ServerRole:
         return self._server.over
 
     def rows(self) -> list[Row]:
-        """What happened, computations among it."""
+        """Rows of the log, computations among them."""
         for worker, step, ended in self._server.computed:
             self.log.computed(worker, step, ended)
         return self.log.rows

@@ -21,7 +21,7 @@ class Answer:
 
 @dataclass(slots=True)
 class _Client:
-    """What a server knows of a worker.
+    """A worker's state at a server.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Server:
 
     @property
     def next_ns(self) -> float:
-        """When it next does something by itself; infinite if it waits for a message."""
+        """Time of the next computation's end; infinite if none runs."""
         return min(client.processors.next_ns for client in self._clients)
 
     @property

@@ -62,7 +62,7 @@ class Worker:
 
     @property
     def next_ns(self) -> float:
-        """When it next does something by itself; infinite if it waits for a delivery."""
+        """Time of the next computation's end; infinite if none runs."""
         return self._processors.next_ns
 
     def begin(self, now_ns: float) -> list[Out]:
