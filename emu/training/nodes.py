@@ -95,6 +95,8 @@ def _await(
                 raise EndpointError(f"{late}: not {event} after {timeout_s:g} s")
             for key, _ in selector.select(left_s):
                 _collect(key.data, event, told)
+                if key.data.failure is not None:  # its end would be readable for ever
+                    selector.unregister(key.fileobj)
     return told
 
 

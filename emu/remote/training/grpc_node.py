@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import math
 import os
 import selectors
 import sys
@@ -138,8 +139,8 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
             self._timer.cancel()
             self._timer = None
         if self._role.next_ns != float("inf"):
-            left_s = max(0.0, self._role.next_ns - self._now()) / 1e9
-            self._timer = asyncio.get_running_loop().call_later(left_s, self._due)
+            left_us = max(0, math.ceil((self._role.next_ns - self._now()) / 1000))
+            self._timer = asyncio.get_running_loop().call_later(left_us / 1e6, self._due)
         if not self._told_over and isinstance(self._role, ServerRole) and self._role.over:
             self._told_over = True
             emit("over")

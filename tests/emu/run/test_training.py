@@ -26,14 +26,16 @@ from tests.sim.naive.plans import make_network
 from topo.spec import GOODPUT_SHARE
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
-TABLES = ("steps.parquet", "operations.parquet", "summary.json", "jobs/alexnet@h2.json")
+JOBS = ("jobs/alexnet@h2.json", "jobs/alexnet@grpc.json")
+TABLES = ("steps.parquet", "operations.parquet", "summary.json", *JOBS)
 
 
 def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World) -> None:
     for out in ("one", "two"):
         done = run_to_end(world, "--scenario", scenario("training"), "--out", out)
         assert done.code == 0, done.err
-        assert "alexnet/h2, 2 workers: " in done.out
+        for transport in ("h2", "grpc"):
+            assert f"alexnet/{transport}, 2 workers: " in done.out
     one, two = (world.at(f"{WORK}/{out}") for out in ("one", "two"))
     for name in TABLES:
         assert (one / name).read_bytes() == (two / name).read_bytes(), name
