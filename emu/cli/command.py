@@ -1,5 +1,6 @@
 """Entry point of ``emu.run``: options, privileges, exit codes; `emu.session` does the run."""
 
+import argparse
 import contextlib
 import os
 import sys
@@ -15,7 +16,14 @@ from rich.console import Console
 from emu.cli.describe import describe
 from emu.cli.listing import print_names
 from emu.cli.machine_checks import check_machine
-from emu.cli.training import describe_jobs, run_jobs
+from emu.cli.training import (
+    GivenSeal,
+    add_training_options,
+    describe_jobs,
+    read_seal,
+    run_jobs,
+    task_of,
+)
 from emu.guest.kernel import Kernel
 from emu.identify.command import (
     add_subject_options,
@@ -55,7 +63,7 @@ from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
-from netcosim.scenario import CLOCKS, Scenario, builtin_scenarios, with_values
+from netcosim.scenario import CLOCKS, Scenario, builtin_scenarios, parse_scenario, with_values
 
 PROG: Final = "emu.run"
 DEFAULT: Final = "default"
@@ -82,6 +90,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         choices=CLOCKS,
         help="instead of the scenario's: the machine's own, or a guest's virtual one",
     )
+    add_training_options(parser)
     add_subject_options(parser)
     options = read_options(parser, arguments)
     subject = read_subject(parser, arguments)
@@ -89,9 +98,16 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(output(), sorted(builtin))
         return 0
-    scenario = _scenario(options, builtin, subject, parser.parse_args(arguments).clock)
+    found = parser.parse_args(arguments)
+    seal = None if found.sealed is None else read_seal(found)
+    if seal is None:
+        scenario = _scenario(options, builtin, subject, found.clock)
+    else:
+        scenario = parse_scenario(seal.content.scenario, f"{found.sealed}: scenario")
     if is_training(scenario):
-        return _train(scenario, options, site, arguments)
+        return _train(scenario, found, seal, options, site, arguments)
+    if found.only is not None:
+        raise ScenarioError.at("--only", found.only, "is for training jobs, which have a profile")
     plan = _plan(scenario, options)
     if options.plan:
         unchecked = check_machine(plan) if plan.cells else []
@@ -117,21 +133,29 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     return _run(plan, options, site, arguments)
 
 
-def _train(scenario: Scenario, options: Options, site: CrashSite, arguments: Sequence[str]) -> int:
+def _train(
+    scenario: Scenario,
+    found: argparse.Namespace,
+    seal: GivenSeal | None,
+    options: Options,
+    site: CrashSite,
+    arguments: Sequence[str],
+) -> int:
     """Run a training scenario, or tell its plan."""
     try:
         cells = job_cells(scenario)
+        task = task_of(found, seal, scenario, cells)
     except ScenarioError as problem:
-        raise ScenarioError(f"{options.scenario or DEFAULT}: {problem}") from None
+        raise ScenarioError(f"{found.sealed or options.scenario or DEFAULT}: {problem}") from None
     if options.plan:
-        lines = describe_jobs(scenario, cells)
+        lines = describe_jobs(scenario, cells, task)
         output(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
         return 0
     require("emu")
     Kernel.find()
     isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
     site.spare = isolate.lasting_dir()
-    return run_jobs(scenario, cells, options, site, arguments)
+    return run_jobs(scenario, cells, task, options, site, arguments)
 
 
 def _scenario(

@@ -1,7 +1,9 @@
 """A training scenario given to ``emu.run``: its plan in words, its run."""
 
+import argparse
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,10 +11,12 @@ from rich.console import Console
 
 from emu.isolation import isolate
 from emu.progress import Progress
-from emu.training.job_cells import JobCell, worker_counts
+from emu.training.job_cells import JobCell
+from emu.training.task import Task, record, sealed, whole
 from netcosim.cli import (
     CrashSite,
     Options,
+    Parser,
     draw,
     finishing,
     output,
@@ -20,13 +24,17 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
+from netcosim.cli.options import given_path
 from netcosim.cli.session import as_recorded
-from netcosim.errors import InterruptedRunError
+from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.results.folder import ResultsFolder, default_path
+from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.job_summary import JobSummary
+from netcosim.results.training.seal import Seal, load_seal
 from netcosim.scenario import Scenario
 from netcosim.units import format_duration, format_rate, format_size
+from netcosim.user_files import RECORD, read_content
 
 _SECONDS_A_MB: Final = 0.35
 """Of the machine's time that a guest takes for a megabyte of messages, on two processors."""
@@ -35,31 +43,99 @@ _BOOT_S: Final = 8.0
 _NEEDED_BYTES: Final = 50_000_000
 
 
-def describe_jobs(scenario: Scenario, cells: Sequence[JobCell]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class GivenSeal:
+    """A seal's file that was named: what it says, and its bytes."""
+
+    content: Seal
+    data: bytes
+
+
+def add_training_options(parser: Parser) -> None:
+    """Add the options of training jobs."""
+    add = parser.add_argument_group("of training jobs").add_argument
+    add(
+        "--only",
+        type=int,
+        choices=[1],
+        help="the record of one worker, which does every recorded step once; sim.run --from"
+        " predicts from it",
+    )
+    add(
+        "--sealed",
+        metavar="FILE",
+        type=given_path,
+        help="run what sim.run --seal predicted; the scenario is the file's",
+    )
+
+
+def read_seal(found: argparse.Namespace) -> GivenSeal:
+    """Read the seal that the options name.
+
+    Raises
+    ------
+    ScenarioError
+        Options that would change what was predicted.
+    StorageError
+        The file can't be read, or is no seal.
+    """
+    for name in ("scenario", "only", "seed", "repetitions", "clock"):
+        if getattr(found, name) is not None:
+            raise ScenarioError(f"--{name}: does not go with --sealed: the scenario is the file's")
+    with storage_errors(found.sealed, "can't be read"):
+        data = read_content(found.sealed, RECORD).data
+    return GivenSeal(load_seal(data, found.sealed), data)
+
+
+def task_of(
+    found: argparse.Namespace,
+    seal: GivenSeal | None,
+    scenario: Scenario,
+    cells: tuple[JobCell, ...],
+) -> Task:
+    """What is to be run of each cell.
+
+    Raises
+    ------
+    ScenarioError
+        A job that is not the one that was predicted.
+    """
+    if seal is not None:
+        return sealed(seal.content, seal.data, cells)
+    return record() if found.only is not None else whole(scenario)
+
+
+def describe_jobs(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> list[str]:
     """Describe what would be run, line by line."""
-    return list(_lines(scenario, cells))
+    return list(_lines(scenario, cells, task))
 
 
-def _lines(scenario: Scenario, cells: Sequence[JobCell]) -> Iterator[str]:
+def _lines(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> Iterator[str]:
     cluster, training = scenario.cluster, scenario.training
     yield f"scenario    {scenario.name}: {scenario.description}".rstrip(": ")
     yield (
         f"network     {cluster.topology}, {cluster.servers} server(s) at"
         f" {format_rate(cluster.link.rate)}, in guests in virtual time"
     )
-    counts = worker_counts(scenario)
+    counts = task.counts
     bytes_of_all = 0
     for cell in cells:
         plan = cell.job.plan
         step_bytes = int(plan.size_bytes.sum())
-        bytes_of_all += step_bytes * training.steps * sum(counts)
+        steps = plan.steps if task.profiling else training.steps
+        bytes_of_all += step_bytes * steps * sum(counts)
         computed_ns = round(float(plan.duration_ns.sum(axis=1).mean()))
         yield (
             f"cell        {cell.name}: {cell.profile.name}, {format_size(step_bytes)} a step both"
             f" ways, computations of {format_duration(computed_ns)}, job {cell.sha256[:12]}"
         )
-    many = ", ".join(map(str, counts))
-    yield f"runs        {training.steps} steps with {many} workers, {training.synchronisation}"
+    if task.profiling:
+        yield "runs        each recorded step once, with one worker"
+    else:
+        many = ", ".join(map(str, counts))
+        yield f"runs        {training.steps} steps with {many} workers, {training.synchronisation}"
+    if task.sealed_sha256 is not None:
+        yield f"sealed      {task.sealed_sha256[:16]}"
     megabytes = bytes_of_all / 1e6
     seconds = megabytes * _SECONDS_A_MB + _BOOT_S * len(counts) * len(cells)
     side_by_side = min(len(counts) * len(cells), os.cpu_count() or 1)
@@ -72,6 +148,7 @@ def _lines(scenario: Scenario, cells: Sequence[JobCell]) -> Iterator[str]:
 def run_jobs(
     scenario: Scenario,
     cells: Sequence[JobCell],
+    task: Task,
     options: Options,
     site: CrashSite,
     arguments: Sequence[str],
@@ -93,6 +170,7 @@ def run_jobs(
         session = JobSession(
             scenario=scenario,
             cells=cells,
+            task=task,
             folder=folder,
             scratch=isolate.scratch_dir(),
             say=Progress(console).say,

@@ -20,6 +20,8 @@ from emu.training import guest_program
 from emu.training.guest_program import ANSWER, JOB, TASK
 from emu.training.job_cells import JobCell
 from netcosim.scenario import TcpSpec, dump_scenario
+from netcosim.training.job import TrainingJob
+from netcosim.training.job_file import dump_job
 
 _COMMAND: Final = (sys.executable, "-P", guest_program.__file__)
 _NODE_MIB: Final = 160
@@ -29,15 +31,27 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A cell's job with so many workers."""
+    """A cell's job with so many workers, or of one worker that does every recorded step once."""
 
     cell: JobCell
     workers: int
+    profiling: bool = False
 
     @property
     def name(self) -> str:
         """Name for people."""
         return f"{self.cell.name}, {self.workers} worker{'s' * (self.workers > 1)}"
+
+    @property
+    def job(self) -> TrainingJob:
+        """What the workers do."""
+        job = self.cell.job
+        return job.profiling() if self.profiling else job.first(self.workers)
+
+    @property
+    def data(self) -> bytes:
+        """The job's file for its nodes."""
+        return dump_job(self.job) if self.profiling else self.cell.data
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,7 +98,7 @@ class Guests:
             folder,
             [Order(command=_COMMAND, environment=_inherited())],
             seed=hashlib.sha256(f"{scenario.seed} {run.name}".encode()).digest(),
-            files={TASK: json.dumps(task).encode(), JOB: run.cell.data},
+            files={TASK: json.dumps(task).encode(), JOB: run.data},
             memory_mib=MEMORY_MIB + _NODE_MIB * (run.workers + scenario.cluster.servers),
         )
         self._booted.append(guest)

@@ -11,8 +11,9 @@ from emu.guest.kernel import Kernel
 from emu.network.punctuality import VIRTUAL
 from emu.network.tcp import with_send_buffer
 from emu.training.guests import Guests, Run, rows_of
-from emu.training.job_cells import JobCell, worker_counts
+from emu.training.job_cells import JobCell
 from emu.training.rows import Measured
+from emu.training.task import Task
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
@@ -31,6 +32,7 @@ class JobSession:
 
     scenario: Scenario
     cells: Sequence[JobCell]
+    task: Task
     folder: ResultsFolder
     scratch: Path
     say: Callable[[str], None]
@@ -50,6 +52,8 @@ class JobSession:
         """
         for cell in self.cells:
             self.folder.write_job(cell.name, cell.data)
+        if self.task.seal is not None:
+            self.folder.write_seal(self.task.seal)
         self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             with timed_phase(self.phases_s, "jobs"):
@@ -68,11 +72,11 @@ class JobSession:
     def _run_all(self) -> None:
         kernel = Kernel.find()
         self.clock = {"name": "virtual", "kernel": kernel.record(), "start_ns": START_NS}
-        counts = worker_counts(self.scenario)
+        counts, profiling = self.task.counts, self.task.profiling
         net = build_spec(self.scenario.cluster.model_copy(update={"workers": max(counts)}))
         guests = Guests(
             kernel=kernel,
-            runs=[Run(cell, count) for cell in self.cells for count in counts],
+            runs=[Run(cell, count, profiling) for cell in self.cells for count in counts],
             tcp=with_send_buffer(self.scenario.cluster.tcp, net, VIRTUAL),
             scratch=self.scratch,
         )
@@ -83,11 +87,14 @@ class JobSession:
 
     def _take(self, run: Run, answer: dict[str, Any]) -> None:
         training = self.scenario.training
-        measured = Measured.of(run.cell.name, run.cell.job.first(run.workers), rows_of(answer))
-        point = measured.point(training.warmup, run.cell.batch)
+        job = run.job
+        measured = Measured.of(run.cell.name, job, rows_of(answer))
+        point = measured.point(min(training.warmup, job.steps - 1), run.cell.batch)
         self.points.setdefault(run.cell.name, []).append(point)
         self.steps.append(measured.steps())
-        self.operations.append(measured.operations(training.trace_steps))
+        self.operations.append(
+            measured.operations(job.steps if run.profiling else training.trace_steps)
+        )
         self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
         self._write()
         self.folder.write_summary(self._summary(NOT_ENDED))
@@ -105,6 +112,8 @@ class JobSession:
             complete=not ended,
             trusted=not ended,
             reasons=ended,
+            profiling=self.task.profiling,
+            sealed_sha256=self.task.sealed_sha256,
             series=tuple(
                 JobSeries(
                     cell=cell.name,

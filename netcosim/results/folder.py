@@ -61,6 +61,7 @@ SUMMARY: Final = "summary.json"
 RUN: Final = "run.json"
 PERFETTO: Final = "perfetto.json"
 REPORT: Final = "report.html"
+SEAL: Final = "seal.json"
 
 World = Literal["emu", "sim", "job"]
 """Whose files a folder has: emulated bursts, a simulation, a training job over real flows."""
@@ -193,6 +194,10 @@ class ResultsFolder(ClaimedFolder):
     def write_job(self, cell: str, data: bytes) -> None:
         """Write the file of a cell's job, as `netcosim.training.job_file` has it."""
         self.write(job_name(cell), data)
+
+    def write_seal(self, data: bytes) -> None:
+        """Write the sealed prediction of what is run."""
+        self.write(SEAL, data)
 
     def write_summary(self, summary: Summary | TrainingSummary | JobSummary) -> None:
         """Write `summary.json`, byte-equal for equal content."""

@@ -71,6 +71,21 @@ class TrainingJob:
             presence=tuple(change for change in self.presence if change.worker < workers),
         )
 
+    def profiling(self) -> "TrainingJob":
+        """The job of one worker that does each recorded step once, in order, at full speed."""
+        return replace(
+            self,
+            draws=Draws(
+                step=np.arange(self.plan.steps, dtype=np.int32)[np.newaxis],
+                factor=np.ones((1, 1)),
+            ),
+            staleness=None,
+            join=None,
+            speeds=(None,),
+            absent=(),
+            presence=(),
+        )
+
 
 def draw_steps(seed: int, run: int, workers: int, steps: int, recorded: int) -> NDArray[np.int32]:
     """Draw the recorded step of each worker and step; more workers leave a worker's draws as is."""

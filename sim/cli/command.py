@@ -33,6 +33,7 @@ from sim.cli.cost import available_bytes, cost_of, cost_text, refuse_costly
 from sim.cli.describe import describe
 from sim.cli.listing import print_names
 from sim.cli.options import EASILY_SEEN, changed, check_resume, shared_options, sim_parser, traced
+from sim.cli.sealing import add_sealing_options, check_sealing, seal_record
 from sim.cli.without_effect import notes_without_effect, refuse_options_without_effect
 from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell
@@ -62,7 +63,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _main(arguments: list[str], site: CrashSite) -> int:
     parser = sim_parser(PROG)
+    add_sealing_options(parser)
     found = parser.parse_args(arguments)
+    if found.record is not None or found.seal is not None:
+        check_sealing(found)
+        return seal_record(found.record, found.seal)
     options = shared_options(found)
     builtin = builtin_scenarios(resources.files("sim") / "scenarios")
     if options.list_names:

@@ -63,4 +63,11 @@ class JobSummary(_Record):
     complete: bool = Field(description="false if the run was interrupted or failed on its way")
     trusted: bool = Field(description="false: do not use these figures; see reasons")
     reasons: tuple[str, ...] = Field(description="why the run can't be trusted, or is incomplete")
+    profiling: bool = Field(
+        default=False,
+        description="true: one worker did every recorded step once, as a record to predict from",
+    )
+    sealed_sha256: str | None = Field(
+        default=None, description="of the prediction that was sealed before, seal.json; else null"
+    )
     series: tuple[JobSeries, ...]

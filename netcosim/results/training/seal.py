@@ -1,0 +1,123 @@
+"""`seal.json`: predictions of a training scenario, made before it is run, known by their hash."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from netcosim.errors import StorageError
+from netcosim.results.json_files import from_json, to_json
+
+SEAL_FORMAT: Final = "netcosim-seal"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+    )
+
+
+class Spread(_Record):
+    """What simulations of the same job say whose computations are perturbed a little."""
+
+    runs: int
+    perturbation: float = Field(description="standard deviation of the factor of each computation")
+    sd: float = Field(description="standard deviation of the throughput over its mean")
+    low: float = Field(description="2.5 % of them are lower, examples/s")
+    high: float = Field(description="2.5 % of them are higher, examples/s")
+    bimodal: bool = Field(description="they are in two groups: a small cause may decide which")
+
+
+class StepTimes(_Record):
+    """Times between two ends of a worker's steps, over its counted steps, ns."""
+
+    median: float
+    p95: float
+
+
+class SealedPoint(_Record):
+    """Prediction for so many workers."""
+
+    workers: int
+    examples_per_s: float
+    step_ns: StepTimes
+    spread: Spread
+    linear: float = Field(
+        description="baseline, examples/s: as many times one worker as there are workers"
+    )
+    bound: float = Field(
+        description="baseline, examples/s: the same, or what the busiest port carries if less"
+    )
+    disciplines: dict[str, float] = Field(
+        description="examples/s if connections had these disciplines instead"
+    )
+    orders: dict[str, float] = Field(
+        description="examples/s if tensors were released in these orders instead"
+    )
+
+
+class SealedCell(_Record):
+    """Predictions for one workload on one transport."""
+
+    cell: str = Field(description="workload/transport")
+    job_sha256: str = Field(description="of the job's file that both worlds read")
+    discipline: str = Field(description="of connections, as simulated")
+    order: str = Field(description="in which tensors are released")
+    batch: int
+    recorded_steps: int = Field(description="steps of the record")
+    recorded_examples_per_s: float = Field(description="throughput of the one worker measured")
+    points: tuple[SealedPoint, ...] = Field(description="by number of workers, rising")
+
+
+class Seal(_Record):
+    """Predictions, and what they were made from."""
+
+    format: Literal["netcosim-seal"] = "netcosim-seal"
+    version: Literal[1] = 1
+    scenario: str = Field(description="the scenario as resolved, TOML")
+    record_sha256: dict[str, str] = Field(description="files of the record, by name")
+    simulator: str = Field(description="hash of the simulator's sources")
+    cells: tuple[SealedCell, ...]
+    sha256: str = Field(description="of this file without this field")
+
+
+def sealed(
+    *, scenario: str, record_sha256: dict[str, str], simulator: str, cells: tuple[SealedCell, ...]
+) -> Seal:
+    """Seal predictions."""
+    open_seal = Seal(
+        scenario=scenario,
+        record_sha256=record_sha256,
+        simulator=simulator,
+        cells=cells,
+        sha256="",
+    )
+    return open_seal.model_copy(update={"sha256": _hash(open_seal)})
+
+
+def dump_seal(seal: Seal) -> bytes:
+    """A seal as its file has it."""
+    return to_json(seal).encode()
+
+
+def load_seal(data: bytes, source: str | Path) -> Seal:
+    """Read a seal; `source` names it in errors.
+
+    Raises
+    ------
+    StorageError
+        Not a seal's file, or one that was changed after it was sealed.
+    """
+    seal = from_json(Seal, data, str(source))
+    if _hash(seal) != seal.sha256:
+        raise StorageError(f"{source}: sha256: is not the hash of the rest: the file was changed")
+    return seal
+
+
+def _hash(seal: Seal) -> str:
+    data = json.loads(to_json(seal))
+    del data["sha256"]
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,100 @@
+"""``sim.run --from RECORD --seal FILE``: predict from one worker's record, and seal it."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from netcosim.cli import Parser, output
+from netcosim.cli.options import given_path
+from netcosim.errors import ScenarioError
+from netcosim.formatting import escaped
+from netcosim.results.storage.directory import storage_errors
+from netcosim.results.training.job_summary import JobSeries
+from netcosim.results.training.seal import Seal, SealedCell, dump_seal, sealed
+from sim.kernels.compiled import engine_hash
+from sim.sealing.assumed import Assumed
+from sim.sealing.predict import predict
+from sim.sealing.record import Record, read_record
+
+
+def add_sealing_options(parser: Parser) -> None:
+    """Add the options of predictions from a record."""
+    add = parser.add_argument_group("of predictions from one worker's record").add_argument
+    add(
+        "--from",
+        dest="record",
+        metavar="RECORD",
+        type=given_path,
+        help="results folder of emu.run --only 1; the scenario is the record's",
+    )
+    add("--seal", metavar="FILE", type=given_path, help="a new file for what is predicted")
+
+
+def check_sealing(found: argparse.Namespace) -> None:
+    """Refuse one option without the other, and options that would change the record's scenario.
+
+    Raises
+    ------
+    ScenarioError
+        As described.
+    """
+    if found.seal is None:
+        raise ScenarioError("--from: needs --seal, a file for the predictions")
+    if found.record is None:
+        raise ScenarioError("--seal: needs --from, the record of one worker")
+    other = {
+        name: value
+        for name, value in vars(found).items()
+        if name not in ("record", "seal") and value not in (None, False, [])
+    }
+    for name in other:
+        option = "--" + name.replace("_", "-")
+        raise ScenarioError(f"{option}: does not go with --from: the scenario is the record's")
+
+
+def seal_record(record_path: Path, seal_path: Path) -> int:
+    """Predict what a record's scenario will measure, and seal it; return the exit code."""
+    record = read_record(record_path)
+    console = Console(stderr=True, highlight=False)
+    cells = []
+    for series, assumed in record.cells:
+        with console.status(escaped(f"predicting {series.cell}")):
+            cells.append(_predicted(record, series, assumed))
+    seal = sealed(
+        scenario=record.text,
+        record_sha256=dict(record.sha256),
+        simulator=engine_hash(),
+        cells=tuple(cells),
+    )
+    with storage_errors(seal_path, "can't be written"), seal_path.open("xb") as file:
+        file.write(dump_seal(seal))
+    _print(seal, seal_path)
+    return 0
+
+
+def _predicted(record: Record, series: JobSeries, assumed: Assumed) -> SealedCell:
+    return SealedCell(
+        cell=series.cell,
+        job_sha256=series.job_sha256,
+        discipline=assumed.sending.discipline,
+        order=record.scenario.policy.order,
+        batch=series.batch,
+        recorded_steps=assumed.job.plan.steps,
+        recorded_examples_per_s=series.points[0].examples_per_s,
+        points=tuple(predict(assumed, count) for count in record.counts),
+    )
+
+
+def _print(seal: Seal, path: Path) -> None:
+    lines = []
+    for cell in seal.cells:
+        for point in cell.points:
+            spread = point.spread
+            lines.append(
+                f"{cell.cell}, {point.workers} worker{'s' * (point.workers > 1)}:"
+                f" {point.examples_per_s:.5g} examples/s, perturbed {spread.low:.5g} to"
+                f" {spread.high:.5g}{', in two groups' * spread.bimodal}"
+            )
+    lines += [f"sealed: {path}", f"sha256: {seal.sha256}"]
+    output(highlight=False).print("\n".join(map(escaped, lines)), markup=False, soft_wrap=True)

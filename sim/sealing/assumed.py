@@ -1,0 +1,86 @@
+"""What a simulation of a training job's cell assumes: job, network, multiplexing, other orders."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from netcosim.scenario import Scenario
+from netcosim.scenario.profile import load_workload
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import StepPlan
+from netcosim.training.prepare.message_costs import with_message_costs
+from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
+from netcosim.workload import Profile
+from sim.experiment.link_share import with_share
+from sim.plan import Network, Sending
+from sim.settings import network_of, sending_of
+from topo.spec import GOODPUT_SHARE
+
+_ORDERS: Final = ("as_listed", "reverse", "smallest_first")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumed:
+    """What is taken for true of a cell.
+
+    Attributes
+    ----------
+    networks : by number of workers
+    orders : plans with the tensors in other orders, by the order's name
+    warmup : first steps of each worker that no figure counts
+    batch : examples of a step
+    """
+
+    job: TrainingJob
+    sending: Sending
+    networks: Mapping[int, Network]
+    orders: Mapping[str, StepPlan]
+    warmup: int
+    batch: int
+    seed: int
+
+
+def assumed_of(scenario: Scenario, cell: str, job: TrainingJob, batch: int) -> Assumed:
+    """What the scenario says of a cell, ``workload/transport``.
+
+    Raises
+    ------
+    ScenarioError
+        The simulator can't express it.
+    """
+    workload, _, transport = cell.rpartition("/")
+    shared = with_share(scenario)
+    return Assumed(
+        job=job,
+        sending=sending_of(next(t for t in scenario.transport if t.name == transport), None, 0),
+        networks={
+            count: network_of(shared, count, payload_share=GOODPUT_SHARE)
+            for count in range(1, job.workers + 1)
+        },
+        orders=dict(_other_orders(scenario, workload, job.plan)),
+        warmup=scenario.training.warmup,
+        batch=batch,
+        seed=scenario.seed,
+    )
+
+
+def _other_orders(scenario: Scenario, name: str, plan: StepPlan) -> Iterator[tuple[str, StepPlan]]:
+    """The same step with its tensors in other orders."""
+    workload = next(w for w in scenario.workload if w.name == name)
+    profile: Profile = with_message_costs(
+        load_workload(workload, scenario.training.batch),
+        scenario.training.server_messages,
+        scenario.training.worker_messages,
+    )
+    link_bps = round(scenario.cluster.link.rate * GOODPUT_SHARE)
+    column = {name: op for op, name in enumerate(plan.names)}
+    for order in _ORDERS:
+        if order == scenario.policy.order:
+            continue
+        policy = scenario.policy.model_copy(update={"order": order})
+        other = scenario.model_copy(update={"policy": policy})
+        made = PlanMaker(
+            Source.of(other, workload, profile), assignment_of(other, workload, profile, link_bps)
+        ).plan(0)
+        same = [column[name] for name in made.names]
+        yield order, replace(made, duration_ns=plan.duration_ns[:, same])

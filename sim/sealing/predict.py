@@ -1,0 +1,148 @@
+"""Predictions of a job's throughput: as it is, perturbed, and with wrong assumptions."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from h2model import disciplines
+from netcosim.results.training.seal import SealedPoint, Spread, StepTimes
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import Floats
+from sim.engine.control import Control
+from sim.engine.engine import Engine, Operations
+from sim.plan import Sending
+from sim.sealing.assumed import Assumed
+from sim.settings.sending import CHUNK_BYTES
+
+ENSEMBLE: Final = 20
+PERTURBATION: Final = 1e-3
+"""Standard deviation of the factor of each step's computations in a perturbed simulation."""
+
+_LARGE_SD: Final = 0.005
+_OTHER_DISCIPLINES: Final = ("fifo", "round_robin", "two_visit", "priority")
+
+
+def predict(assumed: Assumed, workers: int) -> SealedPoint:
+    """Prediction for so many workers."""
+    job = assumed.job.first(workers)
+    found = simulate(assumed, job)
+    lengths = found.lengths_ns
+    alone = simulate(assumed, assumed.job.first(1)).examples_per_s
+    return SealedPoint(
+        workers=workers,
+        examples_per_s=found.examples_per_s,
+        step_ns=StepTimes(median=float(np.median(lengths)), p95=float(np.quantile(lengths, 0.95))),
+        spread=_spread(assumed, job),
+        linear=alone * workers,
+        bound=min(alone * workers, _port_bound(assumed, workers)),
+        disciplines={
+            name: simulate(assumed, job, _with_discipline(assumed.sending, name)).examples_per_s
+            for name in _OTHER_DISCIPLINES
+            if name != assumed.sending.discipline
+        },
+        orders={
+            name: simulate(assumed, replace(job, plan=plan)).examples_per_s
+            for name, plan in assumed.orders.items()
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """A simulation of a job.
+
+    Attributes
+    ----------
+    examples_per_s : behind the warm-up, over all workers
+    lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next
+    operations : where they are kept
+    """
+
+    examples_per_s: float
+    lengths_ns: Floats
+    operations: Operations
+
+
+def simulate(
+    assumed: Assumed,
+    job: TrainingJob,
+    sending: Sending | None = None,
+    *,
+    keep_operations: bool = False,
+) -> Simulated:
+    """Simulate a job with these assumptions; `sending` instead of theirs if it is given."""
+    engine = Engine(
+        job.plan,
+        assumed.networks[job.workers],
+        assumed.sending if sending is None else sending,
+        job.draws,
+        Control(staleness=job.staleness, keep_operations=keep_operations),
+        speeds=job.speeds,
+    )
+    engine.run()
+    steps = engine.steps()
+    ends = np.zeros((job.workers, job.steps + 1))
+    ends[steps.worker, steps.step + 1] = steps.end_ns
+    counted = ends[:, assumed.warmup :]
+    lengths = np.diff(counted, axis=1)
+    rate = (1e9 * lengths.shape[1] / (counted[:, -1] - counted[:, 0])).sum()
+    return Simulated(
+        examples_per_s=float(rate) * assumed.batch,
+        lengths_ns=lengths.ravel(),
+        operations=engine.operations(),
+    )
+
+
+def _spread(assumed: Assumed, job: TrainingJob) -> Spread:
+    rng = np.random.default_rng(np.random.SeedSequence(assumed.seed, spawn_key=(job.workers,)))
+    found = np.sort(
+        [simulate(assumed, _perturbed(job, rng)).examples_per_s for _ in range(ENSEMBLE)]
+    )
+    sd = float(found.std(ddof=1) / found.mean())
+    low, high = np.quantile(found, (0.025, 0.975))
+    return Spread(
+        runs=ENSEMBLE,
+        perturbation=PERTURBATION,
+        sd=sd,
+        low=float(low),
+        high=float(high),
+        bimodal=sd > _LARGE_SD and _in_two_groups(found),
+    )
+
+
+def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
+    factor = np.broadcast_to(job.draws.factor, job.draws.step.shape)
+    factor = factor * rng.normal(1.0, PERTURBATION, factor.shape)
+    return replace(job, draws=replace(job.draws, factor=factor))
+
+
+def _in_two_groups(rising: Floats) -> bool:
+    """True if one gap is half of the range or more, with three values or more on each side."""
+    gaps = np.diff(rising)
+    largest = int(np.argmax(gaps))
+    each_side = min(largest + 1, len(rising) - largest - 1)
+    return each_side >= 3 and float(gaps[largest]) >= 0.5 * float(rising[-1] - rising[0])
+
+
+def _port_bound(assumed: Assumed, workers: int) -> float:
+    """Examples a second with which the busiest port of a server is full in one direction."""
+    plan, network = assumed.job.plan, assumed.networks[workers]
+    most_ns = 0.0
+    for direction in {channel.direction for channel in plan.channels}:
+        for server in range(plan.servers):
+            carried = sum(
+                int(plan.size_bytes[plan.place == number].sum())
+                for number, channel in enumerate(plan.channels)
+                if (channel.server, channel.direction) == (server, direction)
+            )
+            most_ns = max(most_ns, carried * 8e9 / float(network.server_bps[server]))
+    return 1e9 * assumed.batch / most_ns if most_ns else float("inf")
+
+
+def _with_discipline(sending: Sending, name: str) -> Sending:
+    changed = replace(
+        sending, discipline=name, options=tuple(disciplines.resolve_options(name, {}))
+    )
+    preempts = disciplines.traits(name).preempts and not sending.buffer_bytes
+    return replace(changed, chunk_bytes=CHUNK_BYTES) if preempts else changed

@@ -1,0 +1,102 @@
+"""Record of one worker, read from the emulator's results folder, as what a simulation assumes."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from netcosim.errors import StorageError
+from netcosim.results.folder import OPERATIONS, SUMMARY, ResultsFolder, job_name
+from netcosim.results.training.job_summary import JobSeries, JobSummary
+from netcosim.results.training.operations import OperationColumns
+from netcosim.scenario import Scenario, dump_scenario
+from netcosim.training.job_file import hash_of, load_job
+from netcosim.training.plan import StepPlan
+from sim.sealing.assumed import Assumed, assumed_of
+from sim.sealing.dequeue import Recorded, durations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one worker's record holds.
+
+    Attributes
+    ----------
+    scenario : as resolved, and as its file has it
+    sha256 : of the record's files, by name
+    cells : what a simulation of each cell assumes, with its figures as measured
+    counts : numbers of workers to predict
+    """
+
+    scenario: Scenario
+    text: str
+    sha256: Mapping[str, str]
+    cells: tuple[tuple[JobSeries, Assumed], ...]
+    counts: tuple[int, ...]
+
+
+def read_record(path: Path) -> Record:
+    """Read a record, as ``emu.run --only 1`` leaves it.
+
+    Raises
+    ------
+    StorageError
+        Not a record, or one that is not whole.
+    ScenarioError
+        The simulator can't express the scenario.
+    """
+    with ResultsFolder.open(path) as folder:
+        summary = _summary(folder)
+        scenario = folder.read_scenario()
+        ops = folder.read_operations()
+        jobs = {series.cell: folder.read_job(series.cell) for series in summary.series}
+        names = (SUMMARY, OPERATIONS, *(job_name(cell) for cell in jobs))
+        hashes = {name: hashlib.sha256(folder.read(name)).hexdigest() for name in names}
+    counts = tuple(sorted(scenario.training.workers or (scenario.cluster.workers,)))
+    cells = []
+    for series in summary.series:
+        source = f"{path}/{job_name(series.cell)}"
+        if hash_of(jobs[series.cell]) != series.job_sha256:
+            raise StorageError(f"{source}: is not the job of the summary: its hash differs")
+        job = load_job(jobs[series.cell], source)
+        recorded = _recorded(ops, series.cell, job.plan, str(path / OPERATIONS))
+        plan = replace(job.plan, duration_ns=durations(job.plan, recorded, series.cell))
+        as_recorded = replace(job, plan=plan)
+        cells.append((series, assumed_of(scenario, series.cell, as_recorded, series.batch)))
+    return Record(
+        scenario=scenario,
+        text=dump_scenario(scenario),
+        sha256=hashes,
+        cells=tuple(cells),
+        counts=counts,
+    )
+
+
+def _summary(folder: ResultsFolder) -> JobSummary:
+    if folder.world() != "job":
+        raise StorageError(f"{folder.path}: is no record of a training job over real flows")
+    summary = folder.read_job_summary()
+    if summary is None or not summary.complete:
+        raise StorageError(f"{folder.path}: the record is not whole: its run was interrupted")
+    if not summary.profiling:
+        allowed = "is a run of all workers; emu.run --only 1 makes the record of one"
+        raise StorageError(f"{folder.path}: {allowed}")
+    return summary
+
+
+def _recorded(ops: OperationColumns, cell: str, plan: StepPlan, source: str) -> Recorded:
+    """Operations of a cell, by the plan's numbers."""
+    number = {name: op for op, name in enumerate(plan.names)}
+    mine = ops.cell.are(cell)
+    names = np.array(ops.operation.texts())[mine]
+    strange = next((name for name in names if name not in number), None)
+    if strange is not None:
+        raise StorageError(f"{source}: {cell}: {strange}: is not in the job")
+    return Recorded(
+        step=ops.step[mine],
+        operation=np.array([number[name] for name in names], dtype=np.int64),
+        ready_ns=ops.ready_ns[mine],
+        end_ns=ops.end_ns[mine],
+    )
