@@ -102,6 +102,11 @@ def default_send_buffer(
     return max(_LEAST_SEND_BYTES, round(rate_bps / 8 * covered_s * memory))
 
 
+def payload_in(send_buffer: int, bottleneck: int, punctuality: Punctuality) -> int:
+    """Bytes of payload in a send buffer of so much memory, on a path of this rate."""
+    return round(send_buffer / _MEMORY_PER_BYTE[punctuality.bunch_segments(bottleneck) == 1])
+
+
 def with_send_buffer(tcp: TcpSpec, net: NetSpec, punctuality: Punctuality) -> TcpSpec:
     """The settings with a send buffer for a network's paths where none was given."""
     if tcp.send_buffer is not None:

@@ -17,17 +17,9 @@ from emu.remote.training.roles import (
 )
 from netcosim.errors import EndpointError
 from netcosim.results.training.job_summary import JobPoint, JobStepTimes
-from netcosim.results.training.operations import (
-    WORKER as AT_WORKER,
-)
-from netcosim.results.training.operations import (
-    OperationColumns,
-    link_place,
-    server_place,
-)
+from netcosim.results.training.operations import OperationColumns, places_of
 from netcosim.results.training.steps import StepColumns
 from netcosim.training.job import TrainingJob
-from netcosim.training.plan import DOWN, SERVER, StepPlan
 
 Key = tuple[int, int, int]
 """Worker, step, operation."""
@@ -103,7 +95,7 @@ class Measured:
             workers=self.job.workers,
             run=0,
             names=plan.names,
-            places=_places(plan),
+            places=places_of(plan),
             sizes=plan.size_bytes,
             worker=keys[:, 0],
             step=keys[:, 1],
@@ -132,10 +124,3 @@ class Measured:
                 max=float(lengths.max()),
             ),
         )
-
-
-def _places(plan: StepPlan) -> list[str]:
-    """Place of each operation, as tables and pictures name it."""
-    links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
-    nodes = [server_place(p.server) if p.node == SERVER else AT_WORKER for p in plan.processors]
-    return [[*links, *nodes][place] for place in plan.place]

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from emu.endpoints.pairing import send_limit_bytes
 from emu.guest.boot import START_NS
 from emu.guest.kernel import Kernel
 from emu.network.punctuality import VIRTUAL
-from emu.network.tcp import with_send_buffer
+from emu.network.tcp import payload_in, with_send_buffer
 from emu.training.guests import Guests, Run, rows_of
 from emu.training.job_cells import JobCell
 from emu.training.rows import Measured
 from emu.training.task import Task
+from h2model import transports
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
@@ -22,7 +24,7 @@ from netcosim.results.run_record import RunRecord
 from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
-from netcosim.scenario import Scenario
+from netcosim.scenario import Scenario, TcpSpec
 from topo.catalogue import build_spec
 
 
@@ -73,11 +75,10 @@ class JobSession:
         kernel = Kernel.find()
         self.clock = {"name": "virtual", "kernel": kernel.record(), "start_ns": START_NS}
         counts, profiling = self.task.counts, self.task.profiling
-        net = build_spec(self.scenario.cluster.model_copy(update={"workers": max(counts)}))
         guests = Guests(
             kernel=kernel,
             runs=[Run(cell, count, profiling) for cell in self.cells for count in counts],
-            tcp=with_send_buffer(self.scenario.cluster.tcp, net, VIRTUAL),
+            tcp=self._tcp(),
             scratch=self.scratch,
         )
         self.clock["guests_s"] = guests.seconds
@@ -123,11 +124,23 @@ class JobSession:
                     servers=cluster.servers,
                     rate_bps=cluster.link.rate,
                     synchronisation=self.scenario.training.synchronisation,
+                    socket_buffer_bytes=self._buffered(cell),
                     points=tuple(self.points.get(cell.name, ())),
                 )
                 for cell in self.cells
             ),
         )
+
+    def _tcp(self) -> TcpSpec:
+        cluster = self.scenario.cluster.model_copy(update={"workers": max(self.task.counts)})
+        return with_send_buffer(cluster.tcp, build_spec(cluster), VIRTUAL)
+
+    def _buffered(self, cell: JobCell) -> int:
+        tcp, spec = self._tcp(), cell.transport
+        assert tcp.send_buffer is not None
+        if transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED:
+            return send_limit_bytes(spec, tcp) or tcp.send_buffer
+        return payload_in(tcp.send_buffer, self.scenario.cluster.link.rate, VIRTUAL)
 
     def _record(self) -> RunRecord:
         now = datetime.now(UTC)

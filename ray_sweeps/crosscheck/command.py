@@ -26,6 +26,7 @@ from ray_sweeps.crosscheck.folders import Scores, read_runs, read_scores, run_na
 from ray_sweeps.crosscheck.output import write_figures, write_page
 from ray_sweeps.crosscheck.summary import summarise_checks
 from ray_sweeps.crosscheck.terminal import print_crosscheck
+from ray_sweeps.crosscheck.training.command import are_training, check_training
 from ray_sweeps.crosscheck.unit import Buffers, CellCheck, Unit, each
 from ray_sweeps.crosscheck.wording import counted
 from ray_sweeps.runner.each import Each, each_on_ray
@@ -58,8 +59,11 @@ def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> in
     scores = {} if options.scores is None else read_scores(options.scores)
     out = options.out or default_path("crosscheck", datetime.now(UTC))
     owner = calling_user(os.environ, os.geteuid())
+    training = are_training(options.folder)
     with ClaimedFolder.claim(out, owner, "schemas") as folder:
         site.keep(folder)
+        if training:
+            return _check_training(options, folder, out)
         work = _Work(names=[], buffers=options.buffers)
         work.names += _names(options.folder, work.lines)
         with _doing(do_each, folder, serial=options.serial) as doing:
@@ -86,6 +90,20 @@ def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> in
         raise InterruptedRunError(f"interrupted; what was done ({done}) is in {out}")
     print_path("report" if page else "results", page or out)
     return LEFT_OUT if found.lines or found.errors is None else 0
+
+
+def _check_training(options: argparse.Namespace, folder: ClaimedFolder, out: Path) -> int:
+    """Check runs of training jobs; return the exit code."""
+    lines: list[str] = []
+    try:
+        page = check_training(options.folder, folder, lines, page=not options.no_report)
+    except StorageError:
+        folder.withdraw()
+        raise
+    finally:
+        _tell(lines, [])
+    print_path("report" if page else "results", page or out)
+    return LEFT_OUT if lines else 0
 
 
 @contextmanager

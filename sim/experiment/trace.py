@@ -2,15 +2,9 @@
 
 from dataclasses import dataclass
 
-from netcosim.results.training.operations import WORKER as AT_WORKER
-from netcosim.results.training.operations import (
-    OperationColumns,
-    link_place,
-    sender_place,
-    server_place,
-)
+from netcosim.results.training.operations import OperationColumns, places_of
 from netcosim.trace import Service, StreamRow
-from netcosim.training.plan import DOWN, SENDING, SERVER, WORKER, StepPlan
+from netcosim.training.plan import DOWN
 from sim.engine.engine import Chunks, Operations
 from sim.experiment.cell import TrainingCell
 from sim.experiment.run import conditions_of, draw_steps, make_tracing_engine, play
@@ -39,7 +33,7 @@ def trace(
             workers=workers,
             run=run,
             names=plan.names,
-            places=places(plan),
+            places=places_of(plan),
             sizes=plan.size_bytes,
             worker=ended.worker,
             step=ended.step,
@@ -69,18 +63,6 @@ def _first_steps(
         if reached_ns <= under.drawn_until_ns:
             return ended, engine.chunks()
         horizon_ns = 2.0 * reached_ns  # slow-downs were drawn for a shorter time
-
-
-def places(plan: StepPlan) -> list[str]:
-    """Place of each operation, as tables and pictures name it."""
-    links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
-    of_node = {
-        WORKER: lambda _: AT_WORKER,
-        SERVER: server_place,
-        SENDING: sender_place,
-    }
-    processors = [of_node[p.node](p.server) for p in plan.processors]
-    return [[*links, *processors][place] for place in plan.place]
 
 
 def _transfers(

@@ -47,13 +47,19 @@ def on_tables(s: State, plan: tuple[Any, Any], shared: Any, option: Any) -> Stat
 
 
 def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """Hand a ready transfer over: its stream enters the connection's scheduler."""
+    """Hand a ready transfer over: its stream enters the connection's scheduler.
+
+    With a buffer the kernel takes what it can at once, before a next one is handed over.
+    """
     connection = worker * step.sizes[C] + step.place[op]
     slot = worker * step.sizes[T] + step.slot[op]
     run.unsent[slot] = step.size_bytes[op]
     s = borrow(scheduler(net, run, connection))
     offer(s, slot, run.unsent[slot], net.window[0], step.priority[op], round(run.clock[0]))
-    if run.chunk_slot[connection] == NONE or (EXTENDED and net.buffer[0] > 0):
+    if EXTENDED and net.buffer[0] > 0:
+        choose_ahead(net, run, connection)
+        wake(run, connection)
+    elif run.chunk_slot[connection] == NONE:
         wake(run, connection)
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from netcosim.scenario import Scenario
+from h2model import disciplines
+from netcosim.results.training.job_summary import JobSeries
+from netcosim.scenario import Scenario, TransportSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import StepPlan
@@ -40,28 +42,43 @@ class Assumed:
     seed: int
 
 
-def assumed_of(scenario: Scenario, cell: str, job: TrainingJob, batch: int) -> Assumed:
-    """What the scenario says of a cell, ``workload/transport``.
+def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assumed:
+    """What is known of a cell before it is run with several workers.
+
+    Parameters
+    ----------
+    series : figures of a run of it: batch, the kernel's buffer
+    job : with computations as they are taken to be
 
     Raises
     ------
     ScenarioError
         The simulator can't express it.
     """
-    workload, _, transport = cell.rpartition("/")
+    workload, _, name = series.cell.rpartition("/")
+    transport = next(t for t in scenario.transport if t.name == name)
     shared = with_share(scenario)
     return Assumed(
         job=job,
-        sending=sending_of(next(t for t in scenario.transport if t.name == transport), None, 0),
+        sending=_sending(transport, series.socket_buffer_bytes),
         networks={
             count: network_of(shared, count, payload_share=GOODPUT_SHARE)
             for count in range(1, job.workers + 1)
         },
         orders=dict(_other_orders(scenario, workload, job.plan)),
         warmup=scenario.training.warmup,
-        batch=batch,
+        batch=series.batch,
         seed=scenario.seed,
     )
+
+
+def _sending(transport: TransportSpec, buffer_bytes: int) -> Sending:
+    """Multiplexing with the kernel's buffer, where what it takes at once decides anything."""
+    sending = sending_of(transport)
+    traits = disciplines.traits(sending.discipline)
+    if traits.gathers or traits.preempts:
+        return sending_of(transport, buffer_bytes=buffer_bytes)
+    return sending
 
 
 def _other_orders(scenario: Scenario, name: str, plan: StepPlan) -> Iterator[tuple[str, StepPlan]]:

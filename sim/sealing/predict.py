@@ -13,14 +13,14 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Sending
 from sim.sealing.assumed import Assumed
-from sim.settings.sending import CHUNK_BYTES
+from sim.settings import CHUNK_BYTES
 
 ENSEMBLE: Final = 20
 PERTURBATION: Final = 1e-3
 """Standard deviation of the factor of each step's computations in a perturbed simulation."""
 
 _LARGE_SD: Final = 0.005
-_OTHER_DISCIPLINES: Final = ("fifo", "round_robin", "two_visit", "priority")
+_OTHER_DISCIPLINES: Final = ("fifo", "round_robin", "priority")
 
 
 def predict(assumed: Assumed, workers: int) -> SealedPoint:
@@ -141,8 +141,11 @@ def _port_bound(assumed: Assumed, workers: int) -> float:
 
 
 def _with_discipline(sending: Sending, name: str) -> Sending:
-    changed = replace(
-        sending, discipline=name, options=tuple(disciplines.resolve_options(name, {}))
+    """The same connections under another discipline, without the kernel's buffer."""
+    return Sending(
+        discipline=name,
+        options=tuple(disciplines.resolve_options(name, {})),
+        window_bytes=sending.window_bytes,
+        connection_window_bytes=sending.connection_window_bytes,
+        chunk_bytes=CHUNK_BYTES,
     )
-    preempts = disciplines.traits(name).preempts and not sending.buffer_bytes
-    return replace(changed, chunk_bytes=CHUNK_BYTES) if preempts else changed

@@ -64,7 +64,7 @@ def read_record(path: Path) -> Record:
         recorded = _recorded(ops, series.cell, job.plan, str(path / OPERATIONS))
         plan = replace(job.plan, duration_ns=durations(job.plan, recorded, series.cell))
         as_recorded = replace(job, plan=plan)
-        cells.append((series, assumed_of(scenario, series.cell, as_recorded, series.batch)))
+        cells.append((series, assumed_of(scenario, series, as_recorded)))
     return Record(
         scenario=scenario,
         text=dump_scenario(scenario),

@@ -6,7 +6,7 @@ from typing import Final
 from h2model import disciplines, transports
 from h2model.candidates import assumed, candidate_senders, not_studied, receiver_model
 from h2model.parameters import releases
-from h2model.protocol import UNLIMITED_BYTES
+from h2model.protocol import DEFAULT_FRAME_BYTES, UNLIMITED_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
 from netcosim.scenario import TransportSpec
@@ -31,8 +31,8 @@ def sending_of(
     ----------
     transport : of a scenario
     window_bytes : the stream window, where it is another than the transport's: a scaled one
-    buffer_bytes : that a kernel takes of a connection before they leave, frame by frame; 0: what
-        the discipline grants is on the link at once
+    buffer_bytes : that a kernel takes of a connection before they leave, in pieces of a frame or of
+        16 KiB, whichever is less; 0: what the discipline grants is on the link at once
 
     Raises
     ------
@@ -60,8 +60,8 @@ def sending_of(
         connection_window_bytes=connection,
         buffer_bytes=buffer_bytes,
     )
-    if buffer_bytes:
-        return replace(sending, chunk_bytes=model.frame_bytes)
+    if buffer_bytes:  # of large frames the kernel takes a part
+        return replace(sending, chunk_bytes=min(model.frame_bytes, DEFAULT_FRAME_BYTES))
     if disciplines.traits(discipline).preempts:
         return replace(sending, chunk_bytes=CHUNK_BYTES)
     return sending

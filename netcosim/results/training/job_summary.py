@@ -49,6 +49,9 @@ class JobSeries(_Record):
     servers: int
     rate_bps: int = Field(description="of a server's port, either direction")
     synchronisation: str
+    socket_buffer_bytes: int = Field(
+        description="payload that the kernel takes of a connection before it has left"
+    )
     points: tuple[JobPoint, ...] = Field(description="by number of workers, rising")
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netcosim.results.storage.column_table import ColumnTable, Ints, Words, whole_ns
+from netcosim.training import plan as plans
+from netcosim.training.plan import DOWN, StepPlan
 
 Kind = Literal["compute", "transfer"]
 Direction = Literal["down", "up"]
@@ -29,6 +31,18 @@ def server_place(server: int) -> str:
 def sender_place(server: int) -> str:
     """The place of a worker's work for the messages that it sends to a server."""
     return f"server {server} send"
+
+
+def places_of(plan: StepPlan) -> list[str]:
+    """Place of each operation of a step, as tables and pictures name it."""
+    links = [link_place(c.server, "down" if c.direction == DOWN else "up") for c in plan.channels]
+    of_node = {
+        plans.WORKER: lambda _: WORKER,
+        plans.SERVER: server_place,
+        plans.SENDING: sender_place,
+    }
+    processors = [of_node[p.node](p.server) for p in plan.processors]
+    return [[*links, *processors][place] for place in plan.place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -463,6 +463,7 @@ class Simulation:
             round(self.now),
             priority=int(self.plan.priority[job.operation]),
         )
+        self.fill_buffer(connection)  # what comes first goes to the kernel before the next is there
 
     # What begins at once when it can.
 

@@ -1,0 +1,195 @@
+"""Check of one run of a training job: its seal, and predictions against measurements."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netcosim.errors import StorageError
+from netcosim.results.folder import SEAL, ResultsFolder, job_name
+from netcosim.results.training import operations
+from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
+from netcosim.results.training.operations import OperationColumns
+from netcosim.results.training.seal import Seal, SealedCell, SealedPoint, load_seal
+from netcosim.scenario import Scenario
+from netcosim.training.job import TrainingJob
+from netcosim.training.job_file import hash_of, load_job
+from netcosim.training.plan import StepPlan
+from ray_sweeps.crosscheck.training.record import CellCheck, PointCheck, StreamErrors
+from sim.engine.engine import Operations
+from sim.sealing.assumed import Assumed, assumed_of
+from sim.sealing.predict import simulate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A cell's check, and the operations of its first steps in both worlds by number of workers."""
+
+    check: CellCheck
+    measured: dict[int, OperationColumns]
+    simulated: dict[int, OperationColumns]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    name: str
+    summary: JobSummary
+    seal: Seal
+    scenario: Scenario
+    ops: OperationColumns
+    jobs: dict[str, TrainingJob]
+
+
+def check_run(path: Path, lines: list[str]) -> list[Checked]:
+    """Check all cells of a run that carries its seal; what is not whole is told in `lines`.
+
+    Raises
+    ------
+    StorageError
+        The folder can't be read; the run was not sealed, or is not the one that was.
+    """
+    run = _read(path)
+    if not run.summary.complete:
+        why = "; ".join(run.summary.reasons)
+        lines.append(f"{path}: the run is incomplete ({why}); what it finished is compared")
+    sealed = {cell.cell: cell for cell in run.seal.cells}
+    checked = []
+    for series in run.summary.series:
+        cell = sealed[series.cell]
+        missing = {p.workers for p in cell.points} - {p.workers for p in series.points}
+        if missing:
+            counts = ", ".join(map(str, sorted(missing)))
+            lines.append(f"{path}: {series.cell}: not measured with {counts} workers")
+        if series.points:
+            checked.append(_check(run, series, cell))
+    return checked
+
+
+def _read(path: Path) -> _Run:
+    with ResultsFolder.open(path) as folder:
+        summary = folder.read_job_summary() if folder.world() == "job" else None
+        if summary is None:
+            raise StorageError(f"{path}: has no measurement of a training job")
+        if not folder.has(SEAL) or summary.sealed_sha256 is None:
+            allowed = "was not predicted before it was run; emu.run --sealed runs what was"
+            raise StorageError(f"{path}: {allowed}")
+        seal = load_seal(folder.read(SEAL), f"{path}/{SEAL}")
+        if seal.sha256 != summary.sealed_sha256:
+            raise StorageError(f"{path}: {SEAL}: is not the seal with which the run was made")
+        jobs = {}
+        for cell in seal.cells:
+            data, source = folder.read_job(cell.cell), f"{path}/{job_name(cell.cell)}"
+            if hash_of(data) != cell.job_sha256:
+                raise StorageError(f"{source}: is not the job that was predicted: its hash differs")
+            jobs[cell.cell] = load_job(data, source)
+        return _Run(
+            name=str(path),
+            summary=summary,
+            seal=seal,
+            scenario=folder.read_scenario(),
+            ops=folder.read_operations(),
+            jobs=jobs,
+        )
+
+
+def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
+    predicted = {point.workers: point for point in sealed.points}
+    assumed = assumed_of(run.scenario, series, run.jobs[series.cell])
+    measured_ops, simulated_ops, points = {}, {}, []
+    for point in series.points:
+        mine = run.ops.cell.are(series.cell) & (run.ops.workers == point.workers)
+        measured = operations.TABLE.where(run.ops, mine)
+        simulated = _simulated(series.cell, assumed, point.workers, measured)
+        streams = None
+        if len(measured):
+            measured_ops[point.workers], simulated_ops[point.workers] = measured, simulated
+            streams = _stream_errors(measured, simulated, point.step_ns.mean)
+        points.append(_point(point, predicted[point.workers], streams))
+    check = CellCheck(
+        run=run.name,
+        cell=series.cell,
+        profile=series.profile,
+        synchronisation=series.synchronisation,
+        servers=series.servers,
+        discipline=sealed.discipline,
+        order=sealed.order,
+        sealed_sha256=run.seal.sha256,
+        points=tuple(points),
+    )
+    return Checked(check=check, measured=measured_ops, simulated=simulated_ops)
+
+
+def _point(found: JobPoint, sealed: SealedPoint, streams: StreamErrors | None) -> PointCheck:
+    measured = found.examples_per_s
+
+    def error(value: float) -> float:
+        return value / measured - 1
+
+    return PointCheck(
+        workers=found.workers,
+        measured=measured,
+        predicted=sealed.examples_per_s,
+        low=sealed.spread.low,
+        high=sealed.spread.high,
+        sd=sealed.spread.sd,
+        bimodal=sealed.spread.bimodal,
+        error=error(sealed.examples_per_s),
+        linear_error=error(sealed.linear),
+        bound_error=error(sealed.bound),
+        discipline_errors={name: error(value) for name, value in sealed.disciplines.items()},
+        order_errors={name: error(value) for name, value in sealed.orders.items()},
+        step_median_error=sealed.step_ns.median / found.step_ns.median - 1,
+        step_p95_error=sealed.step_ns.p95 / found.step_ns.p95 - 1,
+        streams=streams,
+    )
+
+
+def _simulated(
+    cell: str, assumed: Assumed, workers: int, measured: OperationColumns
+) -> OperationColumns:
+    """The operations that were kept of the measurement, simulated from the job's file."""
+    kept = int(measured.step.max(initial=-1)) + 1
+    job = assumed.job.first(workers)
+    found = simulate(assumed, job, keep_operations=True).operations
+    return _columns(cell, job.plan, workers, found, found.step < kept)
+
+
+def _columns(
+    cell: str, plan: StepPlan, workers: int, found: Operations, kept: NDArray[np.bool_]
+) -> OperationColumns:
+    return OperationColumns.of_run(
+        cell=cell,
+        workers=workers,
+        run=0,
+        names=plan.names,
+        places=operations.places_of(plan),
+        sizes=plan.size_bytes,
+        worker=found.worker[kept],
+        step=found.step[kept],
+        operation=found.operation[kept],
+        ready_ns=found.ready_ns[kept],
+        start_ns=found.start_ns[kept],
+        end_ns=found.end_ns[kept],
+    )
+
+
+def _stream_errors(
+    measured: OperationColumns, simulated: OperationColumns, step_ns: float
+) -> StreamErrors:
+    theirs = _ends(simulated)
+    errors = np.array(
+        [abs(end - theirs[key]) / step_ns for key, end in _ends(measured).items() if key in theirs]
+    )
+    return StreamErrors(
+        streams=len(errors),
+        mean=float(errors.mean()) if len(errors) else 0.0,
+        max=float(errors.max(initial=0.0)),
+    )
+
+
+def _ends(ops: OperationColumns) -> dict[tuple[int, int, str], int]:
+    """Ends of transfers by worker, step and name."""
+    transfers = np.flatnonzero(ops.kind.are("transfer"))
+    names = ops.operation.texts()
+    return {(int(ops.worker[i]), int(ops.step[i]), names[i]): int(ops.end_ns[i]) for i in transfers}

@@ -1,0 +1,111 @@
+"""Pictures of a training job's cross-check: throughput curves, the first steps in both worlds."""
+
+from typing import Final
+
+import numpy as np
+
+from netcosim.report import style
+from netcosim.report.streams.timeline import plain
+from netcosim.report.training.data import SHOWN_WORKERS, CellTraining
+from netcosim.report.training.gantt import lanes_png
+from netcosim.results.training import operations
+from netcosim.results.training.operations import OperationColumns
+from ray_sweeps.crosscheck.training.check import Checked
+from ray_sweeps.crosscheck.training.record import CellCheck, PointCheck
+
+MEASURED: Final = "#0072B2"
+PREDICTED: Final = "#D55E00"
+_BASELINE: Final = "#8a8a8a"
+_WRONG: Final = "#c9b458"
+_SHOWN_STEPS: Final = 2
+
+Picture = tuple[str, str, bytes]
+"""Title, a sentence on how to read it, PNG."""
+
+
+def pictures_of(checked: Checked) -> list[Picture]:
+    """All pictures of a cell."""
+    check = checked.check
+    found = [
+        (
+            f"{check.cell}: throughput",
+            "Points are measured; the line was predicted from one worker and sealed before, its"
+            " bars are the range of perturbed simulations. Thin lines: what other assumptions"
+            " would have predicted.",
+            throughput_png(check),
+        )
+    ]
+    counts = [count for count in checked.measured if count > 1] or list(checked.measured)
+    for count in counts[:1]:
+        for world, ops in (("measured", checked.measured), ("simulated", checked.simulated)):
+            image = _lanes(f"{world}: {check.cell}, {count}", count, ops[count])
+            if image is not None:
+                text = "The same steps in both worlds, from hand-over to delivery."
+                found.append((f"{check.cell}: first steps, {world}", text, image))
+    return found
+
+
+def throughput_png(check: CellCheck) -> bytes:
+    """Draw predicted and measured throughput by number of workers, with baselines."""
+    points = check.points
+    counts = [point.workers for point in points]
+    figure = style.new_figure(style.WIDTH_IN, 3.6)
+    axes = figure.add_axes((0.08, 0.13, 0.89, 0.77))
+    style.tidy(axes, plain(f"{check.cell}: throughput, examples/s"))
+    for label, values, colour, line in _other_curves(points):
+        axes.plot(counts, values, color=colour, linestyle=line, linewidth=1, label=plain(label))
+    predicted = np.array([point.predicted for point in points])
+    below = np.maximum(predicted - [point.low for point in points], 0)
+    above = np.maximum([point.high for point in points] - predicted, 0)
+    axes.errorbar(
+        counts, predicted, yerr=(below, above), color=PREDICTED, capsize=3, label="predicted"
+    )
+    axes.plot(
+        counts,
+        [point.measured for point in points],
+        color=MEASURED,
+        marker="o",
+        linestyle="none",
+        label="measured",
+        zorder=5,
+    )
+    axes.set_ylim(0, 1.5 * max(point.measured for point in points))
+    axes.set_xticks(counts)
+    axes.set_xlabel("workers")
+    axes.legend(loc="upper left", frameon=False, fontsize=8, ncols=2)
+    return style.png(figure)
+
+
+def _other_curves(points: tuple[PointCheck, ...]) -> list[tuple[str, list[float], str, str]]:
+    def values(error_of: str, name: str = "") -> list[float]:
+        found = []
+        for point in points:
+            error = getattr(point, error_of)
+            found.append(point.measured * (1 + (error[name] if name else error)))
+        return found
+
+    curves = [
+        ("as many times one worker", values("linear_error"), _BASELINE, "--"),
+        ("busiest port full", values("bound_error"), _BASELINE, ":"),
+    ]
+    curves += [
+        (f"had it been {name}", values("discipline_errors", name), _WRONG, "-")
+        for name in points[0].discipline_errors
+    ]
+    curves += [
+        (f"had the order been {name}", values("order_errors", name), _WRONG, "-.")
+        for name in points[0].order_errors
+    ]
+    return curves
+
+
+def _lanes(name: str, workers: int, ops: OperationColumns) -> bytes | None:
+    shown = (ops.worker < SHOWN_WORKERS) & (ops.step < _SHOWN_STEPS)
+    return lanes_png(
+        CellTraining(
+            name=name,
+            series=None,
+            workers=workers,
+            operations=operations.TABLE.where(ops, shown),
+        )
+    )

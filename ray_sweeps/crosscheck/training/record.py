@@ -1,0 +1,66 @@
+"""`crosscheck.json` of training jobs."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+    )
+
+
+class StreamErrors(_Record):
+    """Ends of the first steps' streams, simulated from the job's file against measured.
+
+    Times count from the job's start; errors are over the mean measured step.
+    """
+
+    streams: int
+    mean: float
+    max: float
+
+
+class PointCheck(_Record):
+    """One cell with so many workers; errors are predicted over measured, less 1."""
+
+    workers: int
+    measured: float = Field(description="examples/s")
+    predicted: float = Field(description="examples/s, as sealed")
+    low: float = Field(description="of the perturbed simulations that were sealed")
+    high: float
+    sd: float = Field(description="of these, over their mean")
+    bimodal: bool
+    error: float
+    linear_error: float = Field(description="of as many times one worker as there are workers")
+    bound_error: float = Field(description="of what the busiest port carries, or the same if less")
+    discipline_errors: dict[str, float] = Field(description="had another discipline been assumed")
+    order_errors: dict[str, float] = Field(description="had another order been assumed")
+    step_median_error: float
+    step_p95_error: float
+    streams: StreamErrors | None = Field(description="null: no operations are in the folder")
+
+
+class CellCheck(_Record):
+    """One workload on one transport of one run."""
+
+    run: str
+    cell: str
+    profile: str
+    synchronisation: str
+    servers: int
+    discipline: str
+    order: str
+    sealed_sha256: str
+    points: tuple[PointCheck, ...]
+
+
+class TrainingCrosscheck(_Record):
+    """Predictions of training jobs against measurements."""
+
+    format: Literal["netcosim-training-crosscheck"] = "netcosim-training-crosscheck"
+    version: Literal[1] = 1
+    engine: str = Field(description="hash of the simulator's sources, of this check")
+    lines: tuple[str, ...] = Field(description="what was left out, or is not whole")
+    cells: tuple[CellCheck, ...]
