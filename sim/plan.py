@@ -33,7 +33,8 @@ class Sending:
     it says how soon a discipline that preempts can do so. The `schedule` is that of all gates,
     with its parameters in the order of its `OPTIONS`. With a buffer the discipline chooses chunks
     ahead: the next one as soon as no more than `buffer_bytes` of chosen ones have not left the link
-    with it, or none.
+    with it, or none. It does so once all that is ready at a time is handed over, or, if it
+    `writes_each`, after every message.
     """
 
     discipline: str
@@ -44,3 +45,4 @@ class Sending:
     schedule: str | None = None
     schedule_options: tuple[int, ...] = ()
     buffer_bytes: int = 0
+    writes_each: bool = False

@@ -88,7 +88,7 @@ def describe(options: Mapping[str, int]) -> str:
     # Our own sender by another name, whose frames are as long as they are.
     "h2model/transports/plain.py": """\
 from h2model.transports.h2 import GRPC_FRAMING, KEEPS_WINDOWS, BOUNDS_UNACKNOWLEDGED, RECEIVER_HAS
-from h2model.transports.h2 import STUDIED, check
+from h2model.transports.h2 import STUDIED, WRITES_EACH, check
 
 SENDER_HAS = frozenset({"discipline", "options"})
 INSTEAD = {"whole_messages": "a plain sender knows no messages"}

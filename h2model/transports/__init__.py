@@ -9,6 +9,8 @@ fields of a transport that it has as sender and as receiver, and a function::
     BOUNDS_UNACKNOWLEDGED: as a sender it decides right before the socket what goes next, and keeps
         to a bound of unacknowledged bytes
     KEEPS_WINDOWS: as a receiver it has windows as long as flow control is on, and keeps to them
+    WRITES_EACH: as a sender it writes what it can with every message that is handed over, not once
+        all of a moment are
     GRPC_FRAMING: its messages carry gRPC's prefix
     def check(spec, *, sends: bool, newest: str) -> None   # ScenarioError for a value it can't take
 """
@@ -35,6 +37,7 @@ class Kind(Protocol):
     STUDIED: str | None
     BOUNDS_UNACKNOWLEDGED: bool
     KEEPS_WINDOWS: bool
+    WRITES_EACH: bool
     GRPC_FRAMING: bool
 
     def check(self, spec: TransportSpec, *, sends: bool, newest: str) -> None:

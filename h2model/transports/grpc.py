@@ -13,6 +13,7 @@ RECEIVER_HAS: Final = frozenset({"receiver_release", "window"})
 STUDIED: Final = "grpc"
 BOUNDS_UNACKNOWLEDGED: Final = False
 KEEPS_WINDOWS: Final = False
+WRITES_EACH: Final = True
 GRPC_FRAMING: Final = True
 _DECIDES: Final = "a grpc sender has no such setting; its release decides"
 INSTEAD: Final = MappingProxyType({"discipline": _DECIDES, "options": _DECIDES})

@@ -13,6 +13,7 @@ RECEIVER_HAS: Final = frozenset({"window", "connection_window", "credit", "frame
 STUDIED: Final = None
 BOUNDS_UNACKNOWLEDGED: Final = True
 KEEPS_WINDOWS: Final = True
+WRITES_EACH: Final = False
 GRPC_FRAMING: Final = False
 INSTEAD: Final = MappingProxyType(
     {"whole_messages": "an h2 sender has no such setting; give it the discipline fifo"}

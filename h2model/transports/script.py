@@ -16,6 +16,7 @@ RECEIVER_HAS: Final = frozenset(
 STUDIED: Final = None
 BOUNDS_UNACKNOWLEDGED: Final = False
 KEEPS_WINDOWS: Final = False
+WRITES_EACH: Final = False
 GRPC_FRAMING: Final = True
 INSTEAD: Final[Mapping[str, str]] = MappingProxyType({})
 

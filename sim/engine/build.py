@@ -12,6 +12,7 @@ from netcosim.training.plan import DOWN, WORKER, Draws, StepPlan
 from netcosim.training.speed import SpeedTrace
 from sim.engine.control import Control
 from sim.engine.gates import gate_state, gate_tables
+from sim.engine.parts import part_state, part_tables
 from sim.kernels import arrays
 from sim.kernels.arrays import C, Floats, G, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
@@ -84,6 +85,7 @@ def make_step(plan: StepPlan, workers: int) -> Step:
         **_shared_processors(shared, all_places, members, workers),
         **joined_updates(plan),
         **gate_tables(plan),
+        **part_tables(plan),
     )
 
 
@@ -216,7 +218,9 @@ def make_net(
         delay_ns=network.delay_ns.astype(np.float64),
         window=np.array([window, UNBOUNDED if connection is None else connection]),
         budget=np.array([sending.chunk_bytes]),
-        buffer=np.array([sending.buffer_bytes]),
+        buffer=np.array(
+            [sending.buffer_bytes, sending.buffer_bytes > 0 and sending.writes_each], dtype=np.int64
+        ),
         option=np.array(sending.options, dtype=np.int64),
         draw=draws.step.astype(np.int32, copy=False),
         factor=draws.factor,
@@ -234,6 +238,7 @@ def make_net(
                 control.stop_at_last,
                 arrays.NO_JOIN if join is None else _JOINS[join.by],
                 0 if join is None else join.first,
+                control.in_parts,
             ],
             dtype=np.int64,
         ),
@@ -267,6 +272,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         **_shared_state(step),
         **_join_state(step),
         **gate_state(step, net),
+        **part_state(step),
     )
 
 
@@ -281,7 +287,7 @@ def _event_sources(step: Step, net: Net) -> dict[str, Any]:
     """Tournaments: among all sources of events, and among the connections of each link."""
     workers, links = int(step.sizes[W]), 2 * int(step.sizes[K])
     sources = links + workers * int(step.sizes[U]) + len(step.shared_processor)
-    if net.flag[arrays.DELAYED]:
+    if net.flag[arrays.DELAYED] or net.flag[arrays.IN_PARTS]:
         sources += workers * (int(step.sizes[C]) + 1 + int(step.sizes[G]))
     top, wide = width(sources), width(workers * step.channel_at.shape[1])
     tree, flow_tree = np.zeros(2 * top, dtype=np.int64), np.zeros(2 * wide * links, dtype=np.int64)

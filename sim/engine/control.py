@@ -20,6 +20,9 @@ class Control:
     stop_at_steps : whether `run` returns whenever a worker has ended a step; nobody begins a step
         then unless `begin` says so
     stop_at_last : whether `run` returns whenever a worker has ended its last step
+    in_parts : whether each node goes on by its own state, as in real jobs: a worker requests its
+        next step when its last gradient is handed over, each server answers by what it has got
+        (`sim.kernels.parts`); else a worker's next step begins when all of its last one has ended
     count_from : times in `spent_ns` count from each worker's step of this number
     """
 
@@ -30,6 +33,7 @@ class Control:
     keep_workers: int | None = None
     stop_at_steps: bool = False
     stop_at_last: bool = False
+    in_parts: bool = False
     count_from: int = 0
 
 

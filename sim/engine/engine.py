@@ -15,6 +15,7 @@ from sim.engine.base import BaseEngine, joined_parts
 from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
 from sim.engine.gates import gate_rates
+from sim.engine.parts import check_parts
 from sim.kernels import arrays, changes
 from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import compile_engine, interpret
@@ -27,9 +28,10 @@ _ROWS = 1 << 16
 
 
 def needs_extended(plan: StepPlan, sending: Sending, control: Control) -> bool:
-    """True if a job needs the engine that joins gradients, shares processors, has buffers."""
+    """True if a job needs the engine with joined gradients, shared processors, buffers, parts."""
     shared = any(p.shared for p in plan.processors)
-    return control.join is not None or shared or sending.buffer_bytes > 0
+    buffered = sending.buffer_bytes > 0
+    return control.join is not None or shared or buffered or control.in_parts
 
 
 class Stop(IntEnum):
@@ -99,11 +101,14 @@ class Engine(BaseEngine):
         compiled: bool = True,
     ) -> None:
         workers, steps = draws.step.shape
+        if control.in_parts:
+            check_parts(plan, control, absent)
         self.plan = plan
         self._bound = (sending.discipline, network.share)
         self._schedule = sending.schedule if plan.gates else None
         self._extended = needs_extended(plan, sending, control)
         self._joins = control.join is not None
+        self._in_parts = control.in_parts
         self._advance = (
             compile_engine(*self._bound, extended=self._extended, schedule=self._schedule)
             if compiled
@@ -201,6 +206,8 @@ class Engine(BaseEngine):
         self._change(changes.set_port, server, part)
 
     def _change(self, function: Callable[..., Any], *what: float) -> Any:
+        if self._in_parts and function is not changes.set_port:
+            raise ValueError("where each node goes on by its own state, steps can't be changed")
         return self._interpreted(function)(self._step, self._net, self._run, *what)
 
     def _begin_all(self) -> None:

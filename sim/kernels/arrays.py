@@ -111,6 +111,10 @@ class Step(NamedTuple):
     brings : (n,) the message that has arrived with an operation's end, by what is held; else NONE
     gate_op, gate_bytes, gate_generated : (G, M) of each message: operation, bytes, expected time
     gate_messages : (G,)
+    part_of : (n,) node at which an operation is: 0 the worker, 1 + k server k, of transfers too
+    part_size : (1 + K,) what there is to be over in each part of a step; see `sim.kernels.parts`
+    reset_op, reset_start : (...), (2 + K,) operations that wait for something, by part
+    processor_part : (P,)
     """
 
     place: Ints
@@ -156,6 +160,11 @@ class Step(NamedTuple):
     gate_bytes: Ints
     gate_generated: Ints
     gate_messages: Ints
+    part_of: Ints
+    part_size: Ints
+    reset_op: Ints
+    reset_start: Ints
+    processor_part: Ints
 
 
 # Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
@@ -192,15 +201,16 @@ class Net(NamedTuple):
     both_busy : (1,) factor of a port's rate while its other direction is busy
     delay_ns : (W,)
     window, budget : windows of a stream and a connection; the largest chunk, bytes
-    buffer : (1,) bytes of chunks that are chosen and have not left; 0: one chunk, on the link
+    buffer : (2,) bytes of chunks that are chosen and have not left, 0: one chunk, on the link;
+        whether they are chosen after each message that is handed over, not after all of a time
     option : the discipline's parameters
     draw : (W, steps) which recorded step each step repeats
     factor : (W, steps or 1) of all computations at the worker
     speed_start : (W + 1,) each worker's breakpoints in the next two
     speed_time, speed_work : when its speed changes, and the work done by then; ns
     staleness : (1,) how many steps a worker may be ahead of the slowest
-    flag : (8,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST, JOIN,
-        FIRST
+    flag : (9,) KEEP_ROWS, KEEP_CHUNKS, STOP_AT_STEPS, COUNT_FROM, DELAYED, STOP_AT_LAST, JOIN,
+        FIRST, IN_PARTS
     gate_option : the schedule's parameters
     gate_rate : (H, 1) bytes a second that each gate's connection may carry
     """
@@ -234,6 +244,8 @@ JOIN: Final = 6
 """NO_JOIN, BY_STEP or BY_TENSOR."""
 FIRST: Final = 7
 """Of how many workers gradients are joined."""
+IN_PARTS: Final = 8
+"""Whether each node goes on by its own state; see `sim.kernels.parts`."""
 
 NO_JOIN: Final = 0
 BY_STEP: Final = 1
@@ -287,6 +299,9 @@ class Run(NamedTuple):
     gate_todo, gate_noted : (H,) gates that are to be asked, and whether they are among them
     ack_message, ack_time, ack_head, ack_count : (H, M), (H, M), (H,), (H,) rings of messages that
         have arrived, and of when their senders hear of it
+    part_step, part_left, part_rec : (W, 1 + K) where each node goes on by its own state: number of
+        a part's step, what is left of it, its recorded step
+    asked : (W,) steps that a worker's requests have reached the servers for
     """
 
     clock: Floats
@@ -374,6 +389,10 @@ class Run(NamedTuple):
     ack_time: Floats
     ack_head: Ints
     ack_count: Ints
+    part_step: Ints
+    part_left: Ints
+    part_rec: Ints
+    asked: Ints
 
 
 class Progress(Protocol):

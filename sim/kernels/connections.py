@@ -19,6 +19,7 @@ from sim.kernels.arrays import (
 from sim.kernels.bound import EXTENDED, borrow, credited, enqueued, select, sent
 from sim.kernels.links import first_on, join, leave, load
 from sim.kernels.modes import flow_began, flow_ended
+from sim.kernels.parts import step_of
 
 
 def scheduler(net: Net, run: Run, connection: int) -> State:
@@ -49,17 +50,16 @@ def on_tables(s: State, plan: tuple[Any, Any], shared: Any, option: Any) -> Stat
 def hand_over(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     """Hand a ready transfer over: its stream enters the connection's scheduler.
 
-    With a buffer the kernel takes what it can at once, before a next one is handed over.
+    A sender that writes each message lets the kernel take what it can before the next one.
     """
     connection = worker * step.sizes[C] + step.place[op]
     slot = worker * step.sizes[T] + step.slot[op]
     run.unsent[slot] = step.size_bytes[op]
     s = borrow(scheduler(net, run, connection))
     offer(s, slot, run.unsent[slot], net.window[0], step.priority[op], round(run.clock[0]))
-    if EXTENDED and net.buffer[0] > 0:
+    if EXTENDED and net.buffer[1] > 0:
         choose_ahead(net, run, connection)
-        wake(run, connection)
-    elif run.chunk_slot[connection] == NONE:
+    if run.chunk_slot[connection] == NONE or (EXTENDED and net.buffer[0] > 0):
         wake(run, connection)
 
 
@@ -171,18 +171,18 @@ def end_chunk(step: Step, net: Net, run: Run, link: int) -> tuple[int, int]:
     else:
         taken(s, slot, size, run.unsent[slot], round(run.clock[0]))
     if net.flag[KEEP_CHUNKS]:
-        _note(run, worker, op, size, run.chunk_start[connection])
+        _note(run, worker, step_of(step, net, run, worker, op), op, size, connection)
     run.chunk_slot[connection] = NONE
     wake(run, connection)
     return connection, op if run.unsent[slot] == 0 else NONE
 
 
-def _note(run: Run, worker: int, op: int, size: int, began: float) -> None:
+def _note(run: Run, worker: int, number: int, op: int, size: int, connection: int) -> None:
     i = run.scalar[CHUNKS]
     run.chunk[i, 0] = worker
-    run.chunk[i, 1] = run.done[worker]
+    run.chunk[i, 1] = number
     run.chunk[i, 2] = op
     run.chunk[i, 3] = size
-    run.chunk_time[i, 0] = began
+    run.chunk_time[i, 0] = run.chunk_start[connection]
     run.chunk_time[i, 1] = run.clock[0]
     run.scalar[CHUNKS] = i + 1

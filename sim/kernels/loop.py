@@ -11,6 +11,7 @@ from sim.kernels.arrays import (
     EVENTS,
     FULL,
     IDLE,
+    IN_PARTS,
     KEEP_CHUNKS,
     KEEP_ROWS,
     LAST,
@@ -39,6 +40,7 @@ from sim.kernels.shared_processors import end_shared
 from sim.kernels.steps import (
     begin_requested,
     begin_steps,
+    end_in_parts,
     end_operation,
     end_step,
     end_update,
@@ -69,7 +71,11 @@ def run_loop(step: Step, net: Net, run: Run, until_ns: float) -> int:
         run.clock[0] = now
         run.scalar[EVENTS] += 1
         worker, op = dispatch(step, net, run, leaf)
-        ended = op != NONE and end_operation(step, net, run, worker, op)
+        ended = False
+        if op != NONE and EXTENDED and net.flag[IN_PARTS]:
+            end_in_parts(step, net, run, worker, op)
+        elif op != NONE:
+            ended = end_operation(step, net, run, worker, op)
         forget_freed(step, net, run)
         if ended:
             further = end_step(step, net, run, worker)

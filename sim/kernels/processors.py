@@ -6,6 +6,7 @@ from sim.kernels.arrays import (
     AT_SERVERS,
     AT_WORKERS,
     FREED,
+    IN_PARTS,
     KEEP_ROWS,
     NONE,
     SHARED_PLACES,
@@ -92,7 +93,10 @@ def work_of(step: Step, net: Net, run: Run, worker: int, op: int) -> float:
     if rest >= 0.0:
         run.rest[worker, op] = -1.0
         return rest
-    work = step.duration_ns[run.rec[worker], op]
+    recorded = run.rec[worker]
+    if EXTENDED and net.flag[IN_PARTS]:
+        recorded = run.part_rec[worker, step.part_of[op]]
+    work = step.duration_ns[recorded, op]
     if step.at_worker[step.processor_of[op]]:
         varied = net.factor.shape[1] > 1
         return work * net.factor[worker, run.done[worker] if varied else 0]

@@ -9,6 +9,7 @@ from sim.kernels.arrays import (
     BY_STEP,
     COMPLETE,
     ENDED,
+    IN_PARTS,
     JOIN,
     KEEP_ROWS,
     LINES,
@@ -35,6 +36,17 @@ from sim.kernels.connections import hand_over
 from sim.kernels.gates import hold, message_arrives
 from sim.kernels.join import gradient_arrives, has_sent, note_made, pull_is_held
 from sim.kernels.modes import begin_anew, switch_mode
+from sim.kernels.parts import (
+    begin_own,
+    begin_part,
+    end_own,
+    is_pull,
+    may_answer,
+    part_is_over,
+    request_arrives,
+    slowest_at,
+    step_of,
+)
 from sim.kernels.processors import enter
 from sim.kernels.shared_processors import enter_shared
 from sim.kernels.tree import put
@@ -67,7 +79,7 @@ def make_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
 def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
     """End an operation and release those that wait for it; true if it was its step's last."""
     if net.flag[KEEP_ROWS]:
-        _note_row(run, worker, op)
+        _note_row(step, net, run, worker, op)
     if GATED and step.brings[op] != NONE:
         message_arrives(step, net, run, worker, step.brings[op])
     for e in range(step.after_start[op], step.after_start[op + 1]):
@@ -81,6 +93,69 @@ def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
                 make_ready(step, net, run, worker, follower)
     run.ops_left[worker] -= 1
     return run.ops_left[worker] == 0
+
+
+def end_in_parts(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """End an operation where each node goes on by its own state, and what follows from it."""
+    if net.flag[KEEP_ROWS]:
+        _note_row(step, net, run, worker, op)
+    for e in range(step.after_start[op], step.after_start[op + 1]):
+        follower = step.after[e]
+        run.waits[worker, follower] -= 1
+        if run.waits[worker, follower] == 0:
+            _make_part_ready(step, net, run, worker, follower)
+    part = step.part_of[op]
+    if part > 0 and not is_pull(step, op) and part_is_over(run, worker, part):
+        run.part_step[worker, part] += 1
+        answer_all(step, net, run, part)
+    if part == 0 or is_pull(step, op):
+        run.part_left[worker, 0] -= 1
+    if run.part_left[worker, 0] == 0 and run.presence[worker] == BUSY:
+        end_own(run, worker)
+        run.presence[worker] = PRESENT
+        if run.done[worker] < run.limit[worker]:
+            begin_own_part(step, net, run, worker)
+
+
+def _make_part_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
+    """Make an operation ready; a push is over for its worker with the hand-over."""
+    make_ready(step, net, run, worker, op)
+    if step.slot[op] != NONE:
+        run.part_left[worker, 0] -= 1
+
+
+def begin_own_part(step: Step, net: Net, run: Run, worker: int) -> None:
+    """Begin a worker's own part of its next step: compute what waits for nothing, request."""
+    recorded = begin_own(step, net, run, worker)
+    for i in range(step.sources.shape[1]):
+        op = step.sources[recorded, i]
+        if step.part_of[op] == 0:
+            make_ready(step, net, run, worker, op)
+
+
+def answer_all(step: Step, net: Net, run: Run, part: int) -> None:
+    """Answer all workers that a server may answer, the lowest first."""
+    again = True
+    while again:
+        again = False
+        slowest = slowest_at(step, run, part)
+        for worker in range(step.sizes[W]):
+            if may_answer(net, run, worker, part, slowest):
+                _answer(step, net, run, worker, part)
+                if run.part_left[worker, part] == 0:
+                    run.part_step[worker, part] += 1
+                    again = True
+
+
+def _answer(step: Step, net: Net, run: Run, worker: int, part: int) -> None:
+    """Begin a server's part of a worker's step: hand over what was requested of it."""
+    recorded = net.draw[worker, run.part_step[worker, part]]
+    begin_part(step, run, worker, part, recorded)
+    for i in range(step.sources.shape[1]):
+        op = step.sources[recorded, i]
+        if step.part_of[op] == part:
+            run.part_left[worker, part] -= 1
+            make_ready(step, net, run, worker, op)
 
 
 def one_less(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
@@ -164,16 +239,16 @@ def ask_for(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
 
 def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
     """Hand over a worker's pulls, as its requests arrive at the servers."""
+    if EXTENDED and net.flag[IN_PARTS]:
+        request_arrives(step, run, worker)
+        for part in range(1, 1 + step.sizes[K]):
+            answer_all(step, net, run, part)
+        return
     put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
     for i in range(step.sources.shape[1]):
         op = step.sources[run.rec[worker], i]
         if is_pull(step, op):
             ask_for(step, net, run, worker, op)
-
-
-def is_pull(step: Step, op: int) -> bool:
-    """True if the operation is a transfer to the worker."""
-    return step.slot[op] != NONE and step.link_of[step.place[op]] < step.sizes[K]
 
 
 def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
@@ -249,16 +324,19 @@ def begin_requested(step: Step, net: Net, run: Run) -> None:
         return
     for w in range(len(run.start_requested)):
         asked = run.start_requested[w] and may_begin(net, run, w)
-        if asked and not is_held(step, net, run, w):
+        if EXTENDED and net.flag[IN_PARTS]:
+            if asked:
+                begin_own_part(step, net, run, w)
+        elif asked and not is_held(step, net, run, w):
             begin_step(step, net, run, w)
         run.start_requested[w] = 0
     run.scalar[START_REQUESTS] = 0
 
 
-def _note_row(run: Run, worker: int, op: int) -> None:
+def _note_row(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     i = run.scalar[ROWS]
     run.row[i, 0] = worker
-    run.row[i, 1] = run.done[worker]
+    run.row[i, 1] = step_of(step, net, run, worker, op)
     run.row[i, 2] = op
     run.row_time[i, 0] = run.ready[worker, op]
     run.row_time[i, 1] = run.begun[worker, op]

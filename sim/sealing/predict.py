@@ -77,7 +77,7 @@ def simulate(
         assumed.networks[job.workers],
         assumed.sending if sending is None else sending,
         job.draws,
-        Control(staleness=job.staleness, keep_operations=keep_operations),
+        Control(staleness=job.staleness, keep_operations=keep_operations, in_parts=True),
         speeds=job.speeds,
     )
     engine.run()

@@ -59,6 +59,7 @@ def sending_of(
         window_bytes=window,
         connection_window_bytes=connection,
         buffer_bytes=buffer_bytes,
+        writes_each=sender.WRITES_EACH and buffer_bytes > 0,
     )
     if buffer_bytes:  # of large frames the kernel takes a part
         return replace(sending, chunk_bytes=min(model.frame_bytes, DEFAULT_FRAME_BYTES))

@@ -32,6 +32,7 @@ def buffered(seed: int, discipline: str, *, ties: bool = False) -> Job:
         sending,
         chunk_bytes=int(rng.choice(small if ties else [1500, 4801])),
         buffer_bytes=int(rng.choice(sizes)),
+        writes_each=bool(rng.integers(2)),
     )
     return plan, network, sending, draws, staleness
 
@@ -108,3 +109,28 @@ def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer() -> None:
         (urgent,) = np.flatnonzero(rows.operation == 2)
         assert rows.start_ns[urgent] == 50_000
         assert rows.end_ns.max() == 51_000
+
+
+@pytest.mark.parametrize(("writes_each", "urgent_ends_ns"), [(False, 10_000), (True, 13_000)])
+def test_who_writes_each_message_has_begun_the_first_when_the_urgent_one_comes(
+    writes_each: bool, urgent_ends_ns: int
+) -> None:
+    """Both are ready at once: three chunks of the first fit in the kernel before the second."""
+    ops = [
+        Op(name="long", at=down(), size_bytes=50_000, priority=0),
+        Op(name="urgent", at=down(), size_bytes=10_000, priority=1),
+    ]
+    sending = replace(
+        make_sending("priority", chunk_bytes=1_000), buffer_bytes=3_000, writes_each=writes_each
+    )
+    engine = Engine(
+        make_plan(ops),
+        make_network(server_bps=BYTE_A_NS),
+        sending,
+        same_draws(),
+        Control(keep_operations=True),
+        compiled=False,
+    )
+    engine.run()
+    rows = engine.operations()
+    assert rows.end_ns[rows.operation == 1] == urgent_ends_ns

@@ -143,6 +143,7 @@ class Simulation:
         self.network = network
         self.chunk_bytes = sending.chunk_bytes
         self.buffer_bytes = sending.buffer_bytes
+        self.writes_each = sending.writes_each
         self.draws = draws
         self.staleness = staleness
         self.now = 0.0
@@ -463,7 +464,8 @@ class Simulation:
             round(self.now),
             priority=int(self.plan.priority[job.operation]),
         )
-        self.fill_buffer(connection)  # what comes first goes to the kernel before the next is there
+        if self.writes_each:
+            self.fill_buffer(connection)
 
     # What begins at once when it can.
 

@@ -55,6 +55,14 @@ class TestOurOwn:
         assert sending_of(h2(connection_window="2MiB")).connection_window_bytes == 2 * MIB
 
 
+@pytest.mark.parametrize(("spec", "each"), [(h2(), False), (transport(), True)])
+def test_a_kernel_s_buffer_is_filled_as_the_kind_of_endpoint_writes(spec, each):
+    found = sending_of(spec, buffer_bytes=100_000)
+    assert (found.buffer_bytes, found.writes_each) == (100_000, each)
+    assert found.chunk_bytes == 16_384
+    assert not sending_of(spec).writes_each
+
+
 class TestGrpc:
     @pytest.mark.parametrize(
         ("release", "discipline", "written"),

@@ -1,0 +1,66 @@
+"""Tables and state of steps in which each node goes on by its own state (`sim.kernels.parts`)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from netcosim.training.executor.part import server_part, worker_part
+from netcosim.training.plan import SERVER, StepPlan
+from sim.engine.control import Control
+from sim.kernels.arrays import Ints, K, Step, W
+
+
+def part_tables(plan: StepPlan) -> dict[str, Ints]:
+    """Node of each operation, and what each node's part of a step has."""
+    channels, parts = len(plan.channels), 1 + plan.servers
+    part_of = np.zeros(plan.operations, dtype=np.int64)
+    size, waiting = np.zeros(parts, dtype=np.int64), [list[int]() for _ in range(parts)]
+    processor_part = np.array(
+        [1 + p.server if p.node == SERVER else 0 for p in plan.processors], dtype=np.int64
+    )
+    for op, place in enumerate(plan.place.tolist()):
+        if place < channels:
+            part_of[op] = 1 + plan.channels[place].server
+            size[0] += 1
+        else:
+            part_of[op] = processor_part[place - channels]
+        size[part_of[op]] += 1
+        if plan.waits[op]:
+            # What is pushed waits at the worker; pulls wait for nothing but their request.
+            waiting[0 if place < channels else int(part_of[op])].append(op)
+    return {
+        "part_of": part_of,
+        "part_size": size,
+        "reset_op": np.array([op for ops in waiting for op in ops], dtype=np.int64),
+        "reset_start": np.cumsum([0, *map(len, waiting)]).astype(np.int64),
+        "processor_part": processor_part,
+    }
+
+
+def part_state(step: Step) -> dict[str, Any]:
+    """Nothing was requested, no part of any step has begun."""
+    workers, parts = int(step.sizes[W]), 1 + int(step.sizes[K])
+    names = ("part_step", "part_left", "part_rec")
+    state: dict[str, Any] = {name: np.zeros((workers, parts), dtype=np.int64) for name in names}
+    return state | {"asked": np.zeros(workers, dtype=np.int64)}
+
+
+def check_parts(plan: StepPlan, control: Control, absent: Sequence[int]) -> None:
+    """Refuse what nodes that go on by their own state can't do here.
+
+    Raises
+    ------
+    ScenarioError
+        An operation waits for one at another node without a transfer between them.
+    ValueError
+        Joined gradients, gates, stops at steps, shared processors, workers that are absent.
+    """
+    worker_part(plan)
+    for server in range(plan.servers):
+        server_part(plan, server)
+    shared = any(processor.shared for processor in plan.processors)
+    stops = control.stop_at_steps or control.stop_at_last
+    if control.join is not None or plan.gates or shared or stops or absent:
+        allowed = "no joins, gates, shared processors, stops at steps or absent workers"
+        raise ValueError(f"in_parts: {allowed}")
