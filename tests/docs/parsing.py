@@ -48,7 +48,7 @@ PLANNED = {"emu.run": "scenario ", "sim.run": "scenario ", "ray_sweeps.run": "sw
 """Programs that say what they would do, and how that begins."""
 
 ENDS_AT_ONCE = {"--help", "--list", "--version"}
-NOT_PLANNED = {"--resume"}
+NOT_PLANNED = {"--from", "--resume", "--sealed"}
 """Options that need what an earlier run has left."""
 
 _BUILTIN = "netcosim/workload/data/alexnet.json"

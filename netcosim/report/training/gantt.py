@@ -32,11 +32,12 @@ _EDGED: Final = 250
 Bools = NDArray[np.bool_]
 
 
-def lanes_png(cell: CellTraining) -> bytes | None:
-    """Draw the chart as PNG; None if no operations were kept."""
+def lanes_png(cell: CellTraining, until_ns: int | None = None) -> bytes | None:
+    """Draw the chart as PNG, up to the last end or another time; None without operations."""
     ops = cell.operations
     if not len(ops):
         return None
+    last_ns = int(ops.end_ns.max()) if until_ns is None else until_ns
     workers = np.unique(ops.worker).tolist()
     shown = sum(worker < cell.workers for worker in workers)
     used = {place.split()[-1] for place in ops.place.values if place}
@@ -47,10 +48,11 @@ def lanes_png(cell: CellTraining) -> bytes | None:
     name = style.shortened(cell.name, 60)
     title = f"{name}: the first steps of {_who(shown, cell.workers)}"
     style.tidy(axes, plain(title), legend_above=True)
-    unit, factor = time_unit(float(ops.end_ns.max()))
+    unit, factor = time_unit(float(last_ns))
     axes.locator_params(axis="x", nbins=10)
     axes.grid(visible=False, axis="y")
     _draw(axes, ops, workers, lanes_of, factor)
+    axes.set_xlim(0, last_ns / factor)
     axes.set_xlabel(f"time since the run began, {unit}")
     return style.png(figure)
 
@@ -96,7 +98,6 @@ def _draw(
             _boxes(axes, ops, (ops.worker == worker) & (lane_of == ending), at, factor)
     axes.set_yticks(ticks, names, fontsize=8)
     axes.set_ylim(ticks[-1] + 0.6, -0.6)
-    axes.set_xlim(0, float(ops.end_ns.max()) / factor)
     steps = np.unique(ops.step).tolist()
     axes.legend(
         handles=[Patch(color=_colour(step), label=f"step {step}") for step in steps[:6]],

@@ -1,5 +1,7 @@
 """Pictures of a training job's cross-check: throughput curves, the first steps in both worlds."""
 
+from dataclasses import replace
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -16,8 +18,13 @@ from ray_sweeps.crosscheck.training.record import CellCheck, PointCheck
 MEASURED: Final = "#0072B2"
 PREDICTED: Final = "#D55E00"
 _BASELINE: Final = "#8a8a8a"
-_WRONG: Final = "#c9b458"
+_DISCIPLINES: Final = "#009E73"
+_ORDERS: Final = "#CC79A7"
+_LINES: Final = ("-", "--", ":", "-.")
 _SHOWN_STEPS: Final = 2
+_STEPS_TEXT: Final = (
+    "The same steps in both worlds, on the same axis; transfers from hand-over to delivery."
+)
 
 Picture = tuple[str, str, bytes]
 """Title, a sentence on how to read it, PNG."""
@@ -37,11 +44,18 @@ def pictures_of(checked: Checked) -> list[Picture]:
     ]
     counts = [count for count in checked.measured if count > 1] or list(checked.measured)
     for count in counts[:1]:
-        for world, ops in (("measured", checked.measured), ("simulated", checked.simulated)):
-            image = _lanes(f"{world}: {check.cell}, {count}", count, ops[count])
+        worlds = {
+            "measured": _shown(checked.measured[count]),
+            "simulated": _shown(_from_hand_over(checked.simulated[count])),
+        }
+        until_ns = max(int(ops.end_ns.max(initial=0)) for ops in worlds.values())
+        for world, ops in worlds.items():
+            cell = CellTraining(
+                name=f"{check.cell}, {world}", series=None, workers=count, operations=ops
+            )
+            image = lanes_png(cell, until_ns)
             if image is not None:
-                text = "The same steps in both worlds, from hand-over to delivery."
-                found.append((f"{check.cell}: first steps, {world}", text, image))
+                found.append((f"{check.cell}: first steps, {world}", _STEPS_TEXT, image))
     return found
 
 
@@ -50,7 +64,7 @@ def throughput_png(check: CellCheck) -> bytes:
     points = check.points
     counts = [point.workers for point in points]
     figure = style.new_figure(style.WIDTH_IN, 3.6)
-    axes = figure.add_axes((0.08, 0.13, 0.89, 0.77))
+    axes = figure.add_axes((0.07, 0.13, 0.60, 0.77))
     style.tidy(axes, plain(f"{check.cell}: throughput, examples/s"))
     for label, values, colour, line in _other_curves(points):
         axes.plot(counts, values, color=colour, linestyle=line, linewidth=1, label=plain(label))
@@ -69,10 +83,10 @@ def throughput_png(check: CellCheck) -> bytes:
         label="measured",
         zorder=5,
     )
-    axes.set_ylim(0, 1.5 * max(point.measured for point in points))
+    axes.set_ylim(0, 1.25 * max(max(point.measured, point.predicted) for point in points))
     axes.set_xticks(counts)
     axes.set_xlabel("workers")
-    axes.legend(loc="upper left", frameon=False, fontsize=8, ncols=2)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return style.png(figure)
 
 
@@ -88,24 +102,22 @@ def _other_curves(points: tuple[PointCheck, ...]) -> list[tuple[str, list[float]
         ("as many times one worker", values("linear_error"), _BASELINE, "--"),
         ("busiest port full", values("bound_error"), _BASELINE, ":"),
     ]
-    curves += [
-        (f"had it been {name}", values("discipline_errors", name), _WRONG, "-")
-        for name in points[0].discipline_errors
-    ]
-    curves += [
-        (f"had the order been {name}", values("order_errors", name), _WRONG, "-.")
-        for name in points[0].order_errors
-    ]
+    for error_of, text, colour in (
+        ("discipline_errors", "had it been", _DISCIPLINES),
+        ("order_errors", "had the order been", _ORDERS),
+    ):
+        curves += [
+            (f"{text} {name}", values(error_of, name), colour, line)
+            for name, line in zip(getattr(points[0], error_of), cycle(_LINES), strict=False)
+        ]
     return curves
 
 
-def _lanes(name: str, workers: int, ops: OperationColumns) -> bytes | None:
-    shown = (ops.worker < SHOWN_WORKERS) & (ops.step < _SHOWN_STEPS)
-    return lanes_png(
-        CellTraining(
-            name=name,
-            series=None,
-            workers=workers,
-            operations=operations.TABLE.where(ops, shown),
-        )
-    )
+def _shown(ops: OperationColumns) -> OperationColumns:
+    return operations.TABLE.where(ops, (ops.worker < SHOWN_WORKERS) & (ops.step < _SHOWN_STEPS))
+
+
+def _from_hand_over(ops: OperationColumns) -> OperationColumns:
+    """Simulated transfers from when they were handed over, as measured ones are."""
+    start_ns = np.where(ops.kind.are("transfer"), ops.ready_ns, ops.start_ns)
+    return replace(ops, start_ns=start_ns)
