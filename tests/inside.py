@@ -24,7 +24,7 @@ def command(target: str, **arguments: Any) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "tests.inside", target, json.dumps(arguments)]
 
 
-def inside(target: str, *, timeout_s: float = 120, **arguments: Any) -> Any:
+def inside(target: str, *, timeout_s: float = 240, **arguments: Any) -> Any:
     """Call ``module:function`` in namespaces; its result, or AssertionError with what it said."""
     done = subprocess.run(
         ["setpriv", "--pdeathsig", "KILL", *command(target, **arguments)],

@@ -172,7 +172,7 @@ class Done:
         return lines[-1] if lines else ""
 
 
-def finish(run: Run, seconds: float = 120) -> Done:
+def finish(run: Run, seconds: float = 280) -> Done:
     """Wait for the end of a run."""
     out, err = run.process.communicate(timeout=seconds)
     return Done(code=run.process.returncode, out=(out or b"").decode(), err=err.decode())
