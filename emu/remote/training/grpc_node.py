@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import math
 import os
+import selectors
 import sys
 import time
 from collections.abc import Mapping
@@ -17,7 +19,6 @@ from grpc import aio  # noqa: E402
 
 from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # noqa: E402
 from emu.remote.grpc_common import CONNECT_TIMEOUT_S, channel_options  # noqa: E402
-from emu.remote.training.alarm import Alarm  # noqa: E402
 from emu.remote.training.commands import Commands, serve  # noqa: E402
 from emu.remote.training.roles import Calls, ServerRole, WorkerRole, parse_path  # noqa: E402
 from netcosim.training.job import TrainingJob  # noqa: E402
@@ -81,8 +82,7 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
         self._config = config
         self._start_ns = 0
         self._told_over = False
-        self._alarm = Alarm()
-        self._begun = False
+        self._timer: asyncio.TimerHandle | None = None
         bodies = {int(size): bytes(int(size)) for size in set(job.plan.size_bytes.tolist())}
         self._channels: list[Channel] = []
         self._own: list[dict[str, Any]] = []
@@ -135,19 +135,19 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
 
     def _go_on(self) -> None:
         """Wake up when the role does something by itself next."""
-        if self._begun:
-            self._alarm.set(self._start_ns, self._role.next_ns)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._role.next_ns != float("inf"):
+            left_us = max(0, math.ceil((self._role.next_ns - self._now()) / 1000))
+            self._timer = asyncio.get_running_loop().call_later(left_us / 1e6, self._due)
         if not self._told_over and isinstance(self._role, ServerRole) and self._role.over:
             self._told_over = True
             emit("over")
 
     def _due(self) -> None:
-        self._alarm.take()
-        if self._begun:
-            self._role.advance()
-        else:
-            self._begun = True
-            self._role.begin()
+        self._timer = None
+        self._role.advance()
         self._go_on()
 
     async def run(self, commands: Commands) -> None:
@@ -167,11 +167,14 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
             elif name == "start":
                 gc.collect()
                 self._start_ns = command["start_ns"]
-                loop.add_reader(self._alarm.fd, self._due)
-                self._alarm.set(self._start_ns, 0)
+                loop.call_later(-self._now() / 1e9, self._begin)
             elif name == "stop":
                 emit("stopped", rows=self._role.rows())
                 return
+
+    def _begin(self) -> None:
+        self._role.begin()
+        self._go_on()
 
 
 def _failure(context: Mapping[str, Any]) -> str:
@@ -182,7 +185,8 @@ def _failure(context: Mapping[str, Any]) -> str:
 
 def run(config: dict[str, Any], job: TrainingJob, commands: Commands) -> None:
     """Run one node."""
-    loop = asyncio.new_event_loop()
+    # select() waits to the microsecond; epoll rounds up to whole milliseconds.
+    loop = asyncio.SelectorEventLoop(selectors.SelectSelector())
     asyncio.set_event_loop(loop)
 
     # What fails in a callback would else be logged, and the job would wait for ever.

@@ -12,7 +12,6 @@ from typing import Any
 sys.path[0] = str(Path(__file__).resolve().parents[3])
 
 from emu.remote.endpoint_common import emit  # noqa: E402
-from emu.remote.training.alarm import Alarm  # noqa: E402
 from emu.remote.training.commands import STDIN, Commands, serve  # noqa: E402
 from emu.remote.training.h2_calls import H2Calls  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
@@ -32,7 +31,6 @@ class Node:
         self._commands = commands
         self._start_ns = 0
         self._running = False
-        self._alarm = Alarm()
         self._told_over = False
         self._pulls = {c["peer"]: self._calls(c) for c in config["pulls"]}
         self._gradients = {c["peer"]: self._calls(c) for c in config["gradients"]}
@@ -69,7 +67,8 @@ class Node:
         waits = []
         if self._running:
             self._role.advance()
-            self._alarm.set(self._start_ns, self._role.next_ns)
+            if self._role.next_ns != float("inf"):
+                waits.append(max(0.0, self._role.next_ns - self._now()) / 1e9)
         for connection in self._connections:
             if connection.opened:
                 wait_s = connection.advance()
@@ -88,11 +87,9 @@ class Node:
     def _wait(self, wait_s: float | None) -> bool:
         """Wait and handle what came; False when told to stop."""
         opened = {c.wire.sock: c for c in self._connections if c.opened}
-        reads: list[int | socket.socket] = [STDIN, self._alarm.fd, *opened]
+        reads: list[int | socket.socket] = [STDIN, *opened]
         writes = [sock for sock, connection in opened.items() if connection.wire.stuck]
         readable, _, _ = select.select(reads, writes, [], wait_s)
-        if self._alarm.fd in readable:
-            self._alarm.take()
         if STDIN in readable:
             self._commands.read()
         for command in self._commands.taken():

@@ -1,7 +1,6 @@
 """Guests of the tests; called inside private namespaces."""
 
 import hashlib
-import json
 import os
 import signal
 import sys
@@ -46,24 +45,6 @@ def clock(sleep_s: float) -> Json:
         "virtual_s": float(output([sys.executable, "-c", asked])),
         "real_s": time.monotonic() - begin,
     }
-
-
-def readings(count: int, wait_ns: int) -> Json:
-    """What passes while the clock is read so often, and while nothing else is done until then."""
-    asked = f"""
-import json, time
-now = time.monotonic_ns
-time.sleep(0.001)
-begin = now()
-for _ in range({count}):
-    last = now()
-until = last + {wait_ns}
-while (at := now()) < until:
-    pass
-print(json.dumps({{"passed_ns": last - begin, "waited_ns": at - last}}))
-"""
-    seen: Json = json.loads(output([sys.executable, "-c", asked]))
-    return seen
 
 
 def random(seed: int) -> list[str]:
@@ -113,12 +94,8 @@ def lost() -> Json:
 
 
 def lost_at_the_start() -> Json:
-    """Failure of a guest that loses its first process before its first program runs.
-
-    By what it loses its kernel may wait for ever, or look for it for ever.
-    """
+    """Failure of a guest that loses its first process before its first program runs."""
     stillness.IDLE_S = 3.0  # type: ignore[misc]
-    stillness.STUCK_S = 20.0  # type: ignore[misc]
     with booted(["sleep", "1000000"]) as guest:
         while not (children := _children(guest.pid)):
             time.sleep(0.001)

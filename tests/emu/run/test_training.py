@@ -4,7 +4,6 @@ import os
 import signal
 
 import numpy as np
-import polars
 import pytest
 
 from netcosim.results.folder import ResultsFolder
@@ -28,23 +27,18 @@ from topo.spec import GOODPUT_SHARE
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 JOBS = ("jobs/alexnet@h2.json", "jobs/alexnet@grpc.json")
-TABLES = ("steps.parquet", "operations.parquet")
-ELSEWHERE = {"PYTHONPATH": "/a/folder/that/moves/what/is/in/the/memory/of/programs"}
+TABLES = ("steps.parquet", "operations.parquet", "summary.json", *JOBS)
 
 
 def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World) -> None:
-    for out, elsewhere in (("one", {}), ("two", ELSEWHERE)):
-        done = run_to_end(
-            world, "--scenario", scenario("training"), "--out", out, environ=elsewhere
-        )
+    for out in ("one", "two"):
+        done = run_to_end(world, "--scenario", scenario("training"), "--out", out)
         assert done.code == 0, done.err
         for transport in ("h2", "grpc"):
             assert f"alexnet/{transport}, 2 workers: " in done.out
     one, two = (world.at(f"{WORK}/{out}") for out in ("one", "two"))
-    for name in JOBS:
-        assert (one / name).read_bytes() == (two / name).read_bytes(), name
     for name in TABLES:
-        assert_equal(*(polars.read_parquet(out / name) for out in (one, two)))
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
     assert (one / "report.html").stat().st_size > 10_000
     with results(world, f"{WORK}/one") as folder:
         assert folder.world() == "job"
@@ -54,16 +48,6 @@ def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World)
         data = folder.read_job("alexnet/h2")
         assert {hash_of(data)} == {series.job_sha256 for series in summary.series}
         assert_as_simulated(folder, load_job(data, "job"))
-
-
-def assert_equal(one: polars.DataFrame, two: polars.DataFrame) -> None:
-    """Ours to the nanosecond; in gRPC which thread is first hangs on where memory lies."""
-    ours = polars.col("cell") == "alexnet/h2"
-    assert one.filter(ours).equals(two.filter(ours))
-    times = polars.selectors.ends_with("_ns")
-    assert one.drop(times).equals(two.drop(times))
-    apart = (one.select(times) - two.select(times)).select(polars.all().abs().max())
-    assert max(apart.row(0)) <= 100_000  # a thousandth of a step
 
 
 def assert_as_simulated(folder: ResultsFolder, job: TrainingJob) -> None:
