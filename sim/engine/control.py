@@ -22,7 +22,8 @@ class Control:
     stop_at_last : whether `run` returns whenever a worker has ended its last step
     in_parts : whether each node goes on by its own state, as in real jobs: a worker requests its
         next step when its last gradient is handed over, each server answers by what it has got
-        (`sim.kernels.parts`); else a worker's next step begins when all of its last one has ended
+        (`sim.kernels.parts`; `spent_ns` has no waiting then); else a worker's next step begins
+        when all of its last one has ended
     count_from : times in `spent_ns` count from each worker's step of this number
     """
 

@@ -59,7 +59,7 @@ def test_predictions_are_sealed_before_and_stand_beside_what_was_measured(
 
 
 def refusals(world: World, chain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is not sealed, or was changed since, is told in one line, and nothing is run."""
+    """Refusals of runs and seals that are not sealed, or were changed since: a line each."""
     capsys.readouterr()
     assert crosscheck([str(chain / "record"), "--out", str(tmp_path / "none")]) != 0
     assert "record: was not predicted before it was run" in capsys.readouterr().err

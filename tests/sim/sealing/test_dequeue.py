@@ -27,7 +27,7 @@ STEPS = 3
 
 
 def recorded_of(engine: Engine) -> Recorded:
-    """What the application of the one worker saw of a simulation, in whole nanoseconds."""
+    """Operations of a simulation as a record has them, in whole nanoseconds."""
     rows = engine.operations()
     return Recorded(
         step=rows.step,
