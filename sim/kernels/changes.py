@@ -50,7 +50,8 @@ from sim.kernels.processors import (
     speed_in,
 )
 from sim.kernels.shared_processors import end_shared, shared_leaf
-from sim.kernels.steps import end_operation, end_step, find_slowest, line_leaf, request_leaf
+from sim.kernels.step_log import request_leaf
+from sim.kernels.steps import end_operation, end_step, find_slowest, line_leaf
 from sim.kernels.tree import put
 
 

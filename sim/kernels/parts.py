@@ -9,9 +9,9 @@ See `docs/background/training-jobs.md`; `netcosim.training.executor` does the sa
 
 import math
 
-from sim.kernels.arrays import BUSY, ENDED, IN_PARTS, NONE, REQUESTS, STEPS, K, Net, Run, Step, W
+from sim.kernels.arrays import IN_PARTS, NONE, K, Net, Run, Step, W
 from sim.kernels.bound import EXTENDED
-from sim.kernels.modes import begin_anew
+from sim.kernels.step_log import note_begin, note_end, request_leaf
 from sim.kernels.tree import put
 
 
@@ -29,21 +29,16 @@ def begin_part(step: Step, run: Run, worker: int, part: int, recorded: int) -> N
 
 def begin_own(step: Step, net: Net, run: Run, worker: int) -> int:
     """Begin a worker's own part of its next step, and send its request; the recorded step."""
-    recorded = net.draw[worker, run.done[worker]]
-    begin_anew(run, net, worker)
-    run.presence[worker] = BUSY
-    run.started[worker] = run.clock[0]
-    run.rec[worker] = recorded
+    recorded = note_begin(net, run, worker)
     begin_part(step, run, worker, 0, recorded)
     arrival = run.clock[0] + net.delay_ns[worker]
-    leaf = step.first_leaf[REQUESTS] + worker
-    put(run.key, run.tree, 0, len(run.key), leaf, arrival)
+    put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), arrival)
     return recorded
 
 
 def request_arrives(step: Step, run: Run, worker: int) -> None:
     """Note that a worker's request has arrived at all servers."""
-    put(run.key, run.tree, 0, len(run.key), step.first_leaf[REQUESTS] + worker, math.inf)
+    put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
     run.asked[worker] += 1
 
 
@@ -73,13 +68,7 @@ def part_is_over(run: Run, worker: int, part: int) -> bool:
 
 def end_own(run: Run, worker: int) -> None:
     """Record the end of a worker's own part of its step."""
-    i = run.scalar[STEPS]
-    run.step_row[i, 0] = worker
-    run.step_row[i, 1] = run.done[worker]
-    run.step_time[i, 0] = run.started[worker]
-    run.step_time[i, 1] = run.clock[0]
-    run.scalar[STEPS] = i + 1
-    run.scalar[ENDED] = worker
+    note_end(run, worker)
     run.done[worker] += 1
 
 

@@ -8,7 +8,6 @@ from sim.kernels.arrays import (
     BUSY,
     BY_STEP,
     COMPLETE,
-    ENDED,
     IN_PARTS,
     JOIN,
     KEEP_ROWS,
@@ -16,7 +15,6 @@ from sim.kernels.arrays import (
     NO_JOIN,
     NONE,
     PRESENT,
-    REQUESTS,
     ROWS,
     SLOWEST,
     START_REQUESTS,
@@ -35,7 +33,7 @@ from sim.kernels.bound import EXTENDED, GATED
 from sim.kernels.connections import hand_over
 from sim.kernels.gates import hold, message_arrives
 from sim.kernels.join import gradient_arrives, has_sent, note_made, pull_is_held
-from sim.kernels.modes import begin_anew, switch_mode
+from sim.kernels.modes import switch_mode
 from sim.kernels.parts import (
     begin_own,
     begin_part,
@@ -49,12 +47,8 @@ from sim.kernels.parts import (
 )
 from sim.kernels.processors import enter
 from sim.kernels.shared_processors import enter_shared
+from sim.kernels.step_log import note_begin, note_end, request_leaf
 from sim.kernels.tree import put
-
-
-def request_leaf(step: Step, worker: int) -> int:
-    """Index of the arrival of a worker's requests among the sources of events."""
-    return step.first_leaf[REQUESTS] + worker
 
 
 def line_leaf(step: Step, connection: int) -> int:
@@ -202,11 +196,7 @@ def _release_step(step: Step, net: Net, run: Run, worker: int) -> None:
 
 def begin_step(step: Step, net: Net, run: Run, worker: int) -> None:
     """Begin a worker's next step: hand over what waits for nothing."""
-    recorded = net.draw[worker, run.done[worker]]
-    begin_anew(run, net, worker)
-    run.presence[worker] = BUSY
-    run.started[worker] = run.clock[0]
-    run.rec[worker] = recorded
+    recorded = note_begin(net, run, worker)
     run.ops_left[worker] = step.sizes[N]
     for i in range(step.sizes[N]):
         run.waits[worker, i] = step.waits[i]
@@ -253,15 +243,9 @@ def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
 
 def end_step(step: Step, net: Net, run: Run, worker: int) -> bool:
     """Record the end of a worker's step; true if the slowest has got further with it."""
-    i = run.scalar[STEPS]
-    run.step_row[i, 0] = worker
-    run.step_row[i, 1] = run.done[worker]
     if EXTENDED:
-        run.step_row[i, 2] = run.counted_for[worker]
-    run.step_time[i, 0] = run.started[worker]
-    run.step_time[i, 1] = run.clock[0]
-    run.scalar[STEPS] = i + 1
-    run.scalar[ENDED] = worker
+        run.step_row[run.scalar[STEPS], 2] = run.counted_for[worker]
+    note_end(run, worker)
     switch_mode(run, net, worker, WAITING)
     was_slowest = run.done[worker] == run.scalar[SLOWEST]
     run.done[worker] += 1
