@@ -12,9 +12,11 @@ from netcosim.formatting import escaped
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.training.job_summary import JobSeries
 from netcosim.results.training.seal import Seal, SealedCell, dump_seal, sealed
+from sim.compiling import compile_missing
 from sim.kernels.compiled import engine_hash
+from sim.progress import Progress
 from sim.sealing.assumed import Assumed
-from sim.sealing.predict import predict
+from sim.sealing.predict import kernels_needed, predict
 from sim.sealing.record import Record, read_record
 
 
@@ -57,6 +59,8 @@ def seal_record(record_path: Path, seal_path: Path) -> int:
     """Predict what a record's scenario will measure, and seal it; return the exit code."""
     record = read_record(record_path)
     console = Console(stderr=True, highlight=False)
+    needed = [kernel for _, assumed in record.cells for kernel in kernels_needed(assumed)]
+    compile_missing(needed, Progress(console))
     cells = []
     for series, assumed in record.cells:
         with console.status(escaped(f"predicting {series.cell}")):

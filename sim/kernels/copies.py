@@ -5,11 +5,12 @@ its calls bound to such copies.
 """
 
 import dis
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-Wrap = Callable[[FunctionType], Callable[..., Any]]
+Wrap = Callable[[FunctionType, FunctionType], Callable[..., Any]]
+"""Gets a function and its copy."""
 
 
 def bind_copy(
@@ -43,11 +44,22 @@ def bind_copy(
     copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
     copy.__qualname__ = source.__qualname__
     copy.__module__ = source.__module__
-    made[source] = wrap(copy)
+    made[source] = wrap(source, copy)
     return made[source]
 
 
-def _globals_read(function: FunctionType) -> set[str]:
+def called_functions(
+    source: FunctionType, replaced: Mapping[object, object]
+) -> Iterator[FunctionType]:
+    """The functions that a copy of a function calls, once for each place where it does."""
+    for used in _globals_read(source):
+        value = source.__globals__.get(used)
+        other = replaced.get(value, value) if isinstance(value, FunctionType) else None
+        if isinstance(other, FunctionType):
+            yield other
+
+
+def _globals_read(function: FunctionType) -> list[str]:
     """The global names that a function reads; attributes may have the same names."""
     instructions = dis.get_instructions(function)
-    return {str(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL"}
+    return [str(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL"]

@@ -9,6 +9,7 @@ from h2model import disciplines
 from netcosim.results.training.seal import SealedPoint, Spread, StepTimes
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Floats
+from sim.compiling import Kernel
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Sending
@@ -21,6 +22,13 @@ PERTURBATION: Final = 1e-3
 
 _LARGE_SD: Final = 0.005
 _OTHER_DISCIPLINES: Final = ("fifo", "round_robin", "priority")
+
+
+def kernels_needed(assumed: Assumed) -> tuple[Kernel, ...]:
+    """Kernels of all simulations that `predict` does."""
+    names = dict.fromkeys((assumed.sending.discipline, *_OTHER_DISCIPLINES))
+    shares = {network.share for network in assumed.networks.values()}
+    return tuple(Kernel(name, share, extended=True) for name in names for share in sorted(shares))
 
 
 def predict(assumed: Assumed, workers: int) -> SealedPoint:

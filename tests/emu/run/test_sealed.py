@@ -17,7 +17,7 @@ from tests.emu.run.world import World
 
 # Simulated credit returns at once; gRPC's windows of the first steps are small, and decide.
 BOUNDS = {"alexnet/h2": 0.01, "alexnet/grpc": 0.03}
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 
 @pytest.fixture
