@@ -1,0 +1,1 @@
+"""`./dev bench crosscheck`: training jobs predicted from one worker, measured with many."""

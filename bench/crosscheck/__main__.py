@@ -1,0 +1,93 @@
+"""`./dev bench crosscheck`: predictions of training jobs, sealed, against runs over real flows.
+
+A cell is one worker's record, its sealed prediction, and the runs that were predicted, in virtual
+time. Each attempt is kept in ``bench/results/crosscheck.jsonl`` when it has ended, however it
+ended; a bench that is cut short goes on with the cells that the present sources have not run yet.
+
+    ./dev bench crosscheck --plan                what would be run, MB and time
+    ./dev bench crosscheck                       the listed cells
+    ./dev bench crosscheck --cells NAME ...      these
+    ./dev bench crosscheck --drawn               those drawn from the hash of the sources
+    ./dev bench crosscheck --budget-s 3600       begins no cell after an hour
+    python -m bench.crosscheck --recompute       the figures of what is there, without root
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+
+from bench.common.record import RESULTS, heading, record
+from bench.crosscheck import attempts
+from bench.crosscheck.cells import Cell
+from bench.crosscheck.figures import figures_of, table
+from bench.crosscheck.listed import development, drawn, source_hash
+from bench.crosscheck.running import run_missing
+from netcosim.cli import CrashSite, Parser, run_main
+from netcosim.errors import ScenarioError
+
+PROG = "bench crosscheck"
+SECONDS_PER_MB = 0.6
+"""Of wall time, two guests side by side on two processors; a first guess for the plan."""
+
+
+def main(site: CrashSite) -> int:
+    """Run what is missing, write the figures of what is there."""
+    options = _parser().parse_args()
+    cells = _chosen(options.cells, drawn() if options.drawn else development())
+    if options.plan:
+        _print_plan(cells)
+        return 0
+    if not options.recompute:
+        run_missing(cells, budget_s=options.budget_s, say=_say)
+    kept = attempts.kept()
+    page = RESULTS / "crosscheck.md"
+    page.write_text(f"{heading('crosscheck')}\n{table(kept)}", encoding="utf-8")
+    return record("crosscheck", figures_of(kept), _notes(kept), clock=None)
+
+
+def _chosen(names: Sequence[str], cells: Sequence[Cell]) -> list[Cell]:
+    known = {cell.name: cell for cell in cells}
+    for name in names:
+        if name not in known:
+            raise ScenarioError.at("--cells", name, "must be one of those that --plan lists")
+    return [known[name] for name in names] if names else list(cells)
+
+
+def _print_plan(cells: Sequence[Cell]) -> None:
+    sources = source_hash()
+    done = {attempt.cell for attempt in attempts.kept() if attempt.sources == sources}
+    for cell in cells:
+        state = "done" if cell.name in done else f"{cell.megabytes:.0f} MB"
+        _say(f"{cell.name}: {state}")
+    left = sum(cell.megabytes for cell in cells if cell.name not in done)
+    _say(f"{len(cells)} cells, {left:.0f} MB to run: about {left * SECONDS_PER_MB / 3600:.1f} h")
+
+
+def _notes(kept: Sequence[attempts.Attempt]) -> list[str]:
+    by_cell: dict[str, int] = {}
+    for attempt in kept:
+        by_cell[attempt.cell] = by_cell.get(attempt.cell, 0) + 1
+    notes = [f"attempts of commits {', '.join(dict.fromkeys(a.commit for a in kept))}"]
+    notes += [f"{cell}: {count} attempts" for cell, count in by_cell.items() if count > 1]
+    notes += [f"{a.cell}: {a.failed}" for a in kept if a.failed]
+    return notes
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog=PROG, description="Training jobs predicted from one worker, and measured.")
+    add = parser.add_argument
+    add("--cells", metavar="NAME", nargs="+", default=[], help="these only, of those listed")
+    add("--drawn", action="store_true", help="the cells drawn from the hash of the sources")
+    add("--plan", action="store_true", help="say what would be run, then stop; needs no root")
+    add("--budget-s", metavar="N", type=float, default=math.inf, help="begin no cell after N s")
+    add("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
+    return parser
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_main(main, PROG))

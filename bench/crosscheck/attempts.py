@@ -1,0 +1,54 @@
+"""Attempts at cells: one line of JSON each, written when it has ended, however it ended."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bench.common.record import RESULTS
+from netcosim.results.storage.directory import storage_errors
+
+KEPT: Final = RESULTS / "crosscheck.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt at a cell.
+
+    Attributes
+    ----------
+    cell : its name
+    properties : of the cell
+    sources : hash of the sources that predicted and that ran the nodes
+    commit : of the checkout
+    seconds : wall time of record, prediction, runs
+    failed : the command that failed and its last line; empty if none did
+    checked : the cell's part of ``crosscheck.json``; None if it failed
+    """
+
+    cell: str
+    properties: dict[str, Any]
+    sources: str
+    commit: str
+    seconds: dict[str, float]
+    failed: str = ""
+    checked: dict[str, Any] | None = None
+
+
+def keep(attempt: Attempt, path: Path = KEPT) -> None:
+    """Add an attempt; none is ever taken away."""
+    with storage_errors(path, "can't be written"), path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(attempt)) + "\n")
+
+
+def kept(path: Path = KEPT) -> list[Attempt]:
+    """All attempts, the oldest first; a last line that was cut is none."""
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(Attempt(**json.loads(line)))
+        except ValueError:
+            break
+    return found

@@ -1,0 +1,147 @@
+"""Figures of the attempts, by stratum: the listed cells and the drawn ones apart."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from bench.common.record import Figure, at_least, at_most
+from bench.crosscheck.attempts import Attempt
+
+Point = dict[str, Any]
+
+BSP_MOST: Final = 0.5
+STEADY_SD: Final = 0.005
+ASP_MOST: Final = 1.0
+INSIDE_LEAST: Final = 90.0
+FIFO_MEDIAN: Final = 2.0
+STREAMS_MOST: Final = 0.5
+MEDIAN_MOST: Final = 2.0
+P95_MOST: Final = 5.0
+TELLING: Final = 0.1
+TELLING_CELLS: Final = 25
+
+
+def figures_of(attempts: Sequence[Attempt]) -> list[Figure]:
+    """Figures of the newest attempt at each cell."""
+    newest = list({attempt.cell: attempt for attempt in attempts}.values())
+    found: list[Figure] = []
+    for drawn in (False, True):
+        chosen = [a for a in newest if a.properties["drawn"] == drawn]
+        if chosen:
+            found += _figures(chosen, "drawn" if drawn else "listed")
+    return found
+
+
+def _figures(attempts: Sequence[Attempt], which: str) -> Iterator[Figure]:
+    failed = sum(attempt.checked is None for attempt in attempts)
+    yield Figure(
+        name=f"{which}: cells",
+        value=len(attempts),
+        unit="cells",
+        note=f"{failed} failed" if failed else "",
+    )
+    fair = [(a, p) for a, p in _points(attempts) if _is_fair(a)]
+    yield from _bsp([p for a, p in fair if a.properties["rule"] == "bsp"], which)
+    yield from _asynchronous([p for a, p in fair if a.properties["rule"] != "bsp"], which)
+    yield from _rest([p for a, p in _points(attempts) if not _is_fair(a)], which)
+    yield from _steps([p for _, p in fair], which)
+    telling = {a.cell for a, p in _points(attempts) if _tells(p)}
+    yield at_least(
+        f"{which}: cells in which another discipline or order is off by 10 %",
+        len(telling),
+        "cells",
+        TELLING_CELLS,
+    )
+
+
+def _bsp(points: Sequence[Point], which: str) -> Iterator[Figure]:
+    if points:
+        errors = [100 * abs(p["error"]) for p in points]
+        note = f"{len(points)} points, median {np.median(errors):.2g} %"
+        yield at_most(f"{which}: fair, bsp: largest error", max(errors), "%", BSP_MOST, note)
+
+
+def _asynchronous(points: Sequence[Point], which: str) -> Iterator[Figure]:
+    steady = [p for p in points if p["sd"] <= STEADY_SD]
+    if steady:
+        over = [100 * (abs(p["error"]) - 2 * p["sd"]) for p in steady]
+        note = f"{len(steady)} points, {sum(o <= ASP_MOST for o in over)} within"
+        name = f"{which}: fair, asp and ssp: largest error less 2 sd, where the sd is small"
+        yield at_most(name, max(over), "%", ASP_MOST, note)
+    other = [p for p in points if p["sd"] > STEADY_SD]
+    if other:
+        inside = [p["low"] <= p["measured"] <= p["high"] for p in other]
+        name = f"{which}: fair, asp and ssp: inside the range, where the sd is large"
+        yield at_least(
+            name, 100 * float(np.mean(inside)), "%", INSIDE_LEAST, f"{len(other)} points"
+        )
+
+
+def _rest(points: Sequence[Point], which: str) -> Iterator[Figure]:
+    if points:
+        errors = [100 * abs(p["error"]) for p in points]
+        note = f"{len(points)} points, largest {max(errors):.2g} %"
+        name = f"{which}: fifo and delay: median error"
+        yield at_most(name, float(np.median(errors)), "%", FIFO_MEDIAN, note)
+
+
+def _steps(points: Sequence[Point], which: str) -> Iterator[Figure]:
+    if not points:
+        return
+    medians = [100 * abs(p["step_median_error"]) for p in points]
+    tails = [100 * abs(p["step_p95_error"]) for p in points]
+    yield at_most(f"{which}: fair: median step, largest error", max(medians), "%", MEDIAN_MOST)
+    yield at_most(f"{which}: fair: p95 of steps, largest error", max(tails), "%", P95_MOST)
+    means = [100 * p["streams"]["mean"] for p in points if p["streams"]]
+    if means:
+        name = f"{which}: fair: streams of the first steps, largest mean error"
+        note = f"{sum(mean <= STREAMS_MOST for mean in means)} of {len(means)} points within"
+        yield at_most(name, max(means), "% of a step", STREAMS_MOST, note)
+
+
+def _points(attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Point]]:
+    for attempt in attempts:
+        for point in attempt.checked["points"] if attempt.checked else ():
+            yield attempt, point
+
+
+def _is_fair(attempt: Attempt) -> bool:
+    return bool((attempt.properties["model"], attempt.properties["delay"]) == ("fair", "0ms"))
+
+
+def _tells(point: Point) -> bool:
+    """True if a wrong assumption would have been off by a tenth of what is predicted."""
+    other = [*point["discipline_errors"].values(), *point["order_errors"].values()]
+    return any(abs(error - point["error"]) >= TELLING for error in other)
+
+
+def table(attempts: Sequence[Attempt]) -> str:
+    """The newest attempt at each cell as a Markdown table."""
+    newest = {attempt.cell: attempt for attempt in attempts}
+    lines = [
+        "| cell | W | measured | predicted | error % | sd % | step median, p95 % | streams % |"
+        " wrong discipline, order % |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, attempt in sorted(newest.items()):
+        if attempt.checked is None:
+            lines.append(f"| {name} | | | | {attempt.failed} | | | | |")
+            continue
+        lines += [_row(name, point) for point in attempt.checked["points"]]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, p: Point) -> str:
+    streams = f"{100 * p['streams']['mean']:.2f}" if p["streams"] else ""
+    worst = (_farthest(p["discipline_errors"]), _farthest(p["order_errors"]))
+    return (
+        f"| {name} | {p['workers']} | {p['measured']:.4g} | {p['predicted']:.4g}"
+        f" | {100 * p['error']:+.2f} | {100 * p['sd']:.2f}{', two groups' * p['bimodal']}"
+        f" | {100 * p['step_median_error']:+.2f}, {100 * p['step_p95_error']:+.2f} | {streams}"
+        f" | {worst[0]}, {worst[1]} |"
+    )
+
+
+def _farthest(errors: dict[str, float]) -> str:
+    return f"{100 * max(errors.values(), key=abs):+.1f}" if errors else "-"

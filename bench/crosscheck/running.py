@@ -1,0 +1,118 @@
+"""A cell, from one worker's record to the measured runs beside what was sealed before."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bench.common.record import RESULTS, commit
+from bench.crosscheck.attempts import KEPT, Attempt, keep, kept
+from bench.crosscheck.cells import Cell
+from bench.crosscheck.listed import described, source_hash
+from netcosim.scenario import dump_scenario
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDERS: Final = RESULTS / ".crosscheck"
+"""Results folders, a cell's in one; not kept in the repository."""
+
+_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
+_MOST_SAID: Final = 300
+
+Step = tuple[str, Sequence[str]]
+
+
+def run_missing(
+    cells: Sequence[Cell],
+    *,
+    budget_s: float,
+    say: Callable[[str], None],
+    path: Path = KEPT,
+    folders: Path = FOLDERS,
+) -> None:
+    """Run the cells without an attempt by the present sources, until the budget is used up."""
+    begun, sources = time.monotonic(), source_hash()
+    done = {attempt.cell for attempt in kept(path) if attempt.sources == sources}
+    missing = [cell for cell in cells if cell.name not in done]
+    for number, cell in enumerate(missing):
+        if time.monotonic() - begun > budget_s:
+            say(
+                f"the budget of {budget_s:.0f} s is used up; {len(missing) - number} cells are left"
+            )
+            return
+        attempt = run_cell(cell, sources, folders / cell.name)
+        keep(attempt, path)
+        say(f"{number + 1} of {len(missing)}: {line(attempt)}")
+
+
+def run_cell(cell: Cell, sources: str, folder: Path) -> Attempt:
+    """One attempt; what an earlier one left in the folder is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text(dump_scenario(cell.scenario()), encoding="utf-8")
+    seconds: dict[str, float] = {}
+    failed = ""
+    for name, command in _steps(folder):
+        begun = time.monotonic()
+        failed = _failure(name, command)
+        seconds[name] = round(time.monotonic() - begun, 1)
+        if failed:
+            break
+    return Attempt(
+        cell=cell.name,
+        properties=described(cell),
+        sources=sources,
+        commit=commit(),
+        seconds=seconds,
+        failed=failed,
+        checked=None if failed else _checked(folder / "checked" / "crosscheck.json"),
+    )
+
+
+def _steps(folder: Path) -> tuple[Step, ...]:
+    record, seal, run = (str(folder / name) for name in ("record", "seal.json", "run"))
+    emulate, scenario = "emu.run", str(folder / "scenario.toml")
+    checked = str(folder / "checked")
+    return (
+        ("record", (emulate, "--scenario", scenario, "--only", "1", "--out", record)),
+        ("prediction", ("sim.run", "--from", record, "--seal", seal)),
+        ("runs", (emulate, "--sealed", seal, "--out", run)),
+        ("check", ("ray_sweeps.crosscheck", run, "--out", checked)),
+    )
+
+
+def _failure(name: str, command: Sequence[str]) -> str:
+    """Run a step; its last line if it failed."""
+    done = subprocess.run(
+        [*_ENDS_WITH_US, sys.executable, "-P", "-m", *command],
+        cwd=ROOT,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.strip().splitlines()
+    last = said[-1][:_MOST_SAID] if said else "no word"
+    return f"{name}: exit code {done.returncode}: {last}"
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    (cell,) = found["cells"]
+    return dict(cell)
+
+
+def line(attempt: Attempt) -> str:
+    """What came out, in a line."""
+    taken = f"{sum(attempt.seconds.values()):.0f} s"
+    if attempt.checked is None:
+        return f"{attempt.cell}: {taken}: failed: {attempt.failed}"
+    points = (f"{p['workers']}: {100 * p['error']:+.2f} %" for p in attempt.checked["points"])
+    return f"{attempt.cell}: {taken}: {', '.join(points)}"

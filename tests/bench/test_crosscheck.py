@@ -1,0 +1,110 @@
+"""The cells of the cross-check, attempts at them and figures of these."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from bench.crosscheck.attempts import Attempt, keep, kept
+from bench.crosscheck.cells import Cell
+from bench.crosscheck.figures import figures_of, table
+from bench.crosscheck.listed import described, development, drawn
+from bench.crosscheck.running import run_missing
+from emu.training.job_cells import job_cells
+
+
+def test_all_cells_can_be_emulated_and_no_two_are_the_same() -> None:
+    cells = (*development(), *drawn())
+    assert len({cell.name for cell in cells}) == len(cells)
+    for cell in cells:
+        (found,) = job_cells(cell.scenario())
+        job = found.job
+        assert (job.workers, job.steps) == (max(1, *cell.workers), 24)
+        assert abs(int(job.plan.size_bytes.sum()) - 4_000_000) <= len(job.plan.size_bytes)
+
+
+def test_drawn_cells_hang_on_the_sources_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drawn() == drawn()
+    found = drawn()
+    monkeypatch.setattr("bench.crosscheck.listed.source_hash", lambda: "0123456789abcdef")
+    assert drawn() != found
+
+
+def point(**changes: object) -> dict[str, object]:
+    """A point of ``crosscheck.json`` that is right in all."""
+    return {
+        **{"workers": 2, "measured": 100.0, "predicted": 100.0, "low": 99.0, "high": 101.0},
+        **{"sd": 0.001, "bimodal": False, "error": 0.0, "step_median_error": 0.0},
+        **{"step_p95_error": 0.0, "streams": {"mean": 0.001, "max": 0.01, "streams": 96}},
+        **{"discipline_errors": {"fifo": 0.2}, "order_errors": {"reverse": -0.05}},
+        **changes,
+    }
+
+
+def attempt(cell: Cell, *points: dict[str, object], failed: str = "") -> Attempt:
+    """An attempt that found these points."""
+    return Attempt(
+        cell=cell.name,
+        properties=described(cell),
+        sources="5" * 16,
+        commit="c",
+        seconds={"record": 1.0},
+        failed=failed,
+        checked=None if failed else {"points": list(points)},
+    )
+
+
+def test_every_attempt_is_kept_and_a_line_that_was_cut_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    first, second = (attempt(cell, point()) for cell in development()[:2])
+    assert kept(path) == []
+    keep(first, path)
+    keep(second, path)
+    assert [a.cell for a in kept(path)] == [first.cell, second.cell]
+    path.write_text(path.read_text()[:-20])
+    assert [a.cell for a in kept(path)] == [first.cell]
+
+
+def test_figures_find_what_is_off() -> None:
+    bsp, asp = (Cell(network="alexnet", transport="fifo", rule=rule) for rule in ("bsp", "asp"))
+    slow = dataclasses.replace(bsp, model="fifo", delay="5ms")
+    found = {
+        figure.name: figure
+        for figure in figures_of(
+            [
+                attempt(bsp, point(error=0.9)),  # an older one
+                attempt(bsp, point(error=-0.004), point(error=0.006)),
+                attempt(asp, point(error=0.011), point(sd=0.02, measured=102.0)),
+                attempt(slow, point(error=0.03), point(error=-0.01), point(error=0.015)),
+                attempt(dataclasses.replace(bsp, order="random"), failed="runs: exit code 4"),
+            ]
+        )
+    }
+    assert found["listed: fair, bsp: largest error"].value == pytest.approx(0.6)
+    assert found["listed: fair, bsp: largest error"].met is False
+    steady = found["listed: fair, asp and ssp: largest error less 2 sd, where the sd is small"]
+    assert steady.value == pytest.approx(0.9)
+    assert steady.met
+    inside = found["listed: fair, asp and ssp: inside the range, where the sd is large"]
+    assert (inside.value, inside.met) == (0, False)
+    assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
+    assert found["listed: cells"].note == "1 failed"
+    assert not any(name.startswith("drawn") for name in found)
+
+
+def test_the_table_has_a_row_a_point_and_tells_of_failures() -> None:
+    cell, other = development()[:2]
+    text = table([attempt(cell, point(), point(workers=4)), attempt(other, failed="runs: no word")])
+    assert text.count(f"| {cell.name} |") == 2
+    assert f"| {other.name} | | | | runs: no word |" in text
+
+
+def test_what_the_present_sources_have_run_is_not_run_again(tmp_path: Path) -> None:
+    path, said = tmp_path / "kept.jsonl", list[str]()
+    cells = development()[:2]
+    run_missing(cells, budget_s=-1, say=said.append, path=path, folders=tmp_path)
+    assert said == ["the budget of -1 s is used up; 2 cells are left"]
+    keep(dataclasses.replace(attempt(cells[0], point()), sources="other"), path)
+    said.clear()
+    run_missing(cells, budget_s=-1, say=said.append, path=path, folders=tmp_path)
+    assert said == ["the budget of -1 s is used up; 2 cells are left"]
