@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,8 +27,9 @@ from emu.clocks import guest_program
 from emu.clocks.guest_program import ANSWER, PROGRESS, TASK
 from emu.clocks.measurements import Measurements, Task
 from emu.endpoints import releases
-from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, Order, StoodStillError
+from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, StoodStillError
 from emu.guest.kernel import Kernel
+from emu.guest.places import order_for
 from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round_record import load_failure, load_round
 from emu.network.measured_paths import Measured
@@ -46,9 +46,7 @@ from topo.spec import PAYLOAD_BYTES
 
 NAME: Final = "virtual"
 
-_COMMAND: Final = (sys.executable, "-P", guest_program.__file__)
 _LINKS: Final = "links"
-_PYTHONPATH: Final = "PYTHONPATH"
 _ENDPOINT_MIB: Final = 96
 _RESOLUTION: Final = 0.005
 """Of a reading of a link's rate, relative to the rate."""
@@ -240,7 +238,7 @@ class _Guests:
         guest = Guest(
             self.kernel,
             folder,
-            [Order(command=_COMMAND, environment=_inherited())],
+            [order_for(guest_program.__file__, {releases.VARIABLE: str(releases.folder())})],
             seed=self._seed(cell),
             files={TASK: json.dumps(self._task_of(cell)).encode()},
             memory_mib=self._memory_mib(cell),
@@ -313,16 +311,6 @@ def _answer(guest: Guest, done: Done) -> Json:
         raise GuestError(f"what a guest ran ended with {done.code}: {last}")
     answer: Json = json.loads(path.read_text())
     return answer
-
-
-def _inherited() -> dict[str, str]:
-    """Variables that say where things are; a guest's programs start in another folder."""
-    inherited = {name: os.environ[name] for name in (releases.VARIABLE,) if name in os.environ}
-    places = [place for place in os.environ.get(_PYTHONPATH, "").split(os.pathsep) if place]
-    if places:
-        absolute = map(os.path.abspath, places)
-        inherited[_PYTHONPATH] = os.pathsep.join(absolute)
-    return inherited
 
 
 def _name(cell: Cell | None) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import struct
@@ -37,6 +38,7 @@ MEMORY_MIB: Final = 2048
 
 _OUTSIDE: Final = "/proc/driver"
 _NAME: Final = "guest"
+_BYTECODE: Final = shutil.ignore_patterns("__pycache__")
 _POLL_S: Final = 0.1
 _MCONSOLE: Final = struct.Struct("<III512s")
 _MCONSOLE_MAGIC, _MCONSOLE_VERSION = 0xCAFEBABE, 2
@@ -52,11 +54,17 @@ class StoodStillError(GuestError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """A command for a guest, the folder it runs in, and variables of its environment."""
+    """A command for a guest, the folder it runs in, and variables of its environment.
+
+    `places` are folders of the machine that also appear elsewhere, `copies` folders of which a copy
+    without bytecode does: both in `EXCHANGE`, by the place there.
+    """
 
     command: Sequence[str]
     folder: str = "/"
     environment: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,9 +128,16 @@ class Guest:
         self.exchange.mkdir()
         for name, content in self._files.items():
             (self.exchange / name).write_bytes(content)
+        for order in self._orders:
+            self._furnish(order)
         orders = [
-            {"command": list(o.command), "folder": o.folder, "environment": dict(o.environment)}
-            for o in self._orders
+            {
+                "command": list(order.command),
+                "folder": order.folder,
+                "environment": dict(order.environment),
+                "places": dict(order.places),
+            }
+            for order in self._orders
         ]
         (self.exchange / "orders.json").write_text(
             json.dumps({"seed": self._seed.hex(), "orders": orders})
@@ -142,6 +157,16 @@ class Guest:
                 env={"PATH": os.environ.get("PATH", ""), "TMPDIR": enclosure.SHARED_MEMORY},
                 start_new_session=True,  # a Ctrl-C of the terminal would end the kernel at once
             )
+
+    def _furnish(self, order: Order) -> None:
+        """Make what an order wants to find in `EXCHANGE`."""
+        for place in order.places:
+            self._inside(place).mkdir(parents=True, exist_ok=True)
+        for place, folder in order.copies.items():
+            shutil.copytree(folder, self._inside(place), ignore=_BYTECODE, dirs_exist_ok=True)
+
+    def _inside(self, place: str) -> Path:
+        return self.exchange / Path(place).relative_to(EXCHANGE)
 
     def command(self) -> list[str]:
         """The command that boots it."""

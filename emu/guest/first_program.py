@@ -30,6 +30,7 @@ BEAT_S = 0.1
 
 _POWER_OFF, _NO_REBOOT_BY_KEYS = 0x4321FEDC, 0
 _PR_SET_TIMERSLACK = 29
+_MS_BIND = 0x1000
 _RNDADDENTROPY, _RNDRESEEDCRNG = 0x40085203, 0x5207
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -51,6 +52,8 @@ def main(exchange: str, place: str) -> None:
         libc.prctl(_PR_SET_TIMERSLACK, 1)  # children inherit it: no wait ends late
         results: list[Json] = []
         for number, order in enumerate(asked["orders"]):
+            for there, source in order["places"].items():
+                mount("none", there, source, flags=_MS_BIND)
             results.append({"code": carry_out(folder, number, order, interruption)})
             keep(folder, results)
     except OSError as problem:
@@ -70,10 +73,11 @@ def mount_all() -> None:
         mount(kind, place)
 
 
-def mount(kind: str, place: str, source: str = "none", data: str = "") -> None:
+def mount(kind: str, place: str, source: str = "none", data: str = "", flags: int = 0) -> None:
     """Mount a file system; raises OSError."""
     # Not mount(8): what it makes of hostfs's folder depends on its version and the kernel's.
-    if libc.mount(source.encode(), place.encode(), kind.encode(), 0, data.encode() or None) != 0:
+    words = [word.encode() for word in (source, place, kind)]
+    if libc.mount(*words, flags, data.encode() or None) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"mount {kind}: {os.strerror(number)}", place)
 

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from emu.guest.boot import MEMORY_MIB, Guest, GuestError, Order
+from emu.guest.boot import MEMORY_MIB, Guest, GuestError
 from emu.guest.kernel import Kernel
+from emu.guest.places import order_for
 from emu.measurement.round_record import load_failure
 from emu.remote.training.roles import Row
 from emu.training import guest_program
@@ -23,7 +23,6 @@ from netcosim.scenario import TcpSpec, dump_scenario
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import dump_job
 
-_COMMAND: Final = (sys.executable, "-P", guest_program.__file__)
 _NODE_MIB: Final = 160
 
 Json = dict[str, Any]
@@ -96,7 +95,7 @@ class Guests:
         guest = Guest(
             self.kernel,
             folder,
-            [Order(command=_COMMAND, environment=_inherited())],
+            [order_for(guest_program.__file__)],
             seed=hashlib.sha256(f"{scenario.seed} {run.name}".encode()).digest(),
             files={TASK: json.dumps(task).encode(), JOB: run.data},
             memory_mib=MEMORY_MIB + _NODE_MIB * (run.workers + scenario.cluster.servers),
@@ -128,9 +127,3 @@ def rows_of(answer: Json) -> dict[str, list[Row]]:
     if "failure" in answer:
         raise load_failure(answer["failure"])
     return {host: [tuple(row) for row in rows] for host, rows in answer["rows"].items()}
-
-
-def _inherited() -> dict[str, str]:
-    """Variables that say where things are; a guest's programs start in another folder."""
-    places = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, places))} if places else {}

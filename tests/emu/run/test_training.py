@@ -1,11 +1,14 @@
 """Training jobs over real flows: equal runs, steps as simulated, clean ends."""
 
 import os
+import shutil
 import signal
+import sys
 
 import numpy as np
 import pytest
 
+from emu.guest.kernel import VARIABLE
 from netcosim.results.folder import ResultsFolder
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import hash_of, load_job
@@ -21,7 +24,7 @@ from tests.emu.run.running import (
     scenario,
     wait_for,
 )
-from tests.emu.run.world import World
+from tests.emu.run.world import ROOT, World
 from tests.sim.naive.plans import make_network
 from topo.spec import GOODPUT_SHARE
 
@@ -31,8 +34,21 @@ TABLES = ("steps.parquet", "operations.parquet", "summary.json", *JOBS)
 
 
 def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World) -> None:
-    for out in ("one", "two"):
-        done = run_to_end(world, "--scenario", scenario("training"), "--out", out)
+    """The second is that of a copy of the project, in a folder with another, longer name."""
+    copy = f"{WORK}/a-copy-of-the-project-in-a-folder-of-its-own"
+    for package in ("emu", "h2model", "netcosim", "sim", "topo"):
+        shutil.copytree(
+            ROOT / package,
+            world.at(f"{copy}/{package}"),
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    for out, project in (("one", str(ROOT)), ("two", copy)):
+        done = run_to_end(
+            world,
+            *("--scenario", scenario("training"), "--out", out),
+            command=("env", "PYTHONDONTWRITEBYTECODE=1", sys.executable, "-m", "emu.run"),
+            environ={"PYTHONPATH": project, VARIABLE: kernels()},
+        )
         assert done.code == 0, done.err
         for transport in ("h2", "grpc"):
             assert f"alexnet/{transport}, 2 workers: " in done.out
@@ -48,6 +64,11 @@ def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World)
         data = folder.read_job("alexnet/h2")
         assert {hash_of(data)} == {series.job_sha256 for series in summary.series}
         assert_as_simulated(folder, load_job(data, "job"))
+
+
+def kernels() -> str:
+    """The folder of kernels that this suite uses."""
+    return os.environ.get(VARIABLE) or str(ROOT / ".virtual-kernel")
 
 
 def assert_as_simulated(folder: ResultsFolder, job: TrainingJob) -> None:
