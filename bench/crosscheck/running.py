@@ -98,7 +98,7 @@ def _failure(name: str, command: Sequence[str]) -> str:
     )
     if done.returncode == 0:
         return ""
-    said = done.stderr.strip().splitlines()
+    said = done.stderr.replace(f"{ROOT}/", "").strip().splitlines()
     last = said[-1][:_MOST_SAID] if said else "no word"
     return f"{name}: exit code {done.returncode}: {last}"
 
