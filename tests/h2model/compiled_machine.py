@@ -21,7 +21,7 @@ _made: dict[object, Callable[..., Any]] = {}
 
 def compiled(function: Any) -> Callable[..., Any]:
     """A copy of `function`, compiled with every function that it calls."""
-    return bind_copy(function, {}, {}, _made, njit)
+    return bind_copy(function, {}, {}, _made, lambda _, copy: njit(copy))
 
 
 @cache

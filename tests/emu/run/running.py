@@ -184,10 +184,11 @@ def run_to_end(
     sudo: bool = False,
     command: Sequence[str] | None = None,
     environ: Mapping[str, str] | None = None,
+    seconds: float = 280,
 ) -> Done:
     """Run it, wait for its end; nothing of it may be left, and nobody saw a traceback."""
     with running(world, *arguments, sudo=sudo, command=command, environ=environ) as run:
-        done = finish(run)
+        done = finish(run, seconds)
         assert run.wait_gone(10) == {}
     assert "Traceback" not in done.err + done.out
     return done

@@ -16,18 +16,21 @@ from tests.emu.run.running import WORK, results, run_to_end, scenario
 from tests.emu.run.world import World
 
 # Simulated credit returns at once; gRPC's windows of the first steps are small, and decide.
-BOUNDS = {"alexnet/h2": 0.01, "alexnet/grpc": 0.03}
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(1500)]
+STREAMS = {"alexnet/h2": 0.01, "alexnet/grpc": 0.03}
+THROUGHPUT = 0.01
+_LONG_S = 900
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(3000)]
 
 
 @pytest.fixture
 def chain(world: World) -> Iterator[Path]:
     """Folder with one worker's `record`, `seal.json` that predicts, `run` that was predicted."""
-    done = run_to_end(world, "--scenario", scenario("sealed"), "--only", "1", "--out", "record")
+    asked = ("--scenario", scenario("sealed"), "--only", "1", "--out", "record")
+    done = run_to_end(world, *asked, seconds=_LONG_S)
     assert done.code == 0, done.err
     work = world.at(WORK)
     assert simulate(["--from", str(work / "record"), "--seal", str(work / "seal.json")]) == 0
-    done = run_to_end(world, "--sealed", "seal.json", "--out", "run")
+    done = run_to_end(world, "--sealed", "seal.json", "--out", "run", seconds=_LONG_S)
     assert done.code == 0, done.err
     yield work
 
@@ -43,15 +46,15 @@ def test_predictions_are_sealed_before_and_stand_beside_what_was_measured(
     assert (chain / "run" / "seal.json").read_bytes() == (chain / "seal.json").read_bytes()
     out = tmp_path / "checked"
     assert crosscheck([str(chain / "run"), "--out", str(out)]) == 0
-    assert "4 predictions sealed before the runs" in capsys.readouterr().out
+    assert "2 predictions sealed before the runs" in capsys.readouterr().out
     found = json.loads((out / "crosscheck.json").read_text())
     jsonschema.validate(found, json.loads((out / "schemas" / "crosscheck.schema.json").read_text()))
     assert [cell["cell"] for cell in found["cells"]] == ["alexnet/h2", "alexnet/grpc"]
     for cell in found["cells"]:
-        assert [point["workers"] for point in cell["points"]] == [1, 2]
+        assert [point["workers"] for point in cell["points"]] == [2]
         for point in cell["points"]:
-            assert abs(point["error"]) < BOUNDS[cell["cell"]]
-            assert point["streams"]["mean"] < BOUNDS[cell["cell"]]
+            assert abs(point["error"]) < THROUGHPUT
+            assert point["streams"]["mean"] < STREAMS[cell["cell"]]
             assert {"round_robin", "priority"} <= point["discipline_errors"].keys()
     page = (out / "report.html").read_text()
     assert page.count("data:image/png;base64,") == len(list((out / "pictures").iterdir())) == 6
