@@ -55,8 +55,7 @@ def _chosen(names: Sequence[str], cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _print_plan(cells: Sequence[Cell]) -> None:
-    sources = source_hash()
-    done = {attempt.cell for attempt in attempts.kept() if attempt.sources == sources}
+    done = attempts.done_by(source_hash())
     for cell in cells:
         state = "done" if cell.name in done else f"{cell.megabytes:.0f} MB"
         _say(f"{cell.name}: {state}")

@@ -52,3 +52,8 @@ def kept(path: Path = KEPT) -> list[Attempt]:
         except ValueError:
             break
     return found
+
+
+def done_by(sources: str, path: Path = KEPT) -> set[str]:
+    """Cells that these sources have run to the end; those that failed are to be run again."""
+    return {a.cell for a in kept(path) if a.sources == sources and not a.failed}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.common.record import RESULTS, commit
-from bench.crosscheck.attempts import KEPT, Attempt, keep, kept
+from bench.crosscheck.attempts import KEPT, Attempt, done_by, keep
 from bench.crosscheck.cells import Cell
 from bench.crosscheck.listed import described, source_hash
 from netcosim.scenario import dump_scenario
@@ -33,9 +33,9 @@ def run_missing(
     path: Path = KEPT,
     folders: Path = FOLDERS,
 ) -> None:
-    """Run the cells without an attempt by the present sources, until the budget is used up."""
+    """Run the cells that these sources have not run to the end, until the budget is used up."""
     begun, sources = time.monotonic(), source_hash()
-    done = {attempt.cell for attempt in kept(path) if attempt.sources == sources}
+    done = done_by(sources, path)
     missing = [cell for cell in cells if cell.name not in done]
     for number, cell in enumerate(missing):
         if time.monotonic() - begun > budget_s:

@@ -8,7 +8,7 @@ import pytest
 from bench.crosscheck.attempts import Attempt, keep, kept
 from bench.crosscheck.cells import Cell
 from bench.crosscheck.figures import figures_of, table
-from bench.crosscheck.listed import described, development, drawn
+from bench.crosscheck.listed import described, development, drawn, source_hash
 from bench.crosscheck.running import run_missing
 from emu.training.job_cells import job_cells
 
@@ -99,12 +99,12 @@ def test_the_table_has_a_row_a_point_and_tells_of_failures() -> None:
     assert f"| {other.name} | | | | runs: no word |" in text
 
 
-def test_what_the_present_sources_have_run_is_not_run_again(tmp_path: Path) -> None:
+def test_what_the_present_sources_have_run_to_the_end_is_not_run_again(tmp_path: Path) -> None:
     path, said = tmp_path / "kept.jsonl", list[str]()
-    cells = development()[:2]
-    run_missing(cells, budget_s=-1, say=said.append, path=path, folders=tmp_path)
-    assert said == ["the budget of -1 s is used up; 2 cells are left"]
-    keep(dataclasses.replace(attempt(cells[0], point()), sources="other"), path)
-    said.clear()
+    cells = development()[:3]
+    present = source_hash()
+    keep(dataclasses.replace(attempt(cells[0], point()), sources=present), path)
+    keep(dataclasses.replace(attempt(cells[1], failed="runs"), sources=present), path)
+    keep(dataclasses.replace(attempt(cells[2], point()), sources="other"), path)
     run_missing(cells, budget_s=-1, say=said.append, path=path, folders=tmp_path)
     assert said == ["the budget of -1 s is used up; 2 cells are left"]
