@@ -104,7 +104,7 @@ def _failure(name: str, command: Sequence[str]) -> str:
 
 
 def _checked(path: Path) -> dict[str, Any]:
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = json.loads(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""))
     (cell,) = found["cells"]
     return dict(cell)
 
