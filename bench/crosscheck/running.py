@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bench.common.children import ENDS_WITH_US
 from bench.common.record import RESULTS, commit
 from bench.crosscheck.attempts import KEPT, Attempt, done_by, keep
 from bench.crosscheck.cells import Cell
@@ -19,7 +20,6 @@ ROOT: Final = Path(__file__).parents[2]
 FOLDERS: Final = RESULTS / ".crosscheck"
 """Results folders, a cell's in one; not kept in the repository."""
 
-_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 _MOST_SAID: Final = 300
 
 Step = tuple[str, Sequence[str]]
@@ -87,7 +87,7 @@ def _steps(folder: Path) -> tuple[Step, ...]:
 def _failure(name: str, command: Sequence[str]) -> str:
     """Run a step; its last line if it failed."""
     done = subprocess.run(
-        [*_ENDS_WITH_US, sys.executable, "-P", "-m", *command],
+        [*ENDS_WITH_US, sys.executable, "-P", "-m", *command],
         cwd=ROOT,
         check=False,
         stdin=subprocess.DEVNULL,
@@ -110,7 +110,7 @@ def _checked(path: Path) -> dict[str, Any]:
 
 
 def line(attempt: Attempt) -> str:
-    """What came out, in a line."""
+    """An attempt's time with its errors, or the command that failed, in a line."""
     taken = f"{sum(attempt.seconds.values()):.0f} s"
     if attempt.checked is None:
         return f"{attempt.cell}: {taken}: failed: {attempt.failed}"

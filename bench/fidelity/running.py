@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from bench.common.children import ENDS_WITH_US
 from bench.fidelity.listing import Listed, scenario_of
 from bench.fidelity.store import Store
 from emu.plan import make_plan, on_this_machine
@@ -19,7 +20,6 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.scenario import dump_scenario
 
 ROOT: Final = Path(__file__).parent.parent.parent
-_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def run_missing(
@@ -78,7 +78,7 @@ def _run_group(cells: Sequence[Listed], store: Store) -> Iterator[str]:
         path.write_text(dump_scenario(scenario_of(cells)), encoding="utf-8")
         done = subprocess.run(
             [
-                *_ENDS_WITH_US,
+                *ENDS_WITH_US,
                 sys.executable,
                 "-P",
                 "-m",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.common.children import ENDS_WITH_US
 from bench.common.record import RESULTS, commit
 from bench.noise import run_records
 from bench.noise.run_records import Cell, Run
@@ -28,7 +29,6 @@ LONGEST_S: Final = 900.0
 """A run that takes longer hangs."""
 
 HUNG: Final = 124
-_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 _MOST_SAID: Final = 300
 
 
@@ -80,7 +80,7 @@ def run_once(load: int, number: int, place: Place) -> Run:
     place.folders.mkdir(parents=True, exist_ok=True)
     with loaded(load / 100, seed=number) as generator:
         before, begin = processor_ticks(), time.monotonic()
-        code, said = _ended([*_ENDS_WITH_US, *place.command, "--out", str(out)])
+        code, said = _ended([*ENDS_WITH_US, *place.command, "--out", str(out)])
         wall_s = time.monotonic() - begin
         after, taken = processor_ticks(), _ticks_of_children(generator)
     total = sum(after) - sum(before)

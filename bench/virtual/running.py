@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bench.common.children import ENDS_WITH_US
 from bench.common.record import RESULTS
 from netcosim.scenario import build_scenario, dump_scenario
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = RESULTS / ".virtual"
-_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 _COMMAND: Final = (sys.executable, "-P", "-m", "emu.run")
 
 Json = dict[str, Any]
@@ -60,7 +60,7 @@ def run(scenario: Mapping[str, Any], name: str) -> Ran:
     path.write_text(dump_scenario(made), encoding="utf-8")
     begin = time.monotonic()
     done = subprocess.run(
-        [*_ENDS_WITH_US, *_COMMAND, "--scenario", str(path), "--out", str(out)],
+        [*ENDS_WITH_US, *_COMMAND, "--scenario", str(path), "--out", str(out)],
         cwd=ROOT,
         check=False,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Where a guest's programs see this project, its Python and the releases of gRPC.
+"""Places of this project, its Python and the releases of gRPC in a guest.
 
 The places are the same for all checkouts, and of the project there is a copy without bytecode.
 Reading the clock takes a nanosecond of virtual time, and how often gRPC reads it hangs on where its
@@ -17,7 +17,7 @@ from emu.guest.boot import EXCHANGE, Order
 _ROOT: Final = str(Path(__file__).resolve().parents[2])
 _PROJECT: Final = f"{EXCHANGE}/project"
 _PACKAGES: Final = ("emu", "h2model", "netcosim", "topo")
-"""What is run there; Python notes what else is in a folder, which takes memory."""
+"""Packages that are copied, and no more: Python notes what is in a folder, which takes memory."""
 
 _PYTHON: Final = f"{EXCHANGE}/python"
 _FOLDER: Final = f"{EXCHANGE}/folder-"

@@ -23,7 +23,7 @@ _NO_WRAPPERS: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 def options_of(
     top: FunctionType, replaced: Mapping[object, object]
 ) -> dict[FunctionType, dict[str, Any]]:
-    """What `numba.njit` is to be given for each function under `top`."""
+    """Options of `numba.njit` for each function under `top`."""
     small = inlined(top, replaced)
     return {
         function: {"forceinline": function in small, "pipeline_class": Linked, **_NO_WRAPPERS}

@@ -1,0 +1,6 @@
+"""Programs that a benchmark starts: none outlives it."""
+
+from typing import Final
+
+ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
+"""What a command begins with that is to be killed with the benchmark."""
