@@ -25,6 +25,7 @@ from emu.training.nodes import JobRun, run_job
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
 from topo.catalogue import build_spec
+from topo.worker_links import with_worker_links
 
 FOLDER = Path(EXCHANGE)
 TASK, JOB, ANSWER = "task.json", "job.json", "answer.json"
@@ -47,7 +48,11 @@ def main() -> None:
 def _run(task: dict[str, Any]) -> Any:
     scenario = parse_scenario(task["scenario"])
     workers: int = task["workers"]
-    net = build_spec(scenario.cluster.model_copy(update={"workers": workers}))
+    net = with_worker_links(
+        build_spec(scenario.cluster.model_copy(update={"workers": workers})),
+        task["link_bps"],
+        task["more_delay_ns"],
+    )
     tcp = TcpSpec.model_validate(task["tcp"])
     transport = next(t for t in scenario.transport if t.name == task["transport"])
     punctuality = replace(VIRTUAL, begins_full=False)
@@ -56,6 +61,7 @@ def _run(task: dict[str, Any]) -> Any:
             job=(FOLDER / JOB).read_text(),
             workers=workers,
             transport=transport,
+            pushed=task["pushed"],
             tcp=tcp,
             timeout_s=_MOST_S,
             timing=EndpointTiming(poll_ns=poll_ns(net)),

@@ -91,6 +91,9 @@ class Guests:
             "workers": run.workers,
             "transport": run.cell.transport.name,
             "tcp": self.tcp.model_dump(mode="json"),
+            "link_bps": run.job.link_bps,
+            "more_delay_ns": run.job.more_delay_ns,
+            "pushed": run.job.pushed,
         }
         guest = Guest(
             self.kernel,

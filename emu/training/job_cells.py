@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from emu.endpoints.pairing import check_transport
 from netcosim.errors import ScenarioError
 from netcosim.policies import check_order, synchronisation_joins
@@ -18,12 +16,14 @@ from netcosim.training.prepare.message_costs import with_message_costs
 from netcosim.training.stragglers import check_stragglers
 from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
 from netcosim.workload import Profile
-from topo.spec import GOODPUT_SHARE
+from topo.catalogue import build_spec
+from topo.spec import GOODPUT_SHARE, NetSpec
+from topo.worker_links import host_link, with_worker_links
 
 KINDS: Final = ("h2", "grpc")
 """Kinds of endpoints that have nodes for training jobs."""
 
-_STRAGGLERS: Final = ("slow", "jitter", "transient", "trace")
+_STRAGGLERS: Final = ("slow", "jitter", "transient", "trace", "link", "delay")
 _HORIZON: Final = 20.0
 
 
@@ -105,8 +105,7 @@ def job_cells(scenario: Scenario) -> tuple[JobCell, ...]:
 
 
 def _job(scenario: Scenario, workload: WorkloadSpec, profile: Profile, most: int) -> TrainingJob:
-    rate_bps = scenario.cluster.link.rate
-    link_bps = round(rate_bps * GOODPUT_SHARE)
+    link_bps = round(scenario.cluster.link.rate * GOODPUT_SHARE)
     maker = PlanMaker(
         Source.of(scenario, workload, profile),
         assignment_of(scenario, workload, profile, link_bps),
@@ -114,14 +113,22 @@ def _job(scenario: Scenario, workload: WorkloadSpec, profile: Profile, most: int
     plan = maker.outline.plan
     step_s = float(plan.size_bytes.sum()) * 8 * most / link_bps
     step_ns = step_s * 1e9 + max(map(sum, profile.duration_ns))
+    spec = build_spec(scenario.cluster.model_copy(update={"workers": most}))
     return draw_job(
         scenario,
         maker,
-        np.full(most, rate_bps, dtype=np.int64),
-        np.zeros(most, dtype=np.int64),
+        [host_link(spec, host.name).link.rate for host in spec.workers],
+        [host_link(spec, host.name).link.rate for host in spec.servers],
         run=0,
         horizon_ns=_HORIZON * scenario.training.steps * step_ns,
+        payload_share=GOODPUT_SHARE,
     )
+
+
+def network_of(scenario: Scenario, job: TrainingJob, workers: int) -> NetSpec:
+    """The network of so many workers, with the links that stragglers leave them."""
+    spec = build_spec(scenario.cluster.model_copy(update={"workers": workers}))
+    return with_worker_links(spec, job.link_bps, job.more_delay_ns)
 
 
 def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
@@ -132,11 +139,16 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
     for workload in scenario.workload:
         if workload.profile is None:
             yield f"workload[{workload.name}]", "a burst", "must be training jobs, or all bursts"
-    if scenario.policy.schedule is not None:
-        yield "policy.schedule", scenario.policy.schedule, "schedules are for the simulator"
+    if scenario.policy.schedule is not None and training.gradients == "pulled":
+        allowed = 'must be "pushed" with a schedule, which waits for answers'
+        yield "training.gradients", training.gradients, allowed
     if synchronisation_joins(training.synchronisation):
-        allowed = "joins of gradients are for the simulator"
-        yield "training.synchronisation", training.synchronisation, allowed
+        if training.join == "tensor":
+            allowed = 'is for the simulator; real servers join by "step"'
+            yield "training.join", training.join, allowed
+        if training.first is not None and training.first < max(worker_counts(scenario)):
+            allowed = "is for the simulator; real servers join the gradients of all workers"
+            yield "training.first", training.first, allowed
     for field in ("overlap", "server_cores", "rates"):
         value = getattr(training, field)
         if value not in (None, False):

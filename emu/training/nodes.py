@@ -38,12 +38,14 @@ class JobRun:
     ----------
     job : text of the job's file
     workers : how many of the job's workers take part
+    pushed : whether workers push gradients; else servers ask for them
     timeout_s : seconds, by the nodes' clock, after which a job that has not ended is given up
     """
 
     job: str
     workers: int
     transport: TransportSpec
+    pushed: bool
     tcp: TcpSpec
     timeout_s: float
     timing: EndpointTiming = THE_MACHINES
@@ -135,17 +137,21 @@ def _plans(live: LiveNetwork, run: JobRun) -> list[EndPlan]:
 def _plan(
     live: LiveNetwork, run: JobRun, role: str, number: int, host: str, peers: Sequence[str]
 ) -> EndPlan:
-    """A node with its connections to all peers; a server asks for gradients, a worker pulls."""
+    """A node with its connections to all peers; gradients are asked for, or pushed."""
     ends: dict[str, list[Json]] = {}
-    for offset, (kind, asks) in enumerate((("pulls", _WORKER), ("gradients", _SERVER))):
-        client = role == asks
+    calls = _WORKER if run.pushed else _SERVER
+    for offset, (kind, calling, sending) in enumerate(
+        (("pulls", _WORKER, _SERVER), ("gradients", calls, _WORKER))
+    ):
+        client = role == calling
         ends[kind] = [
             {
                 "peer": peer,
                 "client": client,
+                "sends": role == sending,
                 "address": live.address(other if client else host),
                 "port": _port(live, role, number, peer) + offset,
-                "settings": _settings(run.transport, sends=not client),
+                "settings": _settings(run.transport, sends=role == sending),
                 "tcp": {**tcp_of(run.transport, run.tcp), **run.timing.tcp()},
             }
             for peer, other in enumerate(peers)

@@ -19,10 +19,11 @@ from netcosim.errors import EndpointError
 from netcosim.results.training.job_summary import JobPoint, JobStepTimes
 from netcosim.results.training.operations import OperationColumns, places_of
 from netcosim.results.training.steps import StepColumns
+from netcosim.training.executor.joined import is_joined
 from netcosim.training.job import TrainingJob
 
 Key = tuple[int, int, int]
-"""Worker, step, operation."""
+"""Worker, step, operation; what is done once for all has the number behind all workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class Measured:
         handed = found.get(HANDED, {})
         for key, delivered in found.get(DELIVERED, {}).items():
             times[key] = (handed[key], handed[key], delivered)
-        expected = job.workers * job.steps * job.plan.operations
+        expected = _expected(job)
         if len(times) != expected or (requested < 0).any():
             raise EndpointError(f"{cell}: {expected - len(times)} operations have no end")
         return cls(cell=cell, job=job, requested_ns=requested, times_ns=times)
@@ -124,3 +125,9 @@ class Measured:
                 max=float(lengths.max()),
             ),
         )
+
+
+def _expected(job: TrainingJob) -> int:
+    """Number of operations of a whole run; updates that are joined are there once a step."""
+    joined = sum(is_joined(job.plan, op) for op in range(job.plan.operations))
+    return job.steps * (job.workers * (job.plan.operations - joined) + joined)

@@ -12,7 +12,7 @@ from emu.guest.kernel import Kernel
 from emu.network.punctuality import VIRTUAL
 from emu.network.tcp import payload_in, with_send_buffer
 from emu.training.guests import Guests, Run, rows_of
-from emu.training.job_cells import JobCell
+from emu.training.job_cells import JobCell, network_of
 from emu.training.rows import Measured
 from emu.training.task import Task
 from h2model import transports
@@ -25,7 +25,6 @@ from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummar
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from netcosim.scenario import Scenario, TcpSpec
-from topo.catalogue import build_spec
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,8 +131,8 @@ class JobSession:
         )
 
     def _tcp(self) -> TcpSpec:
-        cluster = self.scenario.cluster.model_copy(update={"workers": max(self.task.counts)})
-        return with_send_buffer(cluster.tcp, build_spec(cluster), VIRTUAL)
+        net = network_of(self.scenario, self.cells[0].job, max(self.task.counts))
+        return with_send_buffer(self.scenario.cluster.tcp, net, VIRTUAL)
 
     def _buffered(self, cell: JobCell) -> int:
         tcp, spec = self._tcp(), cell.transport

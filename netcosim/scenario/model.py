@@ -208,7 +208,7 @@ class PolicySpec(Record):
     """Policies of a job: order of release, placement on servers, schedule of gradients.
 
     `priorities` belongs to the order ``given``, `servers` to the placement ``given``: a number for
-    each tensor that is named. `schedule` says when gradients are sent, and is for the simulator;
+    each tensor that is named. `schedule` says when gradients of training jobs are sent;
     `schedule_options` are its own.
     """
 
@@ -233,8 +233,8 @@ class PolicySpec(Record):
 class Scenario(Record):
     """The whole job. Its cells are every workload on every transport, `repetitions` bursts each.
 
-    `training` and `straggler` are for the simulator, which trains on workloads with a profile;
-    `clock` is for the emulator: real packets in the machine's time, or in a guest's virtual time.
+    `training` and `straggler` are for training jobs, workloads with a profile; `clock` is for the
+    emulator: real packets in the machine's time, or in a guest's virtual time.
     """
 
     name: Name

@@ -1,7 +1,4 @@
-"""Training settings of a scenario: steps, workers, synchronisation, stragglers.
-
-Only the simulator trains; the emulator runs bursts.
-"""
+"""Training settings of a scenario: steps, workers, synchronisation, stragglers."""
 
 import math
 from fractions import Fraction as Ratio
@@ -106,7 +103,7 @@ Cores = Annotated[Whole, Field(ge=1, le=MOST_CORES)]
 
 
 class TrainingSpec(Record):
-    """Training settings, for the simulator.
+    """Training settings, for simulated jobs and for jobs over real flows.
 
     Attributes
     ----------
@@ -120,6 +117,8 @@ class TrainingSpec(Record):
     gap : of that rule, steps
     join : of that rule: servers join gradients by "step" or by "tensor"; None: by step
     first : of that rule: of so many workers, the first to arrive; None: of all
+    gradients : "pulled": servers ask for each gradient, "pushed": workers send each by a call of
+        their own; None: pulled, with a schedule pushed
     overlap : whether a step begins behind the loss, so that pulls overlap with pushes
     server_cores : of each server, for the work of all workers; None: every worker has its own part
         of a server
@@ -147,6 +146,7 @@ class TrainingSpec(Record):
     gap: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 5
     join: Literal["step", "tensor"] | None = None
     first: Annotated[Whole, Field(ge=1, le=MOST_WORKERS)] | None = None
+    gradients: Literal["pulled", "pushed"] | None = None
     overlap: Flag = False
     server_cores: Cores | None = None
     worker_cores: Cores | None = None

@@ -5,12 +5,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, ValidationError
 
 from netcosim.errors import StorageError
+from netcosim.policies import schedule_names
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Channel, Draws, Floats, Gate, Ints, Processor, StepPlan
 from netcosim.training.speed import SpeedTrace
@@ -75,6 +76,19 @@ class _Job(_Record):
     speeds: tuple[_Speed | None, ...]
     absent: tuple[int, ...]
     presence: tuple[tuple[int, int, bool], ...]
+    link_bps: tuple[int, ...]
+    more_delay_ns: tuple[int, ...]
+    pushed: bool
+    schedule: str | None
+    schedule_options: tuple[int, ...]
+    gate_bps: tuple[tuple[int, ...], ...]
+
+
+_PLAIN: Final = (
+    *("link_bps", "more_delay_ns"),
+    *("pushed", "schedule", "schedule_options", "gate_bps"),
+)
+"""Fields that a job's file has as the job has them."""
 
 
 def dump_job(job: TrainingJob) -> bytes:
@@ -93,6 +107,7 @@ def dump_job(job: TrainingJob) -> bytes:
         ),
         absent=job.absent,
         presence=tuple((c.time_ns, c.worker, c.joins) for c in job.presence),
+        **{name: getattr(job, name) for name in _PLAIN},
     )
     text = json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
     return text.encode() + b"\n"
@@ -130,6 +145,7 @@ def load_job(data: bytes, source: str | Path) -> TrainingJob:
         ),
         absent=record.absent,
         presence=tuple(Change(*each) for each in record.presence),
+        **{name: getattr(record, name) for name in _PLAIN},
     )
 
 
@@ -154,6 +170,14 @@ def _check(record: _Job, source: str | Path) -> None:
             raise StorageError(f"{source}: {field}: must be {wanted} numbers")
     if len(record.speeds) != workers:
         raise StorageError(f"{source}: speeds: must be {workers}, one for each worker")
+    for field in ("link_bps", "more_delay_ns", "gate_bps"):
+        if len(getattr(record, field)) not in (0, workers):
+            raise StorageError(
+                f"{source}: {field}: must be {workers}, one for each worker, or none"
+            )
+    if plan.gates and record.schedule not in schedule_names():
+        allowed = f"must be one of {', '.join(schedule_names())}, as the plan has gates"
+        raise StorageError(f"{source}: schedule: {record.schedule}: {allowed}")
     starts = plan.after_start.tolist()
     if starts[0] != 0 or starts != sorted(starts) or starts[-1] != len(plan.after):
         allowed = f"must rise from 0 to {len(plan.after)}, the length of plan.after"

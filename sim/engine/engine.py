@@ -241,7 +241,7 @@ class Engine(BaseEngine):
         return interpret(function, *self._bound, extended=self._extended, schedule=self._schedule)
 
     def _weight(self, row: Ints) -> Floats:
-        if not self._joins:
+        if not self._joins or self._in_parts:
             return super()._weight(row)
         return row[:, 2] / len(self._step.update)
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from netcosim.training.executor.joined import is_joined
 from netcosim.training.executor.part import server_part, worker_part
 from netcosim.training.plan import SERVER, StepPlan
 from sim.engine.control import Control
-from sim.kernels.arrays import Ints, K, Step, W
+from sim.kernels.arrays import NONE, Ints, K, Step, W
 
 
 def part_tables(plan: StepPlan) -> dict[str, Ints]:
@@ -25,7 +26,7 @@ def part_tables(plan: StepPlan) -> dict[str, Ints]:
             size[0] += 1
         else:
             part_of[op] = processor_part[place - channels]
-        size[part_of[op]] += 1
+        size[part_of[op]] += not is_joined(plan, op)
         if plan.waits[op]:
             # What is pushed waits at the worker; pulls wait for nothing but their request.
             waiting[0 if place < channels else int(part_of[op])].append(op)
@@ -43,7 +44,11 @@ def part_state(step: Step) -> dict[str, Any]:
     workers, parts = int(step.sizes[W]), 1 + int(step.sizes[K])
     names = ("part_step", "part_left", "part_rec")
     state: dict[str, Any] = {name: np.zeros((workers, parts), dtype=np.int64) for name in names}
-    return state | {"asked": np.zeros(workers, dtype=np.int64)}
+    return state | {
+        "asked": np.zeros(workers, dtype=np.int64),
+        "joined": np.zeros((parts, 4), dtype=np.int64),
+        "part_version": np.full((workers, parts), NONE, dtype=np.int64),
+    }
 
 
 def check_parts(plan: StepPlan, control: Control, absent: Sequence[int]) -> None:
@@ -54,13 +59,27 @@ def check_parts(plan: StepPlan, control: Control, absent: Sequence[int]) -> None
     ScenarioError
         An operation waits for one at another node without a transfer between them.
     ValueError
-        Joined gradients, gates, stops at steps, shared processors, workers that are absent.
+        Gradients that are joined by tensor, updates that others wait for, other work on processors
+        that all share, stops at steps, workers that are absent.
     """
     worker_part(plan)
     for server in range(plan.servers):
         server_part(plan, server)
-    shared = any(processor.shared for processor in plan.processors)
+    once = [op for op in range(plan.operations) if is_joined(plan, op)]
+    by_tensor = bool(once) and (control.join is None or control.join.by != "step")
+    waited_for = any(plan.after_start[op] < plan.after_start[op + 1] for op in once)
     stops = control.stop_at_steps or control.stop_at_last
-    if control.join is not None or plan.gates or shared or stops or absent:
-        allowed = "no joins, gates, shared processors, stops at steps or absent workers"
+    if by_tensor or waited_for or _shares_more(plan, once) or stops or absent:
+        allowed = (
+            "joins by step without overlap; no other shared processors, stops at steps or absent"
+            " workers"
+        )
         raise ValueError(f"in_parts: {allowed}")
+
+
+def _shares_more(plan: StepPlan, once: Sequence[int]) -> bool:
+    """True if anything but updates that are done once is computed where all share a processor."""
+    first = len(plan.channels)
+    shared = {first + i for i, processor in enumerate(plan.processors) if processor.shared}
+    there = set(np.flatnonzero(np.isin(plan.place, list(shared))).tolist())
+    return there != set(once)

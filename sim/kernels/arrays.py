@@ -60,6 +60,16 @@ GATES_TODO: Final = 15
 """Gates that are to be asked."""
 SCALARS: Final = 16
 
+# Columns of Run.joined: what a server has joined, where each node goes on by its own state.
+MADE_STEPS: Final = 0
+"""Steps of which all its updates are made."""
+HANDED_STEPS: Final = 1
+"""Steps whose updates were handed over."""
+COUNTED_WORKERS: Final = 2
+"""Workers whose gradients have arrived for the step that is next to be handed over."""
+UPDATES_LEFT: Final = 3
+"""Updates of the step that was handed over last which are still to be made."""
+
 # Bits of Run.mode: a worker's activities.
 RECEIVING: Final = 1
 COMPUTING: Final = 2
@@ -302,6 +312,8 @@ class Run(NamedTuple):
     part_step, part_left, part_rec : (W, 1 + K) where each node goes on by its own state: number of
         a part's step, what is left of it, its recorded step
     asked : (W,) steps that a worker's requests have reached the servers for
+    joined : (1 + K, 4) what each server has joined; see MADE_STEPS and so on
+    part_version : (W, 1 + K) steps made when a server answered a worker last; NONE before
     """
 
     clock: Floats
@@ -393,6 +405,8 @@ class Run(NamedTuple):
     part_left: Ints
     part_rec: Ints
     asked: Ints
+    joined: Ints
+    part_version: Ints
 
 
 class Progress(Protocol):

@@ -4,8 +4,18 @@ import math
 from typing import Any
 
 from netcosim.policies.gate.state import GateState, acknowledge, arrive, reset, submit
-from sim.kernels.arrays import ACKNOWLEDGED, DELAYED, GATES_TODO, NONE, G, Net, Run, Step
-from sim.kernels.bound import borrow, gate_ended, gate_enqueued, gate_select, gate_start
+from sim.kernels.arrays import (
+    ACKNOWLEDGED,
+    DELAYED,
+    GATES_TODO,
+    IN_PARTS,
+    NONE,
+    G,
+    Net,
+    Run,
+    Step,
+)
+from sim.kernels.bound import EXTENDED, borrow, gate_ended, gate_enqueued, gate_select, gate_start
 from sim.kernels.connections import hand_over
 from sim.kernels.processors import enter
 from sim.kernels.tree import put
@@ -51,6 +61,8 @@ def let_through(step: Step, net: Net, run: Run) -> None:
             op = step.gate_op[own, i]
             if step.slot[op] != NONE:
                 hand_over(step, net, run, worker, op)
+                if EXTENDED and net.flag[IN_PARTS]:
+                    run.part_left[worker, 0] -= 1
             else:
                 enter(step, net, run, worker, op)
             i = gate_select(g, now)

@@ -42,6 +42,7 @@ from sim.kernels.steps import (
     begin_steps,
     end_in_parts,
     end_operation,
+    end_own_if_over,
     end_step,
     end_update,
     line_leaf,
@@ -92,9 +93,20 @@ def wake_up(step: Step, net: Net, run: Run) -> None:
     """Ask every gate that was noted, then let every such connection choose a chunk."""
     if GATED:
         let_through(step, net, run)
+        if EXTENDED and net.flag[IN_PARTS]:
+            while some_own_part_ended(step, net, run):
+                let_through(step, net, run)
     for i in range(run.scalar[TODO]):
         choose(step, net, run, run.todo[i])
     run.scalar[TODO] = 0
+
+
+def some_own_part_ended(step: Step, net: Net, run: Run) -> bool:
+    """End workers' own parts that are over now, and begin the next ones; true if there was one."""
+    some = False
+    for worker in range(step.sizes[W]):
+        some |= end_own_if_over(step, net, run, worker)
+    return some
 
 
 def no_room(net: Net, run: Run) -> bool:

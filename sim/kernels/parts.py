@@ -11,6 +11,7 @@ import math
 
 from sim.kernels.arrays import IN_PARTS, NONE, K, Net, Run, Step, W
 from sim.kernels.bound import EXTENDED
+from sim.kernels.joined_parts import has_newer
 from sim.kernels.step_log import note_begin, note_end, request_leaf
 from sim.kernels.tree import put
 
@@ -49,6 +50,7 @@ def may_answer(net: Net, run: Run, worker: int, part: int, slowest: int) -> bool
         run.part_left[worker, part] == 0
         and run.asked[worker] > done
         and done - slowest <= net.staleness[0]
+        and has_newer(net, run, worker, part)
     )
 
 

@@ -33,6 +33,12 @@ from sim.kernels.bound import EXTENDED, GATED
 from sim.kernels.connections import hand_over
 from sim.kernels.gates import hold, message_arrives
 from sim.kernels.join import gradient_arrives, has_sent, note_made, pull_is_held
+from sim.kernels.joined_parts import (
+    all_gradients_arrive,
+    end_joined,
+    is_joined,
+    note_version,
+)
 from sim.kernels.modes import switch_mode
 from sim.kernels.parts import (
     begin_own,
@@ -93,28 +99,43 @@ def end_in_parts(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     """End an operation where each node goes on by its own state, and what follows from it."""
     if net.flag[KEEP_ROWS]:
         _note_row(step, net, run, worker, op)
+    if GATED and step.brings[op] != NONE:
+        message_arrives(step, net, run, worker, step.brings[op])
     for e in range(step.after_start[op], step.after_start[op + 1]):
         follower = step.after[e]
         run.waits[worker, follower] -= 1
-        if run.waits[worker, follower] == 0:
+        if run.waits[worker, follower] == 0 and not is_joined(step, net, follower):
             _make_part_ready(step, net, run, worker, follower)
     part = step.part_of[op]
     if part > 0 and not is_pull(step, op) and part_is_over(run, worker, part):
-        run.part_step[worker, part] += 1
+        _part_is_over(step, net, run, worker, part)
         answer_all(step, net, run, part)
     if part == 0 or is_pull(step, op):
         run.part_left[worker, 0] -= 1
-    if run.part_left[worker, 0] == 0 and run.presence[worker] == BUSY:
-        end_own(run, worker)
-        run.presence[worker] = PRESENT
-        if run.done[worker] < run.limit[worker]:
-            begin_own_part(step, net, run, worker)
+    if not GATED:
+        end_own_if_over(step, net, run, worker)
+
+
+def end_own_if_over(step: Step, net: Net, run: Run, worker: int) -> bool:
+    """End a worker's own part of its step if all of it is over, and begin the next one's."""
+    if run.part_left[worker, 0] > 0 or run.presence[worker] != BUSY:
+        return False
+    end_own(run, worker)
+    run.presence[worker] = PRESENT
+    if run.done[worker] < run.limit[worker]:
+        begin_own_part(step, net, run, worker)
+    return True
+
+
+def _part_is_over(step: Step, net: Net, run: Run, worker: int, part: int) -> None:
+    run.part_step[worker, part] += 1
+    all_gradients_arrive(step, net, run, worker, part)
 
 
 def _make_part_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """Make an operation ready; a push is over for its worker with the hand-over."""
+    """Make an operation ready; a push is over for its worker when its connection has it."""
     make_ready(step, net, run, worker, op)
-    if step.slot[op] != NONE:
+    if step.slot[op] != NONE and not (GATED and step.gate_of[op] != NONE):
         run.part_left[worker, 0] -= 1
 
 
@@ -137,7 +158,7 @@ def answer_all(step: Step, net: Net, run: Run, part: int) -> None:
             if may_answer(net, run, worker, part, slowest):
                 _answer(step, net, run, worker, part)
                 if run.part_left[worker, part] == 0:
-                    run.part_step[worker, part] += 1
+                    _part_is_over(step, net, run, worker, part)
                     again = True
 
 
@@ -145,6 +166,7 @@ def _answer(step: Step, net: Net, run: Run, worker: int, part: int) -> None:
     """Begin a server's part of a worker's step: hand over what was requested of it."""
     recorded = net.draw[worker, run.part_step[worker, part]]
     begin_part(step, run, worker, part, recorded)
+    note_version(run, worker, part)
     for i in range(step.sources.shape[1]):
         op = step.sources[recorded, i]
         if step.part_of[op] == part:
@@ -167,6 +189,10 @@ def let_go_on(step: Step, net: Net, run: Run, worker: int, update: int) -> None:
 
 def end_update(step: Step, net: Net, run: Run, update: int) -> None:
     """End an update that is done once for all; workers go on with its result, lowest first."""
+    if EXTENDED and net.flag[IN_PARTS]:
+        if end_joined(step, net, run, update):
+            answer_all(step, net, run, step.part_of[update])
+        return
     t = run.made[update]
     complete = note_made(step, net, run, update)
     if net.flag[JOIN] == BY_STEP:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from h2model import disciplines
 from netcosim.results.training.job_summary import JobSeries
 from netcosim.scenario import Scenario, TransportSpec
@@ -60,15 +62,29 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     shared = with_share(scenario)
     return Assumed(
         job=job,
-        sending=_sending(transport, series.socket_buffer_bytes),
-        networks={
-            count: network_of(shared, count, payload_share=GOODPUT_SHARE)
-            for count in range(1, job.workers + 1)
-        },
+        sending=replace(
+            _sending(transport, series.socket_buffer_bytes),
+            schedule=job.schedule,
+            schedule_options=job.schedule_options,
+        ),
+        networks={count: _network(shared, count, job) for count in range(1, job.workers + 1)},
         orders=dict(_other_orders(scenario, workload, job.plan)),
         warmup=scenario.training.warmup,
         batch=series.batch,
         seed=scenario.seed,
+    )
+
+
+def _network(scenario: Scenario, workers: int, job: TrainingJob) -> Network:
+    """The scenario's network, with the links that stragglers leave its workers."""
+    network = network_of(scenario, workers, payload_share=GOODPUT_SHARE)
+    if not job.link_bps:
+        return network
+    link_bps = np.array(job.link_bps[:workers], dtype=np.float64) * GOODPUT_SHARE
+    return replace(
+        network,
+        worker_bps=np.minimum(network.worker_bps, np.round(link_bps).astype(np.int64)),
+        delay_ns=network.delay_ns + np.array(job.more_delay_ns[:workers], dtype=np.int64),
     )
 
 

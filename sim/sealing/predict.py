@@ -28,7 +28,8 @@ def kernels_needed(assumed: Assumed) -> tuple[Kernel, ...]:
     """Kernels of all simulations that `predict` does."""
     names = dict.fromkeys((assumed.sending.discipline, *_OTHER_DISCIPLINES))
     shares = {network.share for network in assumed.networks.values()}
-    return tuple(Kernel(name, share, extended=True) for name in names for share in sorted(shares))
+    schedule = assumed.sending.schedule
+    return tuple(Kernel(name, share, True, schedule) for name in names for share in sorted(shares))
 
 
 def predict(assumed: Assumed, workers: int) -> SealedPoint:
@@ -85,7 +86,12 @@ def simulate(
         assumed.networks[job.workers],
         assumed.sending if sending is None else sending,
         job.draws,
-        Control(staleness=job.staleness, keep_operations=keep_operations, in_parts=True),
+        Control(
+            staleness=job.staleness,
+            join=job.join,
+            keep_operations=keep_operations,
+            in_parts=True,
+        ),
         speeds=job.speeds,
     )
     engine.run()
@@ -156,4 +162,6 @@ def _with_discipline(sending: Sending, name: str) -> Sending:
         window_bytes=sending.window_bytes,
         connection_window_bytes=sending.connection_window_bytes,
         chunk_bytes=CHUNK_BYTES,
+        schedule=sending.schedule,
+        schedule_options=sending.schedule_options,
     )

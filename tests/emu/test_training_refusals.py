@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emu.training.job_cells import job_cells
+from emu.training.job_cells import job_cells, network_of
 from netcosim.errors import ScenarioError
 from netcosim.scenario import build_scenario
 
@@ -40,12 +40,22 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
             {"clock": "real"},
             'clock: "real": training jobs, which have a profile, are run by "virtual"',
         ),
-        ({"training__synchronisation": "join"}, 'training.synchronisation: "join": joins'),
-        ({"policy": {"schedule": "p3"}}, 'policy.schedule: "p3": schedules are for'),
+        (
+            {"training__synchronisation": "join", "training__join": "tensor"},
+            'training.join: "tensor": is for the simulator; real servers join by "step"',
+        ),
+        (
+            {"training__synchronisation": "join", "training__first": 1},
+            "training.first: 1: is for the simulator; real servers join the gradients of all",
+        ),
+        (
+            {"policy": {"schedule": "p3"}, "training__gradients": "pulled"},
+            'training.gradients: "pulled": must be "pushed" with a schedule',
+        ),
         ({"training__server_cores": 2}, "training.server_cores: 2: is for the simulator"),
         (
-            {"straggler": [{"kind": "link", "workers": "all", "options": {"part": 0.5}}]},
-            r'straggler\[0\].kind: "link": is for the simulator; here: slow',
+            {"straggler": [{"kind": "join", "workers": "all", "options": {"at": "1s"}}]},
+            r'straggler\[0\].kind: "join": is for the simulator; here: slow',
         ),
         (
             {"transport__0__receiver": "grpc"},
@@ -61,3 +71,20 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
 def test_what_can_t_be_emulated_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{said}"):
         job_cells(scenario(**change))
+
+
+def test_slow_links_are_those_of_the_job_and_of_the_network() -> None:
+    slow = {"kind": "link", "workers": [1], "options": {"rate": "30mbit"}}
+    far = {"kind": "delay", "workers": [0], "options": {"delay": "2ms"}}
+    made = scenario(straggler=[slow, far], policy={"schedule": "p3"})
+    (cell,) = job_cells(made)
+    job = cell.job
+    assert (job.link_bps, job.more_delay_ns) == ((100_000_000, 30_000_000), (2_000_000, 0))
+    assert (job.pushed, job.schedule, job.schedule_options) == (True, "p3", (4_000_000,))
+    assert [round(rates[0] / 1e6, 1) for rates in job.gate_bps] == [95.6, 28.7]
+    found = {
+        link.name: (link.link.rate, link.link.delay) for link in network_of(made, job, 2).links
+    }
+    assert found["w0"] == (100_000_000, 2_000_000)
+    assert found["w1"] == (30_000_000, 0)
+    assert found["s0"] == (100_000_000, 0)

@@ -7,7 +7,7 @@ import os
 import selectors
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,24 @@ from grpc import aio  # noqa: E402
 from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # noqa: E402
 from emu.remote.grpc_common import CONNECT_TIMEOUT_S, channel_options  # noqa: E402
 from emu.remote.training.commands import Commands, serve  # noqa: E402
-from emu.remote.training.roles import Calls, ServerRole, WorkerRole, parse_path  # noqa: E402
+from emu.remote.training.roles import (  # noqa: E402
+    GRADIENT,
+    PULL,
+    Calls,
+    ServerRole,
+    WorkerRole,
+    parse_path,
+)
 from netcosim.training.job import TrainingJob  # noqa: E402
 
 
 class Channel:
-    """Calls to one peer."""
+    """Calls to one peer: they ask for tensors, or bring them."""
 
-    def __init__(self, config: Mapping[str, Any], node: "Node") -> None:
+    def __init__(
+        self, config: Mapping[str, Any], node: "Node", bodies: Mapping[int, bytes]
+    ) -> None:
+        self._bodies = bodies
         self._target = f"{config['address']}:{config['port']}"
         self._channel = aio.insecure_channel(
             self._target, options=channel_options(config["settings"])
@@ -47,15 +57,25 @@ class Channel:
         task = asyncio.ensure_future(call)
         task.add_done_callback(lambda done: self._node.came(path, done))
 
+    def push(self, path: str, priority: int) -> None:
+        """Bring a tensor; gRPC knows no priorities."""
+        call = self._channel.unary_unary(path)(self._bodies[self._node.size_of(path)])
+        task = asyncio.ensure_future(call)
+        task.add_done_callback(lambda done: self._node.answered(path, done))
+
     def answer(self, path: str, priority: int) -> None:
-        """Answer nothing: it is the peer that asks here."""
+        """Answer nothing: it is this end that calls."""
         raise EndpointFailureError(f"nobody asks for {path} here")
+
+    def acknowledge(self, path: str) -> None:
+        """Answer nothing: it is this end that calls."""
+        raise EndpointFailureError(f"nobody brings {path} here")
 
 
 class Answers:
-    """Calls of one peer, which the node's server answers; gRPC knows no priorities."""
+    """Calls of one peer, which the node's server answers with tensors, or with nothing."""
 
-    def __init__(self, bodies: Mapping[int, bytes], size_of: Any) -> None:
+    def __init__(self, bodies: Mapping[int, bytes], size_of: Callable[[str], int]) -> None:
         self._bodies = bodies
         self._size_of = size_of
         self._waiting: dict[str, asyncio.Future[bytes]] = {}
@@ -66,12 +86,20 @@ class Answers:
         return self._waiting[path]
 
     def ask(self, path: str) -> None:
-        """Ask nothing: it is the peer that asks here."""
+        """Ask nothing: it is the peer that calls."""
         raise EndpointFailureError(f"{path} is not asked for here")
 
+    def push(self, path: str, priority: int) -> None:
+        """Bring nothing: it is the peer that calls."""
+        raise EndpointFailureError(f"{path} is not brought from here")
+
     def answer(self, path: str, priority: int) -> None:
-        """Hand a tensor over that was asked for."""
+        """Hand a tensor over that was asked for; gRPC knows no priorities."""
         self._waiting.pop(path).set_result(self._bodies[self._size_of(path)])
+
+    def acknowledge(self, path: str) -> None:
+        """Answer a call that has brought a tensor, with nothing."""
+        self._waiting.pop(path).set_result(b"")
 
 
 class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
@@ -86,24 +114,27 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
         bodies = {int(size): bytes(int(size)) for size in set(job.plan.size_bytes.tolist())}
         self._channels: list[Channel] = []
         self._own: list[dict[str, Any]] = []
-        self._answers: dict[int, Answers] = {}
+        self._answers: dict[tuple[str, int], Answers] = {}
         ends: dict[str, dict[int, Calls]] = {"pulls": {}, "gradients": {}}
         for kind, found in ends.items():
             for each in config[kind]:
+                peer = each["peer"]
                 if each["client"]:
-                    self._channels.append(Channel(each, self))
-                    found[each["peer"]] = self._channels[-1]
+                    self._channels.append(Channel(each, self, bodies))
+                    found[peer] = self._channels[-1]
                 else:
                     self._own.append(each)
-                    answers = self._answers[each["peer"]] = Answers(bodies, self._size_of)
-                    found[each["peer"]] = answers
+                    self._answers[kind, peer] = found[peer] = Answers(bodies, self.size_of)
         self._worker = config["role"] == "worker"
         role = WorkerRole if self._worker else ServerRole
         self._role = role(job, config["number"], ends["pulls"], ends["gradients"], self._now)
-        self._server = aio.server(options=channel_options(self._own[0]["settings"]))
+        # Both ends of a transport have the same options.
+        settings = (self._own or config["pulls"])[0]["settings"]
+        self._server = aio.server(options=channel_options(settings))
         self._server.add_generic_rpc_handlers((self,))
 
-    def _size_of(self, path: str) -> int:
+    def size_of(self, path: str) -> int:
+        """Bytes of a call's tensor."""
         return int(self._job.plan.size_bytes[parse_path(path)[3]])
 
     def _now(self) -> float:
@@ -114,11 +145,16 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
         path: str = handler_call_details.method
 
         async def answer(request: bytes, context: Any) -> bytes:
-            _, worker, _, op = parse_path(path)
+            what, worker, _, op = parse_path(path)
             place = int(self._job.plan.place[op])
             peer = self._job.plan.channels[place].server if self._worker else worker
-            body = self._answers[peer].expect(path)
-            self._role.asked(path)
+            kind = "pulls" if what == PULL else "gradients"
+            body = self._answers[kind, peer].expect(path)
+            if what == GRADIENT and self._job.pushed:
+                self._check_size(path, request)
+                self._role.delivered(path)
+            else:
+                self._role.asked(path)
             self._go_on()
             return await body
 
@@ -126,12 +162,20 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
 
     def came(self, path: str, done: Any) -> None:
         """A tensor has come."""
-        if done.cancelled() or done.exception() is not None:
-            give_up(f"connection lost: {path}: {'' if done.cancelled() else done.exception()}")
-        if len(done.result()) != self._size_of(path):
-            give_up(f"{path} has {len(done.result())} bytes instead of {self._size_of(path)}")
+        _check_done(path, done)
+        self._check_size(path, done.result())
         self._role.delivered(path)
         self._go_on()
+
+    def answered(self, path: str, done: Any) -> None:
+        """A call that brought a tensor was answered."""
+        _check_done(path, done)
+        self._role.acknowledged(path)
+        self._go_on()
+
+    def _check_size(self, path: str, body: bytes) -> None:
+        if len(body) != self.size_of(path):
+            give_up(f"{path} has {len(body)} bytes instead of {self.size_of(path)}")
 
     def _go_on(self) -> None:
         """Wake up when the role does something by itself next."""
@@ -175,6 +219,11 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
     def _begin(self) -> None:
         self._role.begin()
         self._go_on()
+
+
+def _check_done(path: str, done: Any) -> None:
+    if done.cancelled() or done.exception() is not None:
+        give_up(f"connection lost: {path}: {'' if done.cancelled() else done.exception()}")
 
 
 def _failure(context: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""One HTTP/2 connection of a node: calls that it makes, or that it answers with tensors."""
+"""One HTTP/2 connection of a node: calls that bring tensors, or that ask for them."""
 
 import select
 import socket
@@ -11,27 +11,26 @@ from emu.remote import h2_headers, h2_wire
 from emu.remote.endpoint_common import EndpointFailureError
 from emu.remote.h2_receiver import Receiver
 from emu.remote.h2_sender import Sender
+from emu.remote.training.roles import Told
 from h2model.protocol import DEFAULT_FRAME_BYTES
 
 CONNECT_TIMEOUT_S = 15
 
 _WINDOWS = (events.WindowUpdated, events.RemoteSettingsChanged)
 
-Told = Callable[[str], None]
-"""Called with a call's path."""
-
 
 class H2Calls:
-    """Connection over which its client asks for tensors, a call each.
+    """Connection over which its client asks for tensors, or pushes them, a call each.
 
     Parameters
     ----------
     config
-        Of the connection: `client`, `address`, `port`, `settings`, `tcp`.
+        Of the connection: `client`, whether it is the one that `sends` tensors, `address`, `port`,
+        `settings`, `tcp`.
     size_of
         From a call's path to the bytes of its tensor.
     told
-        Called when a tensor has come (client), or was asked for (server).
+        Told what happens.
     """
 
     def __init__(
@@ -39,6 +38,7 @@ class H2Calls:
     ) -> None:
         self._config = config
         self._client: bool = config["client"]
+        self._sends: bool = config["sends"]
         self._settings: dict[str, Any] = config["settings"]
         self._authority = f"{config['address']}:{config['port']}"
         self._size_of = size_of
@@ -91,10 +91,10 @@ class H2Calls:
             self._listening.close()
         tcp = self._config["tcp"]
         self._wire = h2_wire.Wire(sock, client=self._client, settings=self._settings, tcp=tcp)
-        if self._client:
-            self._receiver = Receiver(self._wire, self._settings)
-        else:
+        if self._sends:
             self._sender = Sender(self._wire, self._settings)
+        else:
+            self._receiver = Receiver(self._wire, self._settings)
 
     def _socket(self) -> socket.socket:
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -131,6 +131,25 @@ class H2Calls:
             finished=lambda: self._finished(stream),
         )
 
+    def push(self, path: str, priority: int) -> None:
+        """Hand a tensor over by a call of one's own."""
+        assert self._sender is not None
+        h2, size = self.wire.h2, self._size_of(path)
+        stream: int = h2.get_next_available_stream_id()
+        self._path_of[stream] = path
+        h2.send_headers(stream, h2_headers.request(path, self._authority, size, grpc=self._grpc))
+        self._sender.hand_over(
+            stream, size, priority, end_stream=True, handed=lambda _: None, finished=lambda: None
+        )
+
+    def acknowledge(self, path: str) -> None:
+        """Answer a call that has brought a tensor, with nothing."""
+        stream, h2, grpc = self._stream_of.pop(path), self.wire.h2, self._grpc
+        h2.send_headers(stream, h2_headers.response(0, grpc=grpc), end_stream=not grpc)
+        if grpc:
+            h2.send_data(stream, h2_headers.prefix(0))
+            h2.send_headers(stream, h2_headers.trailers(), end_stream=True)
+
     @property
     def _grpc(self) -> bool:
         return bool(self._settings.get("grpc"))
@@ -162,19 +181,28 @@ class H2Calls:
             if self._sender is not None:
                 self._sender.credit(event.stream_id, event.delta)
         elif isinstance(event, events.RequestReceived):
-            path = h2_headers.find(event.headers, ":path") or ""
-            self._stream_of[path] = event.stream_id
-            self._told(path)
+            self._called(h2_headers.find(event.headers, ":path") or "", event.stream_id)
         elif isinstance(event, events.DataReceived):
             self._data(event)
+        elif isinstance(event, events.StreamEnded):
+            if self._client and self._sends:
+                self._told.acknowledged(self._path_of.pop(event.stream_id))
         elif isinstance(event, events.StreamReset | events.ConnectionTerminated):
             raise EndpointFailureError(f"connection lost: {type(event).__name__}")
 
+    def _called(self, path: str, stream: int) -> None:
+        self._stream_of[path] = stream
+        if self._receiver is None:
+            self._told.asked(path)
+        else:
+            self._path_of[stream] = path
+            self._receiver.expect(stream, self._size_of(path))
+
     def _data(self, event: events.DataReceived) -> None:
         if self._receiver is None:
-            return  # the empty message of a request
+            return  # the empty message of a request, or of an answer
         if self._receiver.data(event.stream_id, event.data, event.flow_controlled_length):
-            self._told(self._path_of.pop(event.stream_id))
+            self._told.delivered(self._path_of.pop(event.stream_id))
 
     def _settings_changed(self) -> None:
         if self._sender is not None:

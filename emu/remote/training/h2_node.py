@@ -41,13 +41,19 @@ class Node:
         self._role = role(self._job, config["number"], pulls, gradients, self._now)
 
     def _calls(self, config: dict[str, Any]) -> H2Calls:
-        return H2Calls(config, self._size_of, self._delivered if config["client"] else self._asked)
+        return H2Calls(config, self._size_of, self)
 
-    def _delivered(self, path: str) -> None:
+    def asked(self, path: str) -> None:
+        """A peer asks for a tensor."""
+        self._role.asked(path)
+
+    def delivered(self, path: str) -> None:
+        """A tensor has come."""
         self._role.delivered(path)
 
-    def _asked(self, path: str) -> None:
-        self._role.asked(path)
+    def acknowledged(self, path: str) -> None:
+        """A peer has answered the call that brought it a tensor."""
+        self._role.acknowledged(path)
 
     def _size_of(self, path: str) -> int:
         return int(self._job.plan.size_bytes[parse_path(path)[3]])

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from netcosim.training.executor import Answer, Ended, Over, Push, Request, Server, Worker
+from netcosim.training.executor import (
+    Acknowledgement,
+    Answer,
+    Ended,
+    Over,
+    Push,
+    Request,
+    Server,
+    Worker,
+)
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import DOWN, UP
 
@@ -26,6 +35,25 @@ class Calls(Protocol):
 
     def answer(self, path: str, priority: int) -> None:
         """Hand a tensor over that was asked for."""
+
+    def push(self, path: str, priority: int) -> None:
+        """Hand a tensor over by a call of one's own."""
+
+    def acknowledge(self, path: str) -> None:
+        """Answer a call that has brought a tensor, with nothing."""
+
+
+class Told(Protocol):
+    """What happens on a node's connections, each told by its call's path."""
+
+    def asked(self, path: str) -> None:
+        """A peer asks for a tensor."""
+
+    def delivered(self, path: str) -> None:
+        """A tensor has come."""
+
+    def acknowledged(self, path: str) -> None:
+        """A peer has answered the call that brought it a tensor."""
 
 
 class Log:
@@ -110,6 +138,7 @@ class WorkerRole:
         self._job, self._number, self._now = job, number, now
         self._worker = Worker(job, number)
         self._pulls = pulls
+        self._gradients = gradients
         self._senders = {s: InOrder(calls, self._handed) for s, calls in gradients.items()}
         self.log = Log()
 
@@ -140,6 +169,13 @@ class WorkerRole:
         self.log.note(DELIVERED, self._number, step, op, now_ns)
         self._take(self._worker.delivered(op, now_ns))
 
+    def acknowledged(self, path: str) -> None:
+        """A server has a gradient."""
+        _, _, _, op = parse_path(path)
+        now_ns = self._now()
+        self._take(self._worker.advance(now_ns))
+        self._take(self._worker.acknowledged(op, now_ns))
+
     def asked(self, path: str) -> None:
         """A server asks for a gradient."""
         _, _, _, op = parse_path(path)
@@ -148,13 +184,20 @@ class WorkerRole:
     def _take(self, out: Sequence[Over | Push | Request]) -> None:
         for each in out:
             if isinstance(each, Push):
-                path = path_of(GRADIENT, self._number, each.step, each.operation)
-                priority = int(self._job.plan.priority[each.operation])
-                self._senders[self._server(each.operation)].hand_over(path, priority)
+                self._hand_over(path_of(GRADIENT, self._number, each.step, each.operation))
             elif isinstance(each, Request):
                 self._request(each.step)
             else:
                 self.log.note(REQUESTED, self._number, self._job.steps, -1, self._now())
+
+    def _hand_over(self, path: str) -> None:
+        _, _, _, op = parse_path(path)
+        server, priority = self._server(op), int(self._job.plan.priority[op])
+        if self._job.pushed:
+            self._handed(path)
+            self._gradients[server].push(path, priority)
+        else:
+            self._senders[server].hand_over(path, priority)
 
     def _request(self, step: int) -> None:
         self.log.note(REQUESTED, self._number, step, -1, self._now())
@@ -224,7 +267,10 @@ class ServerRole:
         self._take(self._server.advance(self._now()))
 
     def asked(self, path: str) -> None:
-        """A worker asks for a parameter; with a step's first one its gradients are asked for."""
+        """A worker asks for a parameter; with a step's first one its gradients are asked for.
+
+        Gradients that are pushed are asked for by nobody.
+        """
         _, worker, step, op = parse_path(path)
         now_ns = self._now()
         self._take(self._server.advance(now_ns))
@@ -233,7 +279,7 @@ class ServerRole:
         if step > self._steps[worker]:
             self._steps[worker] = step
             self._take(self._server.requested(worker, step, now_ns))
-            for push in self._pushes:
+            for push in () if self._job.pushed else self._pushes:
                 self._gradients[worker].ask(path_of(GRADIENT, worker, step, push))
 
     def delivered(self, path: str) -> None:
@@ -244,8 +290,16 @@ class ServerRole:
         self.log.note(DELIVERED, worker, step, op, now_ns)
         self._take(self._server.delivered(worker, op, now_ns))
 
-    def _take(self, out: Sequence[Answer]) -> None:
+    def acknowledged(self, path: str) -> None:
+        """Refuse: a server pushes nothing."""
+        raise ValueError(f"{path} was never pushed")
+
+    def _take(self, out: Sequence[Answer | Acknowledgement]) -> None:
         for each in out:
+            if isinstance(each, Acknowledgement):
+                path = path_of(GRADIENT, each.worker, each.step, each.operation)
+                self._gradients[each.worker].acknowledge(path)
+                continue
             path = path_of(PULL, each.worker, each.step, each.operation)
             priority = int(self._job.plan.priority[each.operation])
             self._senders[each.worker].hand_over(path, priority)

@@ -10,10 +10,23 @@ The protocol:
   all computed, its last gradient handed over.
 - A server answers a worker's request for a step by its own state: when it has all of this worker's
   gradients of the steps before, their updates made, and the bound on staleness allows it.
+- Where gradients are pushed, a server acknowledges each one when it has arrived, and a schedule at
+  the worker may hold others back until then.
+- Where gradients are joined, a server makes its updates once for all workers, when it has the
+  gradients of enough of them, and answers when there are newer parameters than a worker has.
 """
 
 from netcosim.training.executor.processors import Ended
-from netcosim.training.executor.server import Answer, Server
+from netcosim.training.executor.server import Acknowledgement, Answer, Server
 from netcosim.training.executor.worker import Over, Push, Request, Worker
 
-__all__ = ["Answer", "Ended", "Over", "Push", "Request", "Server", "Worker"]
+__all__ = [
+    "Acknowledgement",
+    "Answer",
+    "Ended",
+    "Over",
+    "Push",
+    "Request",
+    "Server",
+    "Worker",
+]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netcosim.errors import ScenarioError
+from netcosim.training.executor.joined import is_joined
 from netcosim.training.plan import DOWN, SERVER, UP, StepPlan
 
 COMPUTED, ARRIVES, HANDED_OVER = range(3)
@@ -57,6 +58,8 @@ def worker_part(plan: StepPlan) -> Part:
 def server_part(plan: StepPlan, server: int) -> Part:
     """A server's part for one worker: pushes arrive, pulls are handed over.
 
+    Updates that are done once for all workers are not among it.
+
     Raises
     ------
     ScenarioError
@@ -70,7 +73,8 @@ def server_part(plan: StepPlan, server: int) -> Part:
                 kind[op] = ARRIVES if up else HANDED_OVER
             continue
         processor = plan.processors[place - len(plan.channels)]
-        if (processor.node, processor.server) == (SERVER, server):
+        mine = (processor.node, processor.server) == (SERVER, server)
+        if mine and not is_joined(plan, op):
             kind[op] = COMPUTED
     return _part(plan, kind)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from netcosim.training.executor.gating import Gates
 from netcosim.training.executor.part import HANDED_OVER, PartRun, worker_part
 from netcosim.training.executor.processors import Ended, Processors
 from netcosim.training.job import TrainingJob
@@ -56,6 +57,7 @@ class Worker:
         self._number = number
         self._part = worker_part(job.plan)
         self._processors: Processors[int] = Processors(self._part.capacities)
+        self._gates = Gates(job, number)
         self._run: PartRun | None = None
         self._out: list[Out] = []
         self.computed: list[tuple[int, Ended[int]]] = []
@@ -68,6 +70,7 @@ class Worker:
     def begin(self, now_ns: float) -> list[Out]:
         """Begin the first step."""
         self._begin(0, now_ns)
+        self._go_on(now_ns)
         return self._taken()
 
     def advance(self, now_ns: float) -> list[Out]:
@@ -87,6 +90,12 @@ class Worker:
         self._over(operation, now_ns)
         return self._taken()
 
+    def acknowledged(self, operation: int, now_ns: float) -> list[Out]:
+        """A gradient is known to have arrived; what is to be handed over at this time."""
+        self._gates.arrived(operation, now_ns)
+        self._go_on(now_ns)
+        return self._taken()
+
     def _begin(self, step: int, now_ns: float) -> None:
         if step == self._job.steps:
             self._run = None
@@ -100,19 +109,33 @@ class Worker:
     def _over(self, operation: int, now_ns: float) -> None:
         assert self._run is not None
         self._make_ready(self._run.over_with(operation), now_ns)
-        if self._run.over:
+        self._go_on(now_ns)
+
+    def _go_on(self, now_ns: float) -> None:
+        """Start what gates let through; begin the next step where this one is over."""
+        while True:
+            for op in self._gates.let_through(now_ns):
+                self._start(op, now_ns)
+            if self._run is None or not self._run.over:
+                return
             self._begin(self._run.step + 1, now_ns)
 
     def _make_ready(self, operations: Sequence[int], now_ns: float) -> None:
+        for op in operations:
+            if self._gates.hold(op):
+                self._gates.enter(op, now_ns)
+            else:
+                self._start(op, now_ns)
+
+    def _start(self, op: int, now_ns: float) -> None:
         run = self._run
         assert run is not None
-        for op in operations:
-            if self._part.kind[op] == HANDED_OVER:
-                self._out.append(Push(run.step, op, now_ns))
-                run.over_with(op)
-            else:
-                end_of = partial(self._job.end_of, op, self._number, run.step)
-                self._processors.enter(self._part.processor[op], op, end_of, now_ns)
+        if self._part.kind[op] == HANDED_OVER:
+            self._out.append(Push(run.step, op, now_ns))
+            run.over_with(op)
+        else:
+            end_of = partial(self._job.end_of, op, self._number, run.step)
+            self._processors.enter(self._part.processor[op], op, end_of, now_ns)
 
     def _taken(self) -> list[Out]:
         taken, self._out = self._out, []

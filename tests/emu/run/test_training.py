@@ -14,6 +14,8 @@ from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import hash_of, load_job
 from sim.engine.control import Control
 from sim.engine.engine import Engine
+from sim.sealing.assumed import assumed_of
+from sim.sealing.predict import simulate
 from sim.settings import sending_of
 from tests.emu.run.running import (
     WORK,
@@ -96,6 +98,24 @@ def assert_as_simulated(folder: ResultsFolder, job: TrainingJob) -> None:
         mine = pulls & (ops.worker == worker) & (ops.step == step)
         measured_ns = ops.ready_ns[mine].min()
         assert measured_ns == pytest.approx(start_ns, abs=0.01 * step_ns * (step + 1))
+
+
+def test_joined_gradients_by_a_schedule_over_unequal_links(world: World) -> None:
+    """Steps take what the simulator says, to a percent, over our HTTP/2 and over gRPC."""
+    done = run_to_end(world, "--scenario", scenario("joined"), "--out", "out")
+    assert done.code == 0, done.err
+    with results(world) as folder:
+        summary, ops = folder.read_job_summary(), folder.read_operations()
+        assert summary is not None
+        for series in summary.series:
+            job = load_job(folder.read_job(series.cell), "job")
+            simulated = simulate(assumed_of(folder.read_scenario(), series, job), job)
+            assert series.points[0].examples_per_s == pytest.approx(
+                simulated.examples_per_s, rel=0.01
+            )
+            mine = ops.cell.are(series.cell)
+            assert job.plan.once is not None
+            assert (mine & (ops.worker == 2)).sum() == job.steps * job.plan.once.sum()
 
 
 def test_ctrl_c_ends_guests_and_says_so(world: World) -> None:

@@ -16,6 +16,14 @@ from netcosim.training.synchronisation import Join
 from tests.sim.fast.shaped import branching_plan, joined_plan
 from tests.sim.naive.plans import random_draws, random_gated_plan
 
+GATED = {
+    "pushed": True,
+    "schedule": "p3",
+    "schedule_options": (100,),
+    "gate_bps": ((8,), (9,), (10,)),
+    "link_bps": (1, 2, 3),
+}
+
 
 def job(seed: int, shape=branching_plan, **changes) -> TrainingJob:
     rng = np.random.default_rng(seed)
@@ -39,6 +47,7 @@ def test_what_was_dumped_is_loaded(seed, shape, staleness):
         join=Join(by="step", first=2) if shape is joined_plan else None,
         absent=(1,),
         presence=(Change(5, 1, True),),
+        **GATED if shape is random_gated_plan else {},
     )
     data = dump_job(made)
     again = load_job(data, "job")
@@ -47,6 +56,7 @@ def test_what_was_dumped_is_loaded(seed, shape, staleness):
     assert again.presence == made.presence
     assert (again.plan.duration_ns == made.plan.duration_ns).all()
     assert (again.draws.factor == made.draws.factor).all()
+    assert (again.schedule, again.gate_bps) == (made.schedule, made.gate_bps)
     assert hash_of(data) != hash_of(dump_job(job(seed + 1, shape)))
 
 
@@ -72,6 +82,7 @@ def changed(**values) -> bytes:
         ({"step": [[99], [0], [0]]}, r"step: must be numbers from 0 to 2"),
         ({"step": [[-1], [0], [0]]}, r"step: must be numbers from 0 to 2"),
         ({"speeds": []}, r"speeds: must be 3, one for each worker"),
+        ({"link_bps": [1]}, r"link_bps: must be 3, one for each worker, or none"),
         ({"more": 1}, r"more: Extra inputs"),
     ],
 )
@@ -92,3 +103,9 @@ def test_the_first_workers_of_a_job_keep_their_draws():
     assert (first.draws.step == made.draws.step[:2]).all()
     assert (first.workers, first.absent, len(first.speeds)) == (2, (0,), 2)
     assert first.presence == (Change(9, 0, True),)
+
+
+def test_a_plan_with_gates_needs_a_schedule():
+    gated = dump_job(job(1, random_gated_plan, **GATED | {"schedule": None}))
+    with pytest.raises(StorageError, match=r"^job: schedule: None: must be one of bytescheduler, "):
+        load_job(gated, "job")

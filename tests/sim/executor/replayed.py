@@ -5,7 +5,15 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from netcosim.training.executor import Answer, Over, Push, Request, Server, Worker
+from netcosim.training.executor import (
+    Acknowledgement,
+    Answer,
+    Over,
+    Push,
+    Request,
+    Server,
+    Worker,
+)
 from netcosim.training.job import TrainingJob
 from sim.engine.engine import Operations
 
@@ -20,6 +28,7 @@ class Replay:
     ----------
     handed_ns : when each transfer was handed over
     requested_ns : when each worker requested each step
+    servers : state machines of the servers
     """
 
     def __init__(self, job: TrainingJob, seen: Operations, delay_ns: float = 0.0) -> None:
@@ -36,7 +45,7 @@ class Replay:
             for place in job.plan.place.tolist()
         ]
         self._workers = [Worker(job, i) for i in range(job.workers)]
-        self._servers = [Server(job, i) for i in range(job.plan.servers)]
+        self.servers = [Server(job, i) for i in range(job.plan.servers)]
         self._events: list[tuple[float, int, Callable[[float], Any]]] = []
         self._count = itertools.count()
         self.handed_ns: dict[Key, float] = {}
@@ -47,7 +56,7 @@ class Replay:
         for i, worker in enumerate(self._workers):
             self._take(i, worker.begin(0.0))
         while True:
-            ends = [machine.next_ns for machine in (*self._workers, *self._servers)]
+            ends = [machine.next_ns for machine in (*self._workers, *self.servers)]
             computed_ns = min(ends)
             told_ns = self._events[0][0] if self._events else float("inf")
             if min(computed_ns, told_ns) == float("inf"):
@@ -62,23 +71,27 @@ class Replay:
         if machine < len(self._workers):
             self._take(machine, self._workers[machine].advance(now_ns))
         else:
-            self._answer(self._servers[machine - len(self._workers)].advance(now_ns))
+            self._answer(self.servers[machine - len(self._workers)].advance(now_ns))
 
     def _take(self, worker: int, out: list[Over | Push | Request]) -> None:
         for each in out:
             if isinstance(each, Push):
                 key = (worker, each.step, each.operation)
-                server = self._servers[self._server_of[each.operation]]
+                server = self.servers[self._server_of[each.operation]]
                 self._send(key, each.time_ns, self._gradient(server, worker, each.operation))
             elif isinstance(each, Request):
                 self.requested_ns[worker, each.step] = each.time_ns
-                for server in self._servers:
+                for server in self.servers:
                     self._at(
                         each.time_ns + self._delay_ns, self._request(server, worker, each.step)
                     )
 
-    def _answer(self, out: list[Answer]) -> None:
+    def _answer(self, out: list[Answer | Acknowledgement]) -> None:
         for each in out:
+            if isinstance(each, Acknowledgement):
+                act = self._acknowledged(each.worker, each.operation)
+                self._at(each.time_ns + self._delay_ns, act)
+                continue
             key = (each.worker, each.step, each.operation)
             self._send(key, each.time_ns, self._parameter(each.worker, each.operation))
 
@@ -92,6 +105,9 @@ class Replay:
 
     def _gradient(self, server: Server, worker: int, op: int) -> Callable[[float], Any]:
         return lambda now_ns: self._answer(server.delivered(worker, op, now_ns))
+
+    def _acknowledged(self, worker: int, op: int) -> Callable[[float], Any]:
+        return lambda now_ns: self._take(worker, self._workers[worker].acknowledged(op, now_ns))
 
     def _request(self, server: Server, worker: int, step: int) -> Callable[[float], Any]:
         return lambda now_ns: self._answer(server.requested(worker, step, now_ns))

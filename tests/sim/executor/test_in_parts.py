@@ -8,21 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
+from netcosim.policies import schedule_names
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import StepPlan
+from netcosim.training.synchronisation import Join
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Sending
 from tests.sim.executor.replayed import Replay
-from tests.sim.fast.shaped import shaped_operations
+from tests.sim.fast.shaped import joined_plan, shaped_operations
 from tests.sim.naive.plans import (
+    BYTE_A_NS,
     Op,
+    at_server,
     at_worker,
     down,
     make_network,
     make_plan,
     make_sending,
     random_draws,
+    random_gated_plan,
+    random_schedule,
+    same_draws,
     up,
 )
 
@@ -42,6 +49,17 @@ def job_of(rng: np.random.Generator, workers: int, servers: int, staleness: int 
     )
 
 
+def joined_job(rng: np.random.Generator, workers: int, servers: int, first: int):
+    plan = joined_plan(rng, servers=servers, cores=1 + int(rng.integers(2)))
+    return TrainingJob(
+        plan=plan,
+        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
+        staleness=None,
+        join=Join(by="step", first=first),
+        speeds=(None,) * workers,
+    )
+
+
 def simulated(
     job: TrainingJob, delay_ns: int, sending: Sending | None = None, *, compiled: bool = False
 ) -> Engine:
@@ -50,7 +68,13 @@ def simulated(
         network(job, delay_ns),
         make_sending() if sending is None else sending,
         job.draws,
-        Control(staleness=job.staleness, keep_operations=True, keep_chunks=True, in_parts=True),
+        Control(
+            staleness=job.staleness,
+            join=job.join,
+            keep_operations=True,
+            keep_chunks=True,
+            in_parts=True,
+        ),
         speeds=job.speeds,
         compiled=compiled,
     )
@@ -76,24 +100,164 @@ def test_executor_and_engine_agree(seed, workers, servers, staleness, delay_ns, 
     rng = np.random.default_rng(seed)
     job = job_of(rng, workers, servers, staleness)
     engine = simulated(job, delay_ns, make_sending(discipline, chunk_bytes=10_000))
+    assert len(engine.operations().worker) == workers * STEPS * job.plan.operations
+    assert len(engine.steps().worker) == workers * STEPS
+    assert_same(job, engine, delay_ns)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    workers=st.integers(1, 4),
+    servers=st.integers(1, 3),
+    first=st.integers(1, 5),
+    delay_ns=st.sampled_from(DELAYS_NS),
+)
+def test_they_agree_where_gradients_are_joined(seed, workers, servers, first, delay_ns):
+    rng = np.random.default_rng(seed)
+    job = joined_job(rng, workers, servers, first)
+    engine = simulated(job, delay_ns, make_sending("round_robin", chunk_bytes=10_000))
+    seen = engine.operations()
+    joined = int(job.plan.once.sum())
+    assert (seen.worker == workers).sum() == STEPS * joined
+    if first >= workers:
+        own = workers * STEPS * (job.plan.operations - joined)
+        assert len(seen.worker) == own + STEPS * joined
+        assert len(engine.steps().worker) == workers * STEPS
+    replay = assert_same(job, engine, delay_ns)
+    updates = {
+        (step, ended.what): ended
+        for server in replay.servers
+        for worker, step, ended in server.computed
+        if worker == workers
+    }
+    for i in np.flatnonzero(seen.worker == workers):
+        ended = updates.pop((int(seen.step[i]), int(seen.operation[i])))
+        times = (ended.ready_ns, ended.begin_ns, ended.end_ns)
+        ours = (seen.ready_ns[i], seen.start_ns[i], seen.end_ns[i])
+        assert times == pytest.approx(ours, abs=1)
+    assert not updates
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    workers=st.integers(1, 4),
+    servers=st.integers(1, 3),
+    staleness=st.sampled_from([None, 0, 1]),
+    delay_ns=st.sampled_from(DELAYS_NS),
+    schedule=st.sampled_from(schedule_names()),
+)
+def test_they_agree_where_a_schedule_holds_gradients_back(
+    seed, workers, servers, staleness, delay_ns, schedule
+):
+    rng = np.random.default_rng(seed)
+    plan = random_gated_plan(rng, servers=servers)
+    sending = random_schedule(rng, make_sending("fifo"), schedule)
+    job = TrainingJob(
+        plan=plan,
+        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
+        staleness=staleness,
+        join=None,
+        speeds=(None,) * workers,
+        pushed=True,
+        schedule=schedule,
+        schedule_options=sending.schedule_options,
+        gate_bps=((BYTE_A_NS,) * len(plan.gates),) * workers,
+    )
+    engine = simulated(job, delay_ns, sending)
+    seen = engine.operations()
+    assert len(seen.worker) == workers * STEPS * plan.operations
+    replay = assert_same(job, engine, delay_ns)
+    # First in, first out: a message begins when it was handed over, or the one before has left.
+    left_ns: dict[tuple[int, int], float] = {}
+    held = [op for gate in plan.gates for op in gate.operations if plan.size_bytes[op] > 0]
+    for i in sorted(np.flatnonzero(np.isin(seen.operation, held)), key=lambda i: seen.start_ns[i]):
+        w, s, o = int(seen.worker[i]), int(seen.step[i]), int(seen.operation[i])
+        line = (w, int(plan.place[o]))
+        handed_ns = replay.handed_ns[w, s, o]
+        begins_ns = max(handed_ns, left_ns.get(line, 0.0))
+        assert seen.start_ns[i] == pytest.approx(begins_ns, abs=1)
+        left_ns[line] = seen.end_ns[i] - delay_ns
+
+
+def assert_same(job: TrainingJob, engine: Engine, delay_ns: int) -> Replay:
+    """The executor hands over and requests when the engine does."""
     seen, steps = engine.operations(), engine.steps()
-    assert len(seen.worker) == workers * STEPS * job.plan.operations
     replay = Replay(job, seen, delay_ns)
     replay.run()
     channels = len(job.plan.channels)
+    gated = {op for gate in job.plan.gates for op in gate.operations}
     for w, s, o, ready_ns in zip(
         seen.worker, seen.step, seen.operation, seen.ready_ns, strict=True
     ):
-        if job.plan.place[o] < channels:
+        if job.plan.place[o] < channels and o not in gated:
             assert replay.handed_ns[w, s, o] == pytest.approx(ready_ns, abs=1)
-    assert len(steps.worker) == workers * STEPS
     for w, s, start_ns in zip(steps.worker, steps.step, steps.start_ns, strict=True):
         assert replay.requested_ns[w, s] == pytest.approx(start_ns, abs=1)
+    return replay
 
 
-@pytest.mark.parametrize("servers", [1, 2])
-def test_compiled_and_interpreted_text_agree_to_the_last_bit(servers):
-    job = job_of(np.random.default_rng(servers), 3, servers, 1)
+def test_all_workers_go_on_when_the_joined_update_is_made():
+    """Two workers, the second three times as slow: pulls of 1 us each, an update of 5 us."""
+    ops = [
+        Op(name="pull", at=down(), size_bytes=1_000),
+        Op(name="compute", at=at_worker(), duration_ns=10_000, after=("pull",)),
+        Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
+        Op(name="update", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
+    ]
+    plan = make_plan(ops, once={"update": ["pull"]})
+    job = TrainingJob(
+        plan=plan,
+        draws=same_draws(workers=2, steps=2, factor=[1.0, 3.0]),
+        staleness=None,
+        join=Join(by="step", first=2),
+        speeds=(None, None),
+    )
+    seen = simulated(job, 0).operations()
+    ended = {
+        (int(w), int(s), plan.names[o]): float(end)
+        for w, s, o, end in zip(seen.worker, seen.step, seen.operation, seen.end_ns, strict=True)
+    }
+    # Both pulls share the link: 2 us. The slow one computes 30 us, pushes 1 us.
+    assert ended[2, 0, "update"] == 2_000 + 30_000 + 1_000 + 5_000
+    assert ended[0, 1, "pull"] == ended[1, 1, "pull"] == ended[2, 0, "update"] + 2_000
+    assert ended[2, 1, "update"] == 2 * ended[2, 0, "update"]
+
+
+def test_a_slow_worker_s_gradients_come_too_late_and_it_goes_on_with_the_newest():
+    """One of two is enough: the fast one makes all updates, the slow one is never counted."""
+    ops = [
+        Op(name="pull", at=down(), size_bytes=1_000),
+        Op(name="compute", at=at_worker(), duration_ns=10_000, after=("pull",)),
+        Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
+        Op(name="update", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
+    ]
+    plan = make_plan(ops, once={"update": ["pull"]})
+    job = TrainingJob(
+        plan=plan,
+        draws=same_draws(workers=2, steps=6, factor=[1.0, 3.5]),
+        staleness=None,
+        join=Join(by="step", first=1),
+        speeds=(None, None),
+    )
+    engine = simulated(job, 0)
+    steps = engine.steps()
+    assert (steps.worker == 0).sum() == 6
+    assert 1 <= (steps.worker == 1).sum() < 4
+    assert_same(job, engine, 0)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        job_of(np.random.default_rng(1), 3, 1, 1),
+        job_of(np.random.default_rng(2), 3, 2, 1),
+        joined_job(np.random.default_rng(3), 3, 2, 2),
+    ],
+    ids=["one server", "two servers", "joined"],
+)
+def test_compiled_and_interpreted_text_agree_to_the_last_bit(job):
     seen = [simulated(job, 30_000, compiled=compiled) for compiled in (False, True)]
     for table in ("operations", "chunks", "steps"):
         one, two = (getattr(engine, table)() for engine in seen)
