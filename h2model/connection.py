@@ -23,7 +23,7 @@ from h2model.records import (
     SenderModel,
     StreamPlan,
 )
-from h2model.sender import Sender
+from h2model.sender import Sender, Told
 
 __all__ = [
     "LINE_BPS",
@@ -105,8 +105,14 @@ class Connection:
         grants: Sequence[Grant] | None = None,
         rate_bps: float | None = None,
         next_ns: int | None = None,
+        writes_each: bool = False,
+        told: Told | None = None,
     ) -> Sender:
-        """Sender of a burst within a simulation that begins now; arguments as for `burst`."""
+        """Sender of a burst within a simulation that begins now; other arguments as for `burst`.
+
+        With `writes_each` it writes the first message of a moment before it knows of the others.
+        `told` is told of each message when it is there.
+        """
         heads = replace(self._heads, first=self._heads.each) if self._headed else self._heads
         starts, self._headed = not self._headed, True
         return Sender(
@@ -122,4 +128,6 @@ class Connection:
             heads=heads,
             next_ns=next_ns,
             starts=starts,
+            writes_each=writes_each,
+            told=told,
         )

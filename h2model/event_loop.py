@@ -1,6 +1,7 @@
 """Event loop of one or more connections, each at its share of the links at every moment."""
 
 import heapq
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -26,40 +27,67 @@ def play(senders: Sequence[Sender], shares: Shares | None = None) -> list[Schedu
     RuntimeError
         The credit never lets a burst finish.
     """
-    return _Loop(senders, shares).play()
+    loop = EventLoop(shares)
+    for position, sender in enumerate(senders):
+        loop.begin(position, sender)
+    while loop.next_ns < math.inf:
+        loop.step()
+    return [sender.finish() for sender in senders]
 
 
-class _Loop:
-    def __init__(self, senders: Sequence[Sender], shares: Shares | None) -> None:
-        self._senders = senders
+class EventLoop:
+    """Events of connections, each with the sender of its burst, which another may follow.
+
+    Parameters
+    ----------
+    shares
+        How the links are shared, by the connections' positions; None leaves every connection the
+        rate that it has.
+    """
+
+    def __init__(self, shares: Shares | None) -> None:
+        self._senders: dict[int, Sender] = {}
         self._shares = None if shares is None else _Remembered(shares)
-        self._events: list[tuple[float, int, int, int, int, int]] = []
+        self._events: list[tuple[float, int, int, Sender, int, int, int]] = []
         self._count = 0
+        self._now = -math.inf
         self._busy: frozenset[int] = frozenset()
 
-    def play(self) -> list[Schedule]:
-        for i, sender in enumerate(self._senders):
-            sender.begin(partial(self._at, i))
-        events, senders = self._events, self._senders
-        while events:
-            now = events[0][0]
-            deciding: list[int] = []
-            touched: list[int] = []
-            # What happens at one instant is known before the next decision falls.
-            while events and events[0][0] == now:
-                _, _, who, kind, stream, value = heapq.heappop(events)
-                touched.append(who)
-                if senders[who].apply(now, kind, stream, value):
-                    deciding.append(who)
-            joined = self._join(self._shares, deciding, now) if self._shares else frozenset()
-            for who in sorted(set(deciding)) if len(deciding) > 1 else deciding:
-                senders[who].pump(now)
-            if self._shares is not None:
-                self._share(self._shares, touched, joined, now)
-        return [sender.finish() for sender in senders]
+    @property
+    def next_ns(self) -> float:
+        """Time of the next event; infinite if there is none."""
+        return self._events[0][0] if self._events else math.inf
 
-    def _at(self, who: int, time: float, kind: int, stream: int = 0, value: int = 0) -> None:
-        heapq.heappush(self._events, (time, self._count, who, kind, stream, value))
+    def begin(self, position: int, sender: Sender) -> None:
+        """Begin a connection's burst; what was to come of the one before is dropped."""
+        self._senders[position] = sender
+        sender.begin(partial(self._at, position, sender))
+
+    def step(self) -> None:
+        """Let happen what is next, at one instant."""
+        events, senders = self._events, self._senders
+        now = self._now = events[0][0]
+        deciding: list[int] = []
+        touched: list[int] = []
+        # What happens at one instant is known before the next decision falls.
+        while events and events[0][0] == now:
+            _, _, who, sender, kind, stream, value = heapq.heappop(events)
+            if sender is not senders[who]:
+                continue
+            touched.append(who)
+            if sender.apply(now, kind, stream, value):
+                deciding.append(who)
+        joined = self._join(self._shares, deciding, now) if self._shares else frozenset()
+        for who in sorted(set(deciding)) if len(deciding) > 1 else deciding:
+            senders[who].pump(now)
+        if self._shares is not None:
+            self._share(self._shares, touched, joined, now)
+
+    def _at(
+        self, who: int, sender: Sender, time: float, kind: int, stream: int = 0, value: int = 0
+    ) -> None:
+        event = (max(time, self._now), self._count, who, sender, kind, stream, value)
+        heapq.heappush(self._events, event)
         self._count += 1
 
     def _join(self, shares: Shares, deciding: Sequence[int], now: float) -> frozenset[int]:

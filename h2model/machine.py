@@ -6,7 +6,7 @@ Time is an argument; nothing here reads a clock or a socket.
 from collections.abc import Mapping
 
 from h2model.disciplines import load, resolve_options
-from h2model.grpc_write import EMITTED, HEADED, PLANNED
+from h2model.grpc_write import EMITTED, HEADED, PLANNED, UNSENT
 from h2model.state import (
     CONNECTION_CREDIT,
     CONTROL,
@@ -185,6 +185,11 @@ class Machine:
     def emitting(self) -> bool:
         """True if a gathered write has bytes that are still to be emitted."""
         return self._gathers and self.state.shared[EMITTED] < self.state.shared[PLANNED]
+
+    @property
+    def write_bytes(self) -> int:
+        """Bytes of a gathered write that the kernel has not taken."""
+        return self.state.shared[UNSENT] if self._gathers else 0
 
     @property
     def emits(self) -> int:

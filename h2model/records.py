@@ -18,14 +18,14 @@ next burst's zero."""
 class StreamPlan:
     """A message: flow-controlled bytes, and the time at which its application hands it over.
 
-    `asked_ns` is when the request for it is at the sender, with the credit that it brings.
-    `call_bytes` is the length of the HEADERS frame of the call that asks for it, or pushes it; 0 if
-    that is not known.
+    With a `ready_ns` of None `Sender.hand_over` tells it later. `asked_ns` is when the request for
+    it is at the sender, with the credit that it brings. `call_bytes` is the length of the HEADERS
+    frame of the call that asks for it, or pushes it; 0 if that is not known.
     """
 
     stream: int
     size_bytes: int
-    ready_ns: int = 0
+    ready_ns: int | None = 0
     priority: int = 0
     asked_ns: int = 0
     call_bytes: int = 0

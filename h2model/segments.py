@@ -288,6 +288,8 @@ class SegmentQueue:
         self._due_ns = now + lacking * self._ns_per_byte
         self._last_ns = min(self._last_ns, now)
         self._plan(again, now)
+        if self._open_ns is not None:
+            self._open_ns = max(now, self._queued_ns())
 
     @property
     def _ns_per_byte(self) -> float:

@@ -1,7 +1,7 @@
 """Simulation of one connection in a burst: scheduler, frames in the socket buffer, receiver."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from h2model.beside_data import BesideData
@@ -37,6 +37,9 @@ from h2model.segments import SegmentQueue
 from h2model.socket_room import SocketRoom
 from h2model.way_back import requests_come
 
+Told = Callable[[int, float, float], None]
+"""Takes a message's stream, when its last byte is there, and when what is behind it is."""
+
 NOBODY: Final = -1
 NO_HEADS: Final = Heads()
 
@@ -62,6 +65,10 @@ class Sender:
         When the next burst begins, if that is known.
     starts
         True for the first burst of a connection.
+    writes_each
+        True if it writes the first message of a moment before it knows of the others.
+    told
+        Told of each message when its last byte, and when what is sent behind it, is there.
     """
 
     def __init__(
@@ -79,6 +86,8 @@ class Sender:
         heads: Heads = NO_HEADS,
         next_ns: int | None = None,
         starts: bool = False,
+        writes_each: bool = False,
+        told: Told | None = None,
     ) -> None:
         self.queue: SegmentQueue | SendQueue = (
             SegmentQueue(link, rate_bps, starts=starts)
@@ -86,9 +95,11 @@ class Sender:
             else SendQueue(link, rate_bps)
         )
         self._machine = machine
-        told = account if grants is None else None
-        self._far_end = FarEnd(told, reader, link, rate_bps, plans, next_ns)
+        keeps = account if grants is None else None
+        self._far_end = FarEnd(keeps, reader, link, rate_bps, plans, next_ns)
         self._link = link
+        self._told = told
+        self._writes_each = writes_each
         self._frame_bytes = frame_bytes
         self._polled = polled
         self._room = SocketRoom(self.queue, link, polled=polled, frame_bytes=frame_bytes)
@@ -116,11 +127,16 @@ class Sender:
             for came in requests_come(self._link, self.queue.rate_bps, self._plans, with_credit):
                 at(came.time_ns, ASKED, 0, came.cut)
         for plan in self._plans:
-            at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
+            if plan.ready_ns is not None:
+                at(float(plan.ready_ns), ENQUEUE, plan.stream, plan.priority)
         # What turning bytes into credit takes is spent half at either end.
         way_ns = (self._link.delay_ns + self._link.credit_latency_ns) / 2
         for time_ns, target, size_bytes in self._grants:
             at(time_ns + way_ns, PING if target == PING_TARGET else CREDIT, target, size_bytes)
+
+    def hand_over(self, stream: int, priority: int, time_ns: float) -> None:
+        """Schedule the hand-over of a message whose plan has no time."""
+        self._at(time_ns, ENQUEUE, stream, priority)
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; True if a decision may follow from it."""
@@ -147,6 +163,8 @@ class Sender:
                 priority=value,
                 head_bytes=self._head_bytes.get(stream, 0),
             )
+            if self._writes_each:
+                self._write_whole(now)
         elif kind == CREDIT and stream == ALL_STREAMS:
             self._machine.widen(value, round(now))
         elif kind == CREDIT:
@@ -199,7 +217,27 @@ class Sender:
                 return False
             self._machine.sent(stream, size, round(now))
             self._let_go(stream, size, now)
+        if self._asked and self._polled:  # an answer that waited for the last write
+            self._machine.prepare(round(now))
+            self._answer(now)
         return False
+
+    def _write_whole(self, now: float) -> None:
+        """Hand writes over that the kernel takes whole at once; gather the first that it does not.
+
+        What is handed over at the same moment is known to the writes behind.
+        """
+        room = self.queue.free_bytes(now)
+        while not self._machine.idle and not self._machine.write_bytes:
+            self._gather(now)
+            room -= self._machine.write_bytes
+            if room < 0:
+                return
+            while self._machine.emitting:
+                budget = self._room.piece(now, self._before_bytes, self._frame_open[1])
+                stream, size = self._machine.next(budget, round(now))
+                self._machine.sent(stream, size, round(now))
+                self._let_go(stream, size, now)
 
     def _gather(self, now: float) -> None:
         emitting, heads = self._machine.emitting, self._machine.heads
@@ -293,6 +331,9 @@ class Sender:
             self._record.ends[stream] = round(arrival)
             if self._beside.heads.pushed:
                 self._at(arrival + self._link.delay_ns, REPLY)
+            if self._told is not None:
+                behind_ns = (frame.behind_ns or frame.end_ns) + self._link.delay_ns
+                self._told(stream, arrival, behind_ns)
         self._far_end.left(frame, whole=whole, over=len(self._record.ends) == len(self._plans))
         self._next_leaves()
 

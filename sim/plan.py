@@ -16,6 +16,8 @@ class Network:
     worker_bps : (workers,) rate of each worker's port; only some strategies look at it
     delay_ns : (workers,) one way between the worker and any server
     both_busy : what is left of a port's rate, as a factor, while its other direction is busy
+    bucket_bytes : of a server's port in either direction: what it carries at once after a rest, as
+        far as the rest was long enough
     """
 
     share: str
@@ -23,6 +25,7 @@ class Network:
     worker_bps: Ints
     delay_ns: Ints
     both_busy: float = 1.0
+    bucket_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,9 @@ FRAME_BYTES: Final = 1514
 PAYLOAD_BYTES: Final = 1448
 """TCP's part of a full frame, with time stamps."""
 
+ACKNOWLEDGEMENT_BYTES: Final = FRAME_BYTES - PAYLOAD_BYTES
+"""A frame with nothing but its headers, such as an acknowledgement."""
+
 GOODPUT_SHARE: Final = PAYLOAD_BYTES / FRAME_BYTES
 """Share of a link's rate for messages, in full frames."""
 

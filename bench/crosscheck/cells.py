@@ -31,7 +31,14 @@ TRANSPORTS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         },
     }
 )
-RULES: Final = ("bsp", "asp", "ssp")
+RULES: Final = ("bsp", "asp", "ssp", "join")
+SCHEDULES: Final[Mapping[str, dict[str, int]]] = MappingProxyType(
+    {
+        "p3": {"partition_bytes": 250_000},
+        "bytescheduler": {"partition_bytes": 250_000, "credit_bytes": 500_000},
+        "prophet": {"partition_bytes": 250_000},
+    }
+)
 ORDERS: Final = ("as_listed", "reverse", "smallest_first", "random")
 RATIOS: Final = (0.5, 1.0, 2.0)
 COUNTS: Final = ((1, 2, 4), (2, 4), (1, 3), (8,))
@@ -43,6 +50,7 @@ STRAGGLERS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "workers": "all",
             "options": {"every": "4s", "lasting": "1s", "factor": 2.0},
         },
+        "slow_link": {"kind": "link", "workers": [0], "options": {"part": 0.5}},
     }
 )
 COSTS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
@@ -63,6 +71,7 @@ class Cell:
     workers : the numbers of workers that are predicted and run
     delay : one way, of each link, such as "5ms"
     costs : name in `COSTS` of what a message costs at the server; None: as the profile has it
+    schedule : name in `SCHEDULES`, by which gradients are pushed; None: they are pulled
     """
 
     network: str
@@ -76,6 +85,7 @@ class Cell:
     order: str = "as_listed"
     straggler: str | None = None
     costs: str | None = None
+    schedule: str | None = None
     drawn: bool = False
 
     @property
@@ -83,7 +93,7 @@ class Cell:
         """Name that no other cell has."""
         path = "" if self.stratum_link == "fair" else f"-{self.model}-{self.delay}"
         more = [path, f"-{self.servers}s" * (self.servers > 1)]
-        more += [f"-{word}" for word in (self.straggler, self.costs) if word]
+        more += [f"-{word}" for word in (self.straggler, self.costs, self.schedule) if word]
         more += [f"-{self.order}" * (self.order != "as_listed")]
         counts = "_".join(map(str, self.workers))
         base = f"{self.network}-{self.transport}-{self.rule}-{self.ratio:g}-w{counts}"
@@ -136,9 +146,15 @@ class Cell:
                     }
                 ],
                 "transport": [{"name": self.transport, **TRANSPORTS[self.transport]}],
-                "policy": {"order": self.order},
+                "policy": self._policy(),
                 "training": training,
                 "straggler": [STRAGGLERS[self.straggler]] if self.straggler else [],
             },
             self.name,
         )
+
+    def _policy(self) -> dict[str, Any]:
+        if self.schedule is None:
+            return {"order": self.order}
+        options = dict(SCHEDULES[self.schedule])
+        return {"order": self.order, "schedule": self.schedule, "schedule_options": options}

@@ -41,9 +41,16 @@ def _figures(attempts: Sequence[Attempt], which: str) -> Iterator[Figure]:
         unit="cells",
         note=f"{failed} failed" if failed else "",
     )
+    yield Figure(
+        name=f"{which}: points",
+        value=len(list(_points(attempts))),
+        unit="points",
+        note="a cell with a number of workers",
+    )
     fair = [(a, p) for a, p in _points(attempts) if _is_fair(a)]
-    yield from _bsp([p for a, p in fair if a.properties["rule"] == "bsp"], which)
-    yield from _asynchronous([p for a, p in fair if a.properties["rule"] != "bsp"], which)
+    together = ("bsp", "join")
+    yield from _bsp([p for a, p in fair if a.properties["rule"] in together], which)
+    yield from _asynchronous([p for a, p in fair if a.properties["rule"] not in together], which)
     yield from _rest([p for a, p in _points(attempts) if not _is_fair(a)], which)
     yield from _steps([p for _, p in fair], which)
     telling = {a.cell for a, p in _points(attempts) if _tells(p)}
@@ -59,7 +66,8 @@ def _bsp(points: Sequence[Point], which: str) -> Iterator[Figure]:
     if points:
         errors = [100 * abs(p["error"]) for p in points]
         note = f"{len(points)} points, median {np.median(errors):.2g} %"
-        yield at_most(f"{which}: fair, bsp: largest error", max(errors), "%", BSP_MOST, note)
+        name = f"{which}: fair, bsp and join: largest error"
+        yield at_most(name, max(errors), "%", BSP_MOST, note)
 
 
 def _asynchronous(points: Sequence[Point], which: str) -> Iterator[Figure]:
@@ -98,6 +106,16 @@ def _steps(points: Sequence[Point], which: str) -> Iterator[Figure]:
         name = f"{which}: fair: streams of the first steps, largest mean error"
         note = f"{sum(mean <= STREAMS_MOST for mean in means)} of {len(means)} points within"
         yield at_most(name, max(means), "% of a step", STREAMS_MOST, note)
+    over = [p["models"] for p in points if p.get("models")]
+    if over:
+        largest = max(100 * abs(m["error"]) for m in over)
+        name = f"{which}: fair: executors over models of connections, largest error"
+        yield Figure(name=name, value=largest, unit="%", note=f"{len(over)} points")
+    means = [100 * m["streams"]["mean"] for m in over if m["streams"]]
+    if means:
+        name = f"{which}: fair: streams over models of connections, largest mean error"
+        note = f"{sum(mean <= STREAMS_MOST for mean in means)} of {len(means)} points within"
+        yield at_most(name, max(means), "% of a step", STREAMS_MOST, note)
 
 
 def _points(attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Point]]:
@@ -121,12 +139,12 @@ def table(attempts: Sequence[Attempt]) -> str:
     newest = {attempt.cell: attempt for attempt in attempts}
     lines = [
         "| cell | W | measured | predicted | error % | sd % | step median, p95 % | streams % |"
-        " wrong discipline, order % |",
-        "|---|---|---|---|---|---|---|---|---|",
+        " wrong discipline, order % | models: error, streams % |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, attempt in sorted(newest.items()):
         if attempt.checked is None:
-            lines.append(f"| {name} | | | | {attempt.failed} | | | | |")
+            lines.append(f"| {name} | | | | {attempt.failed} | | | | | |")
             continue
         lines += [_row(name, point) for point in attempt.checked["points"]]
     return "\n".join(lines) + "\n"
@@ -139,8 +157,15 @@ def _row(name: str, p: Point) -> str:
         f"| {name} | {p['workers']} | {p['measured']:.4g} | {p['predicted']:.4g}"
         f" | {100 * p['error']:+.2f} | {100 * p['sd']:.2f}{', two groups' * p['bimodal']}"
         f" | {100 * p['step_median_error']:+.2f}, {100 * p['step_p95_error']:+.2f} | {streams}"
-        f" | {worst[0]}, {worst[1]} |"
+        f" | {worst[0]}, {worst[1]} | {_models(p.get('models'))} |"
     )
+
+
+def _models(found: dict[str, Any] | None) -> str:
+    if not found:
+        return ""
+    streams = f", {100 * found['streams']['mean']:.2f}" if found["streams"] else ""
+    return f"{100 * found['error']:+.2f}{streams}"
 
 
 def _farthest(errors: dict[str, float]) -> str:

@@ -1,11 +1,8 @@
-"""The cells for development, and those that are drawn when the simulator is finished.
-
-Joins, schedules and slow links are not among them: they are not run over real flows yet.
-"""
+"""The cells for development, and those that are drawn when the simulator is finished."""
 
 import hashlib
 from dataclasses import fields
-from itertools import cycle
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +15,7 @@ from bench.crosscheck.cells import (
     ORDERS,
     RATIOS,
     RULES,
+    SCHEDULES,
     STRAGGLERS,
     TRANSPORTS,
     Cell,
@@ -25,72 +23,46 @@ from bench.crosscheck.cells import (
 
 _ROOT: Final = Path(__file__).parents[2]
 SOURCES: Final = ("sim", "netcosim/training", "netcosim/policies", "h2model", "emu/remote/training")
-DRAWN: Final = 20
-_DRAWN_FAIR: Final = 10
+DRAWN_POINTS: Final = 20
+"""Numbers of workers of all drawn cells together, or a few more."""
+
+_FAIR_POINTS: Final = 10
 
 
 def development() -> tuple[Cell, ...]:
-    """The cells that may be looked at while the simulator is made."""
-    fair = [
-        Cell(network=network, transport=transport, rule=rule, ratio=ratio)
-        for (network, ratio), transport, rule in zip(
-            [(n, r) for r in RATIOS for n in NETWORKS][:15],
-            cycle(TRANSPORTS),
-            cycle(("bsp", "asp", "bsp", "ssp")),
-            strict=False,
-        )
-    ]
-    fair += [
+    """The cells that may be looked at while the simulator is made; the most telling ones first."""
+    slow = partial(Cell, model="fifo", delay="5ms")
+    return (
+        Cell(network="alexnet", transport="grpc", rule="bsp", ratio=0.5),
+        Cell(network="alexnet_b4", transport="whole", rule="asp", ratio=0.5),
+        Cell(network="googlenet", transport="two_visit", rule="bsp", ratio=0.5),
+        Cell(network="resnet50", transport="priority", rule="join", order="smallest_first"),
+        Cell(network="alexnet", transport="fifo", rule="bsp", ratio=2.0, schedule="p3"),
+        slow(network="alexnet", transport="grpc", rule="asp", servers=2),
+        Cell(network="vgg11", transport="grpc", rule="asp"),
+        Cell(network="inception_v3", transport="fifo", rule="ssp", order="reverse"),
+        Cell(network="vgg11", transport="whole", rule="bsp", costs="processor"),
+        Cell(network="resnet50", transport="whole", rule="bsp", straggler="slow_link"),
+        slow(network="googlenet", transport="grpc", rule="bsp"),
+        Cell(network="vgg11", transport="grpc", rule="asp", schedule="bytescheduler"),
+        Cell(network="resnet50", transport="grpc", rule="asp", costs="parsing"),
+        slow(network="alexnet", transport="fifo", rule="bsp"),
+        Cell(network="googlenet", transport="grpc", rule="asp", ratio=2.0, straggler="transient"),
+        Cell(network="alexnet", transport="fifo", rule="bsp", costs="parsing", order="random"),
+        Cell(network="googlenet", transport="priority", rule="asp", costs="processor"),
+        slow(network="resnet50", transport="whole", rule="bsp", servers=2),
+        Cell(network="alexnet", transport="two_visit", rule="asp", straggler="slow"),
+        slow(network="vgg11", transport="grpc", rule="ssp"),
         Cell(network="alexnet", transport="grpc", rule="bsp", workers=(8,)),
-        Cell(network="resnet50", transport="fifo", rule="asp", order="reverse"),
-        Cell(network="vgg11", transport="priority", rule="bsp", order="smallest_first"),
-        Cell(network="googlenet", transport="two_visit", rule="asp", order="random"),
-        Cell(network="alexnet", transport="fifo", rule="ssp", straggler="slow"),
-        Cell(network="resnet50", transport="whole", rule="asp", straggler="transient"),
-        *(
-            Cell(network=network, transport=transport, rule=rule, costs=costs)
-            for (network, transport, rule), costs in zip(
-                (
-                    *(("alexnet", "fifo", "bsp"), ("resnet50", "grpc", "asp")),
-                    *(("vgg11", "whole", "bsp"), ("googlenet", "priority", "asp")),
-                ),
-                cycle(COSTS),
-                strict=False,
-            )
-        ),
-    ]
-    slow = [
-        Cell(
-            network=network,
-            transport=transport,
-            rule=rule,
-            model="fifo",
-            delay="5ms",
-            workers=(1, 2, 4),
-            servers=servers,
-        )
-        for network, transport, rule, servers in (
-            ("alexnet", "fifo", "bsp", 1),
-            ("alexnet", "grpc", "asp", 2),
-            ("googlenet", "grpc", "bsp", 1),
-            ("inception_v3", "two_visit", "asp", 1),
-            ("resnet50", "whole", "bsp", 2),
-            ("resnet50", "fifo", "asp", 1),
-            ("vgg11", "priority", "bsp", 1),
-            ("vgg11", "grpc", "ssp", 1),
-            ("alexnet_b4", "whole", "asp", 1),
-            ("inception_v3", "grpc", "bsp", 2),
-        )
-    ]
-    return (*fair, *slow)
+    )
 
 
 def drawn() -> tuple[Cell, ...]:
     """Cells drawn by the hash of the sources of simulator and nodes: no one has chosen them."""
     rng = np.random.default_rng(int(source_hash(), 16))
     found: dict[str, Cell] = {}
-    while len(found) < DRAWN:
-        fair = len(found) < _DRAWN_FAIR
+    while (points := sum(len(cell.workers) for cell in found.values())) < DRAWN_POINTS:
+        fair = points < _FAIR_POINTS
         cell = Cell(
             network=_one(rng, NETWORKS),
             transport=_one(rng, tuple(TRANSPORTS)),
@@ -103,6 +75,7 @@ def drawn() -> tuple[Cell, ...]:
             order=_one(rng, ORDERS),
             straggler=_one(rng, tuple(STRAGGLERS)) if rng.random() < 0.2 else None,
             costs=_one(rng, tuple(COSTS)) if rng.random() < 0.2 else None,
+            schedule=_one(rng, tuple(SCHEDULES)) if rng.random() < 0.15 else None,
             drawn=True,
         )
         found[cell.name] = cell

@@ -33,7 +33,7 @@ from emu.guest.places import order_for
 from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round_record import load_failure, load_round
 from emu.network.measured_paths import Measured
-from emu.network.punctuality import VIRTUAL, poll_ns
+from emu.network.punctuality import HANDLING_NS, VIRTUAL, poll_ns
 from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
 from h2model.overhead import Linear, Overhead
@@ -50,9 +50,6 @@ _LINKS: Final = "links"
 _ENDPOINT_MIB: Final = 96
 _RESOLUTION: Final = 0.005
 """Of a reading of a link's rate, relative to the rate."""
-
-_HANDLING_NS: Final = 1_400
-"""From a segment to the update that it brings about: waking a thread takes a microsecond."""
 
 _MEASURED: Final = TypeAdapter(Measured)
 _NO_PAUSES: Final = Pauses(by_processor=MappingProxyType({}))
@@ -74,7 +71,7 @@ def measure(task: Task, found: Measurements) -> None:
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS}
     found.clock |= {"guests_s": {}, "stood_still": []}
     found.pace = Pace(
-        handling_ns=_HANDLING_NS,
+        handling_ns=HANDLING_NS,
         segment_bytes=PAYLOAD_BYTES,
         poll_ns=poll_ns(task.plan.net),
         flight_segments=VIRTUAL.most_segments(task.plan.net),

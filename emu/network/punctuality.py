@@ -98,6 +98,10 @@ VIRTUAL: Final = Punctuality(
 """A guest in virtual time, which is never late."""
 
 
+HANDLING_NS: Final = 1_400
+"""In a guest from a segment to the update that it brings about: a thread wakes in a microsecond."""
+
+
 def poll_ns(net: NetSpec) -> int:
     """Interval at which our own sender looks for room in its socket, in a guest."""
     return round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in net.links))

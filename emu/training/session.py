@@ -9,7 +9,7 @@ from typing import Any
 from emu.endpoints.pairing import send_limit_bytes
 from emu.guest.boot import START_NS
 from emu.guest.kernel import Kernel
-from emu.network.punctuality import VIRTUAL
+from emu.network.punctuality import HANDLING_NS, VIRTUAL, poll_ns
 from emu.network.tcp import payload_in, with_send_buffer
 from emu.training.guests import Guests, Run, rows_of
 from emu.training.job_cells import JobCell, network_of
@@ -21,10 +21,11 @@ from netcosim.cli.session import failure_line, timed_phase
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
-from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
+from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary, PathFacts
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from netcosim.scenario import Scenario, TcpSpec
+from topo.spec import PAYLOAD_BYTES
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,6 +125,7 @@ class JobSession:
                     rate_bps=cluster.link.rate,
                     synchronisation=self.scenario.training.synchronisation,
                     socket_buffer_bytes=self._buffered(cell),
+                    path=self._path(cell),
                     points=tuple(self.points.get(cell.name, ())),
                 )
                 for cell in self.cells
@@ -140,6 +142,21 @@ class JobSession:
         if transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED:
             return send_limit_bytes(spec, tcp) or tcp.send_buffer
         return payload_in(tcp.send_buffer, self.scenario.cluster.link.rate, VIRTUAL)
+
+    def _path(self, cell: JobCell) -> PathFacts:
+        tcp, spec = self._tcp(), cell.transport
+        net = network_of(self.scenario, cell.job, max(self.task.counts))
+        bounded = transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED
+        limit = send_limit_bytes(spec, tcp) if bounded else None
+        return PathFacts(
+            past_bytes=limit or 0,
+            send_memory_bytes=0 if limit else tcp.send_buffer or 0,
+            bucket_bytes=VIRTUAL.bucket_bytes(self.scenario.cluster.link.rate),
+            segment_bytes=PAYLOAD_BYTES,
+            handling_ns=HANDLING_NS,
+            poll_ns=poll_ns(net),
+            flight_segments=VIRTUAL.most_segments(net),
+        )
 
     def _record(self) -> RunRecord:
         now = datetime.now(UTC)

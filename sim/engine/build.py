@@ -215,6 +215,7 @@ def make_net(
         ns_per_byte=np.tile(8e9 / server, 2),
         capacity=np.stack([ports, ports]),
         both_busy=np.array([network.both_busy]),
+        bucket=network.bucket_bytes * np.tile(8e9 / server, 2),
         delay_ns=network.delay_ns.astype(np.float64),
         window=np.array([window, UNBOUNDED if connection is None else connection]),
         budget=np.array([sending.chunk_bytes]),
@@ -260,7 +261,7 @@ def make_run(step: Step, net: Net, sending: Sending, limit: int, rows: int) -> R
         clock=np.zeros(2),
         scalar=_scalars(step),
         **_event_sources(step, net),
-        **_links(step),
+        **_links(step, net),
         **_chunks(step),
         **_ahead(step, sending),
         **_discipline(step, net, sending),
@@ -302,13 +303,13 @@ def _event_sources(step: Step, net: Net) -> dict[str, Any]:
     }
 
 
-def _links(step: Step) -> dict[str, Any]:
-    """Clocks of links, and room for shares to work out rates."""
+def _links(step: Step, net: Net) -> dict[str, Any]:
+    """Clocks of links with full buckets, and room for shares to work out rates."""
     links, ports = 2 * int(step.sizes[K]), int(step.sizes[K] + step.sizes[W])
     ints, floats = zeros(np.int64), zeros(np.float64)
     return {
         "clock_v": floats(links),
-        "clock_t": floats(links),
+        "clock_t": -net.bucket,
         "speed": np.ones(links),
         "active": ints(links),
         "port_left": floats(ports),

@@ -106,7 +106,7 @@ class Engine(BaseEngine):
         self.plan = plan
         self._bound = (sending.discipline, network.share)
         self._schedule = sending.schedule if plan.gates else None
-        self._extended = needs_extended(plan, sending, control)
+        self._extended = needs_extended(plan, sending, control) or network.bucket_bytes > 0
         self._joins = control.join is not None
         self._in_parts = control.in_parts
         self._advance = (

@@ -209,6 +209,7 @@ class Net(NamedTuple):
     ns_per_byte : (L,) of a link that one connection has alone
     capacity : (2, K + W) bytes a nanosecond of every port, by direction; servers first
     both_busy : (1,) factor of a port's rate while its other direction is busy
+    bucket : (L,) what a link carries at once after a rest, ns at full rate
     delay_ns : (W,)
     window, budget : windows of a stream and a connection; the largest chunk, bytes
     buffer : (2,) bytes of chunks that are chosen and have not left, 0: one chunk, on the link;
@@ -228,6 +229,7 @@ class Net(NamedTuple):
     ns_per_byte: Floats
     capacity: Floats
     both_busy: Floats
+    bucket: Floats
     delay_ns: Floats
     window: Ints
     budget: Ints
@@ -271,7 +273,8 @@ class Run(NamedTuple):
     scalar : (SCALARS,) see the indices above
     key, tree : the next time of each source of events, and the tournament among them
     flow_key, flow_tree : likewise inside each link, by target (clocked) or time (rated)
-    clock_v, clock_t, speed : (L,) a link's virtual clock, when it was set, the factor of its rate
+    clock_v, clock_t, speed : (L,) a link's virtual clock, when it was set or since when it rests,
+        the factor of its rate
     active : (L,) connections that have a chunk on the link
     chunk_slot : (F,) the stream on the link; NONE while the connection is idle
     chunk_bytes, chunk_start : (F,)

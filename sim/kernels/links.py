@@ -7,7 +7,7 @@ A clocked link has a virtual clock (all get 1/n); on rated links each connection
 import math
 
 from sim.kernels.arrays import UPLINKS, C, K, Net, Run, Step, W
-from sim.kernels.bound import CLOCKED, rates
+from sim.kernels.bound import CLOCKED, EXTENDED, rates
 from sim.kernels.tree import put, width
 
 
@@ -59,9 +59,19 @@ def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
         settle(run, link)
         run.base_v[connection] = run.clock_v[link]
         run.base_bytes[connection] = 0
+        if run.active[link] == 0:
+            run.clock_v[link] += saved_ns(net, run, link)
+            run.clock_t[link] = run.clock[0]
     run.active[link] += 1
     if run.active[link] == 1:
         _other_direction(step, net, run, link)
+
+
+def saved_ns(net: Net, run: Run, link: int) -> float:
+    """What a link that rests carries at once, ns at full rate: its bucket, as far as it is full."""
+    if not EXTENDED:
+        return 0.0
+    return min(net.bucket[link], run.clock[0] - run.clock_t[link])
 
 
 def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
@@ -73,6 +83,8 @@ def leave(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
     if run.active[link] == 0:
         _other_direction(step, net, run, link)
     if not CLOCKED:
+        if run.active[link] == 0:
+            run.clock_t[link] = run.clock[0]
         share_anew(step, net, run, link)
     refresh(step, run, link)
 
@@ -87,6 +99,8 @@ def load(step: Step, net: Net, run: Run, connection: int, link: int, joined: boo
     else:
         run.left_bytes[connection] = size_bytes
         run.since[connection] = run.clock[0]
+        if joined and run.active[link] == 1:
+            run.left_bytes[connection] -= saved_ns(net, run, link) / net.ns_per_byte[link]
         if joined:
             share_anew(step, net, run, link)
         target(step, run, connection, link, _end(run, connection))
@@ -100,11 +114,11 @@ def target(step: Step, run: Run, connection: int, link: int, value: float) -> No
 
 
 def settle(run: Run, link: int) -> None:
-    """Advance the link's virtual clock to now."""
+    """Advance the link's virtual clock to now; that of a link that rests stands still."""
     now = run.clock[0]
     if run.active[link] > 0:
         run.clock_v[link] += (now - run.clock_t[link]) * run.speed[link] / run.active[link]
-    run.clock_t[link] = now
+        run.clock_t[link] = now
 
 
 def _other_direction(step: Step, net: Net, run: Run, link: int) -> None:

@@ -1,12 +1,14 @@
 """What a simulation of a training job's cell assumes: job, network, multiplexing, other orders."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from h2model import disciplines
+from h2model.training_job import Models
 from netcosim.results.training.job_summary import JobSeries
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.scenario.profile import load_workload
@@ -17,8 +19,13 @@ from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
 from netcosim.workload import Profile
 from sim.experiment.link_share import with_share
 from sim.plan import Network, Sending
+from sim.sealing.connection_models import models_of
+from sim.sealing.on_the_wire import on_the_wire
 from sim.settings import network_of, sending_of
-from topo.spec import GOODPUT_SHARE
+from topo.spec import ACKNOWLEDGEMENT_BYTES, FRAME_BYTES, GOODPUT_SHARE, PAYLOAD_BYTES
+
+_BUCKET_SEGMENTS: Final = 2
+"""Full segments that a guest's links let pass at once after a rest."""
 
 _ORDERS: Final = ("as_listed", "reverse", "smallest_first")
 
@@ -29,6 +36,9 @@ class Assumed:
 
     Attributes
     ----------
+    job : with its messages as they are on the wire
+    as_recorded : with their own bytes
+    models_of : models of the connections of a job with fewer workers; None where there are none
     networks : by number of workers
     orders : plans with the tensors in other orders, by the order's name
     warmup : first steps of each worker that no figure counts
@@ -36,6 +46,8 @@ class Assumed:
     """
 
     job: TrainingJob
+    as_recorded: TrainingJob
+    models_of: Callable[[TrainingJob], Models | None]
     sending: Sending
     networks: Mapping[int, Network]
     orders: Mapping[str, StepPlan]
@@ -60,15 +72,22 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     workload, _, name = series.cell.rpartition("/")
     transport = next(t for t in scenario.transport if t.name == name)
     shared = with_share(scenario)
+    on_wire = partial(on_the_wire, transport=transport, pushed=job.pushed)
     return Assumed(
-        job=job,
+        job=replace(job, plan=on_wire(job.plan)),
+        as_recorded=job,
+        models_of=lambda some: (
+            None if series.path is None else models_of(scenario, transport, series.path, some)
+        ),
         sending=replace(
             _sending(transport, series.socket_buffer_bytes),
             schedule=job.schedule,
             schedule_options=job.schedule_options,
         ),
         networks={count: _network(shared, count, job) for count in range(1, job.workers + 1)},
-        orders=dict(_other_orders(scenario, workload, job.plan)),
+        orders={
+            order: on_wire(plan) for order, plan in _other_orders(scenario, workload, job.plan)
+        },
         warmup=scenario.training.warmup,
         batch=series.batch,
         seed=scenario.seed,
@@ -76,8 +95,15 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
 
 
 def _network(scenario: Scenario, workers: int, job: TrainingJob) -> Network:
-    """The scenario's network, with the links that stragglers leave its workers."""
-    network = network_of(scenario, workers, payload_share=GOODPUT_SHARE)
+    """The scenario's network as its packets find it, with the links that stragglers leave workers.
+
+    Acknowledgements take their part of a link whose other direction carries data.
+    """
+    network = replace(
+        network_of(scenario, workers, payload_share=GOODPUT_SHARE),
+        both_busy=FRAME_BYTES / (FRAME_BYTES + ACKNOWLEDGEMENT_BYTES),
+        bucket_bytes=_BUCKET_SEGMENTS * PAYLOAD_BYTES,
+    )
     if not job.link_bps:
         return network
     link_bps = np.array(job.link_bps[:workers], dtype=np.float64) * GOODPUT_SHARE

@@ -30,6 +30,12 @@ def test_drawn_cells_hang_on_the_sources_alone(monkeypatch: pytest.MonkeyPatch) 
     assert drawn() != found
 
 
+MODELS = {
+    **{"examples_per_s": 99.0, "error": -0.01, "abstraction": 0.01},
+    "streams": {"mean": 0.004, "max": 0.02, "streams": 96},
+}
+
+
 def point(**changes: object) -> dict[str, object]:
     """A point of ``crosscheck.json`` that is right in all."""
     return {
@@ -73,15 +79,15 @@ def test_figures_find_what_is_off() -> None:
         for figure in figures_of(
             [
                 attempt(bsp, point(error=0.9)),  # an older one
-                attempt(bsp, point(error=-0.004), point(error=0.006)),
+                attempt(bsp, point(error=-0.004), point(error=0.006, models=MODELS)),
                 attempt(asp, point(error=0.011), point(sd=0.02, measured=102.0)),
                 attempt(slow, point(error=0.03), point(error=-0.01), point(error=0.015)),
                 attempt(dataclasses.replace(bsp, order="random"), failed="runs: exit code 4"),
             ]
         )
     }
-    assert found["listed: fair, bsp: largest error"].value == pytest.approx(0.6)
-    assert found["listed: fair, bsp: largest error"].met is False
+    assert found["listed: fair, bsp and join: largest error"].value == pytest.approx(0.6)
+    assert found["listed: fair, bsp and join: largest error"].met is False
     steady = found["listed: fair, asp and ssp: largest error less 2 sd, where the sd is small"]
     assert steady.value == pytest.approx(0.9)
     assert steady.met
@@ -89,13 +95,18 @@ def test_figures_find_what_is_off() -> None:
     assert (inside.value, inside.met) == (0, False)
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     assert found["listed: cells"].note == "1 failed"
+    assert found["listed: points"].value == 8
+    over = found["listed: fair: streams over models of connections, largest mean error"]
+    assert (over.value, over.met) == (pytest.approx(0.4), True)
     assert not any(name.startswith("drawn") for name in found)
 
 
 def test_the_table_has_a_row_a_point_and_tells_of_failures() -> None:
     cell, other = development()[:2]
-    text = table([attempt(cell, point(), point(workers=4)), attempt(other, failed="runs: no word")])
+    points = (point(), point(workers=4, models=MODELS))
+    text = table([attempt(cell, *points), attempt(other, failed="runs: no word")])
     assert text.count(f"| {cell.name} |") == 2
+    assert "| -1.00, 0.40 |" in text
     assert f"| {other.name} | | | | runs: no word |" in text
 
 

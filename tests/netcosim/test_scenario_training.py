@@ -105,9 +105,9 @@ BAD = {
     "an unknown key": (
         "[training]\nstep = 5",
         "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, measured,"
-        " batch, workers, rates, synchronisation, gap, join, first, overlap, server_cores,"
+        " batch, workers, rates, synchronisation, gap, join, first, gradients, overlap,"
         " worker_cores, server_messages, worker_messages, sent_messages, gradient_blocks,"
-        " socket_buffer, share, ... (22 in all)",
+        " socket_buffer, ... (23 in all)",
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',

@@ -39,6 +39,20 @@ class JobPoint(_Record):
     step_ns: JobStepTimes
 
 
+class PathFacts(_Record):
+    """Path of a connection as its models are told of it."""
+
+    past_bytes: int = Field(
+        description="unacknowledged bytes that our own sender keeps to; 0: memory bounds them"
+    )
+    send_memory_bytes: int = Field(description="of the sender's socket; 0: its bytes are bounded")
+    bucket_bytes: int = Field(description="that a link lets pass at once after a rest")
+    segment_bytes: int = Field(description="payload of a segment")
+    handling_ns: int = Field(description="from a segment to the update that it brings about")
+    poll_ns: int = Field(description="between two looks of our own sender for room")
+    flight_segments: int = Field(description="most segments under way at once; 0: as TCP has it")
+
+
 class JobSeries(_Record):
     """One workload on one transport."""
 
@@ -51,6 +65,9 @@ class JobSeries(_Record):
     synchronisation: str
     socket_buffer_bytes: int = Field(
         description="payload that the kernel takes of a connection before it has left"
+    )
+    path: PathFacts | None = Field(
+        default=None, description="of every connection, for models of them; null: not recorded"
     )
     points: tuple[JobPoint, ...] = Field(description="by number of workers, rising")
 

@@ -1,5 +1,6 @@
 """Check of one run of a training job: its seal, and predictions against measurements."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,19 @@ from netcosim.scenario import Scenario
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import hash_of, load_job
 from netcosim.training.plan import StepPlan
-from ray_sweeps.crosscheck.training.record import CellCheck, PointCheck, StreamErrors
+from ray_sweeps.crosscheck.training.record import (
+    CellCheck,
+    ModelsCheck,
+    PointCheck,
+    StreamErrors,
+)
 from sim.engine.engine import Operations
 from sim.sealing.assumed import Assumed, assumed_of
+from sim.sealing.over_models import run_over_models
 from sim.sealing.predict import simulate
+
+Ends = Mapping[tuple[int, int, str], float]
+"""Ends of transfers by worker, step and name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +114,9 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
         streams = None
         if len(measured):
             measured_ops[point.workers], simulated_ops[point.workers] = measured, simulated
-            streams = _stream_errors(measured, simulated, point.step_ns.mean)
-        points.append(_point(point, predicted[point.workers], streams))
+            streams = _errors(_ends(measured), _ends(simulated), point.step_ns.mean)
+        over = _over_models(assumed, point, predicted[point.workers], measured)
+        points.append(_point(point, predicted[point.workers], streams, over))
     check = CellCheck(
         run=run.name,
         cell=series.cell,
@@ -120,7 +131,31 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
     return Checked(check=check, measured=measured_ops, simulated=simulated_ops)
 
 
-def _point(found: JobPoint, sealed: SealedPoint, streams: StreamErrors | None) -> PointCheck:
+def _over_models(
+    assumed: Assumed, point: JobPoint, sealed: SealedPoint, measured: OperationColumns
+) -> ModelsCheck | None:
+    try:
+        found = run_over_models(assumed, point.workers)
+    except RuntimeError:  # models that come to a standstill explain nothing
+        return None
+    if found is None:
+        return None
+    names = assumed.as_recorded.plan.names
+    ends = {(w, step, names[op]): end for (w, step, op), end in found.delivered_ns.items()}
+    return ModelsCheck(
+        examples_per_s=found.examples_per_s,
+        error=found.examples_per_s / point.examples_per_s - 1,
+        abstraction=sealed.examples_per_s / found.examples_per_s - 1,
+        streams=_errors(_ends(measured), ends, point.step_ns.mean) if len(measured) else None,
+    )
+
+
+def _point(
+    found: JobPoint,
+    sealed: SealedPoint,
+    streams: StreamErrors | None,
+    models: ModelsCheck | None,
+) -> PointCheck:
     measured = found.examples_per_s
 
     def error(value: float) -> float:
@@ -142,6 +177,7 @@ def _point(found: JobPoint, sealed: SealedPoint, streams: StreamErrors | None) -
         step_median_error=sealed.step_ns.median / found.step_ns.median - 1,
         step_p95_error=sealed.step_ns.p95 / found.step_ns.p95 - 1,
         streams=streams,
+        models=models,
     )
 
 
@@ -174,12 +210,9 @@ def _columns(
     )
 
 
-def _stream_errors(
-    measured: OperationColumns, simulated: OperationColumns, step_ns: float
-) -> StreamErrors:
-    theirs = _ends(simulated)
+def _errors(measured: Ends, theirs: Ends, step_ns: float) -> StreamErrors:
     errors = np.array(
-        [abs(end - theirs[key]) / step_ns for key, end in _ends(measured).items() if key in theirs]
+        [abs(end - theirs[key]) / step_ns for key, end in measured.items() if key in theirs]
     )
     return StreamErrors(
         streams=len(errors),
@@ -188,8 +221,7 @@ def _stream_errors(
     )
 
 
-def _ends(ops: OperationColumns) -> dict[tuple[int, int, str], int]:
-    """Ends of transfers by worker, step and name."""
+def _ends(ops: OperationColumns) -> Ends:
     transfers = np.flatnonzero(ops.kind.are("transfer"))
     names = ops.operation.texts()
     return {(int(ops.worker[i]), int(ops.step[i]), names[i]): int(ops.end_ns[i]) for i in transfers}

@@ -13,7 +13,12 @@ from netcosim.report.page_parts import environment
 from netcosim.results.json_files import schema_json, to_json
 from netcosim.results.storage.directory import Directory
 from ray_sweeps.crosscheck.training.check import Checked
-from ray_sweeps.crosscheck.training.record import CellCheck, PointCheck, TrainingCrosscheck
+from ray_sweeps.crosscheck.training.record import (
+    CellCheck,
+    PointCheck,
+    StreamErrors,
+    TrainingCrosscheck,
+)
 from ray_sweeps.crosscheck.wording import counted
 
 RECORD: Final = "crosscheck.json"
@@ -21,14 +26,16 @@ PAGE: Final = "report.html"
 HEADINGS: Final = (
     *("workers", "measured", "predicted", "error", "range", "linear", "port bound"),
     *("wrong\ndiscipline", "wrong\norder", "step\nmedian", "step\np95", "streams\nmean"),
+    *("models", "models'\nstreams"),
 )
-_RANKS: Final = (0, 0, 0, 0, 2, 5, 6, 4, 4, 3, 7, 1)
+_RANKS: Final = (0, 0, 0, 0, 2, 5, 6, 4, 4, 3, 7, 1, 8, 9)
 """Ranks of columns that a narrow terminal is shown without, the highest first."""
 
 _TITLE: Final = (
     "Throughput, examples/s; errors are predicted over measured, less 1, in %. range: of perturbed"
     " simulations. wrong: the assumed discipline or order that is farthest off. streams: ends of"
-    " the first steps' streams, in % of a step."
+    " the first steps' streams, in % of a step. models: the job over models of its connections,"
+    " in place of the simulator's, and its streams."
 )
 _FILES: Final = (
     (RECORD, "the figures of this page; schemas/crosscheck.schema.json"),
@@ -52,7 +59,9 @@ def figures(point: PointCheck) -> list[str]:
         _farthest(point.order_errors),
         _percent(point.step_median_error),
         _percent(point.step_p95_error),
-        "-" if point.streams is None else f"{100 * point.streams.mean:.3f}",
+        _mean(point.streams),
+        "-" if point.models is None else _percent(point.models.error),
+        "-" if point.models is None else _mean(point.models.streams),
     ]
 
 
@@ -136,6 +145,10 @@ def write_check(
     )
     folder.write(PAGE, text.encode())
     return folder.path / PAGE
+
+
+def _mean(errors: StreamErrors | None) -> str:
+    return "-" if errors is None else f"{100 * errors.mean:.3f}"
 
 
 def _percent(value: float) -> str:

@@ -22,6 +22,19 @@ class StreamErrors(_Record):
     max: float
 
 
+class ModelsCheck(_Record):
+    """The job by its executors over models of its connections, from the job's file.
+
+    What the simulator leaves out of connections is between the prediction and this; what models of
+    connections leave out of TCP, the kernel and processes is between this and the measurement.
+    """
+
+    examples_per_s: float
+    error: float = Field(description="this over measured, less 1")
+    abstraction: float = Field(description="predicted over this, less 1")
+    streams: StreamErrors | None = Field(description="this against measured")
+
+
 class PointCheck(_Record):
     """One cell with so many workers; errors are predicted over measured, less 1."""
 
@@ -40,6 +53,9 @@ class PointCheck(_Record):
     step_median_error: float
     step_p95_error: float
     streams: StreamErrors | None = Field(description="null: no operations are in the folder")
+    models: ModelsCheck | None = Field(
+        default=None, description="null: the connections have no models, or were not recorded"
+    )
 
 
 class CellCheck(_Record):

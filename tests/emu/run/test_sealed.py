@@ -17,6 +17,7 @@ from tests.emu.run.world import World
 
 # Simulated credit returns at once; gRPC's windows of the first steps are small, and decide.
 STREAMS = {"alexnet/h2": 0.01, "alexnet/grpc": 0.03}
+OVER_MODELS = {"alexnet/h2": 0.003, "alexnet/grpc": 0.02}
 THROUGHPUT = 0.01
 _LONG_S = 900
 pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -55,6 +56,8 @@ def test_predictions_are_sealed_before_and_stand_beside_what_was_measured(
         for point in cell["points"]:
             assert abs(point["error"]) < THROUGHPUT
             assert point["streams"]["mean"] < STREAMS[cell["cell"]]
+            assert abs(point["models"]["error"]) < THROUGHPUT
+            assert point["models"]["streams"]["mean"] < OVER_MODELS[cell["cell"]]
             assert {"round_robin", "priority"} <= point["discipline_errors"].keys()
     page = (out / "report.html").read_text()
     assert page.count("data:image/png;base64,") == len(list((out / "pictures").iterdir())) == 6

@@ -65,6 +65,28 @@ def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
         assert_same(engine, simulate(*job))
 
 
+@pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
+def test_what_a_port_carries_at_once_after_a_rest(share: str) -> None:
+    """Of several that begin at one instant any may have it, so each link has one connection."""
+    found = 0
+    for seed in range(900, 1200):
+        discipline = disciplines.names()[seed % len(disciplines.names())]
+        plan, network, *rest = random_job(seed, discipline, share)
+        ways = [(channel.server, channel.direction) for channel in plan.channels]
+        if len(network.worker_bps) > 1 or len(ways) > len(set(ways)) or found == 12:
+            continue
+        found += 1
+        bucket_bytes = [300, 3_000, 40_000, 10**8][seed % 4]
+        job = (plan, replace(network, bucket_bytes=bucket_bytes), *rest)
+        engine = engine_of(job)
+        engine.run()
+        twin = simulate(*job)
+        assert_same(engine, twin)
+        if plan.size_bytes.any():
+            assert twin.operations != simulate(plan, network, *rest).operations
+    assert found == 12
+
+
 def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
     """With fixed arithmetic: equal shares of ports that always have their whole rate."""
     for seed in range(120):

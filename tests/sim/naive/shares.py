@@ -30,7 +30,7 @@ class Share(Protocol):
     ) -> None:
         """At one time some leave their link, some join with a chunk, some go on with a new one."""
 
-    def end_ns(self, key: Key) -> float:
+    def end_ns(self, key: Key, now: float) -> float:
         """Time at which the chunk of this connection ends if nothing changes."""
 
     def rank(self, key: Key) -> float:
@@ -47,10 +47,11 @@ def other(direction: int) -> int:
 class Clock:
     """A link on which everyone gets 1/n."""
 
-    def __init__(self, rate_bps: int) -> None:
+    def __init__(self, rate_bps: int, bucket_bytes: int) -> None:
         self.ns_per_byte = NS_BITS_PER_BYTE / rate_bps
+        self.bucket_ns = bucket_bytes * self.ns_per_byte
         self.virtual_ns = 0.0
-        self.last_ns = 0.0
+        self.last_ns = -self.bucket_ns  # it rests since
         self.speed = 1.0
         self.joined_at: dict[Key, float] = {}
         self.bytes_since: dict[Key, int] = {}
@@ -62,11 +63,14 @@ class Clock:
     def catch_up(self, now: float) -> None:
         if self.connections:
             self.virtual_ns += (now - self.last_ns) * self.speed / self.connections
-        self.last_ns = now
+            self.last_ns = now
 
-    def join(self, key: Key, size_bytes: int) -> None:
+    def join(self, key: Key, size_bytes: int, now: float) -> None:
+        saved_ns = 0.0 if self.connections else min(self.bucket_ns, now - self.last_ns)
         self.joined_at[key] = self.virtual_ns
         self.bytes_since[key] = size_bytes
+        self.virtual_ns += saved_ns
+        self.last_ns = now
 
     def go_on(self, key: Key, size_bytes: int) -> None:
         self.bytes_since[key] += size_bytes
@@ -77,9 +81,9 @@ class Clock:
     def target_ns(self, key: Key) -> float:
         return self.joined_at[key] + self.bytes_since[key] * self.ns_per_byte
 
-    def end_ns(self, key: Key) -> float:
+    def end_ns(self, key: Key, now: float) -> float:
         ahead = (self.target_ns(key) - self.virtual_ns) * self.connections / self.speed
-        return max(self.last_ns, self.last_ns + ahead)
+        return max(now, self.last_ns + ahead)
 
 
 class EqualShare:
@@ -88,7 +92,7 @@ class EqualShare:
     def __init__(self, network: Network) -> None:
         self.both_busy = network.both_busy
         self.clocks = {
-            (server, direction): Clock(int(rate_bps))
+            (server, direction): Clock(int(rate_bps), network.bucket_bytes)
             for server, rate_bps in enumerate(network.server_bps)
             for direction in (0, 1)
         }
@@ -109,7 +113,7 @@ class EqualShare:
         for key in leaving:
             self.clock(key).leave(key)
         for key, size_bytes in joining:
-            self.clock(key).join(key, size_bytes)
+            self.clock(key).join(key, size_bytes, now)
         for key, size_bytes in going_on:
             self.clock(key).go_on(key, size_bytes)
         self.set_speeds(now)
@@ -122,8 +126,8 @@ class EqualShare:
                 clock.catch_up(now)
                 clock.speed = speed
 
-    def end_ns(self, key: Key) -> float:
-        return self.clock(key).end_ns(key)
+    def end_ns(self, key: Key, now: float) -> float:
+        return self.clock(key).end_ns(key, now)
 
     def rank(self, key: Key) -> float:
         return self.clock(key).target_ns(key)
@@ -140,6 +144,7 @@ class RatedShare:
         self.left_bytes: dict[Key, float] = {}
         self.since_ns: dict[Key, float] = {}
         self.rate: dict[Key, float] = {}  # bytes a nanosecond
+        self.rests_since: dict[tuple[int, int], float] = {}
 
     def rates_bps(self, active: list[Key]) -> dict[Key, Fraction]:
         raise NotImplementedError
@@ -154,23 +159,39 @@ class RatedShare:
         leaving, joining = list(leaving), list(joining)
         for key in leaving:
             del self.left_bytes[key], self.since_ns[key], self.rate[key]
+            if not self.is_busy(key):
+                self.rests_since[key.server, key.direction] = now
         for key, size_bytes in going_on:
             self.left_bytes[key] = size_bytes
             self.since_ns[key] = now
         if leaving or joining:
             self.bring_up_to_date(now)
             for key, size_bytes in joining:
-                self.left_bytes[key] = size_bytes
+                saved_bytes = 0.0 if self.is_busy(key) else self.saved_bytes(key, now)
+                self.left_bytes[key] = size_bytes - saved_bytes
                 self.since_ns[key] = now
             rates_bps = self.rates_bps(sorted(self.left_bytes))
             self.rate = {key: float(bps / NS_BITS_PER_BYTE) for key, bps in rates_bps.items()}
+
+    def is_busy(self, key: Key) -> bool:
+        """Whether the server's port carries anything in the key's direction."""
+        link = (key.server, key.direction)
+        return any((k.server, k.direction) == link for k in self.left_bytes)
+
+    def saved_bytes(self, key: Key, now: float) -> float:
+        """What the bucket of a port that rests lets pass at once."""
+        bucket = self.network.bucket_bytes
+        since = self.rests_since.get((key.server, key.direction))
+        if since is None:
+            return bucket
+        return min(bucket, (now - since) * self.network.server_bps[key.server] / NS_BITS_PER_BYTE)
 
     def bring_up_to_date(self, now: float) -> None:
         for key in self.left_bytes:
             self.left_bytes[key] -= self.rate[key] * (now - self.since_ns[key])
             self.since_ns[key] = now
 
-    def end_ns(self, key: Key) -> float:
+    def end_ns(self, key: Key, now: float) -> float:
         return self.since_ns[key] + max(0.0, self.left_bytes[key]) / self.rate[key]
 
     def rank(self, key: Key) -> float:

@@ -230,7 +230,9 @@ class Simulation:
                 key = connection.key
                 kind = DOWNLINK if key.direction == DOWN else UPLINK
                 order = (kind, key.server, self.share.rank(key), key.worker, key.channel)
-                yield Event(self.share.end_ns(key), order, partial(self.chunk_ends, connection))
+                yield Event(
+                    self.share.end_ns(key, self.now), order, partial(self.chunk_ends, connection)
+                )
 
     def ends_of_computations(self) -> Iterator[Event]:
         for (w, p), processor in self.processors.items():

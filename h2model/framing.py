@@ -1,0 +1,69 @@
+"""Bytes of a message on the wire: its frames' headers, HEADERS, trailers, gRPC's prefix."""
+
+from typing import Final
+
+from h2model.candidates import (
+    assumed,
+    call_headers,
+    candidate_senders,
+    largest_frame_bytes,
+    speaks_grpc,
+)
+from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES, WINDOW_UPDATE_BYTES
+from netcosim.scenario import TransportSpec
+
+_OWN_RESPONSE_BYTES: Final = FRAME_HEADER_BYTES + 8
+"""HEADERS of our own sender's answer: the status by its index, the size's name by its index, seven
+digits by Huffman's code (RFC 7541)."""
+
+_OWN_CALL_BYTES: Final = FRAME_HEADER_BYTES + 31
+"""HEADERS of our own call that asks: the path's name by its index and its text by Huffman's code,
+the rest by indices."""
+
+_OWN_PUSH_BYTES: Final = _OWN_CALL_BYTES + 9
+"""The same of a call that pushes: the size is told, too."""
+
+_EMPTY_MESSAGE_BYTES: Final = WINDOW_UPDATE_BYTES + FRAME_HEADER_BYTES + GRPC_PREFIX_BYTES
+"""What goes with a gRPC call that asks: credit for the answer, and a message of nothing."""
+
+
+def wire_bytes(transport: TransportSpec, size_bytes: int, *, path: str, pushed: bool) -> int:
+    """Bytes of a message with all that is sent with it; `pushed` by a call of its own.
+
+    Parameters
+    ----------
+    path : of its call, or of one that is as long
+    """
+    grpc = speaks_grpc(transport)
+    message = size_bytes + GRPC_PREFIX_BYTES * grpc
+    frames = -(-message // largest_frame_bytes(transport))
+    return message + frames * FRAME_HEADER_BYTES + _beside_bytes(transport, path, pushed=pushed)
+
+
+def headers_bytes(transport: TransportSpec, path: str) -> int:
+    """Bytes of the HEADERS of a call that asks for a message."""
+    return _grpc_call_bytes(transport, path) if speaks_grpc(transport) else _OWN_CALL_BYTES
+
+
+def call_bytes(transport: TransportSpec, path: str) -> int:
+    """Bytes of a call that asks for a message, all of them."""
+    return headers_bytes(transport, path) + _EMPTY_MESSAGE_BYTES * speaks_grpc(transport)
+
+
+def _beside_bytes(transport: TransportSpec, path: str, *, pushed: bool) -> int:
+    if not speaks_grpc(transport):
+        return _OWN_PUSH_BYTES if pushed else _OWN_RESPONSE_BYTES
+    if pushed:
+        return _grpc_call_bytes(transport, path)
+    known = assumed(transport)
+    heads = candidate_senders(transport)[known].heads if known is not None else None
+    return 0 if heads is None else heads.each + heads.tail
+
+
+def _grpc_call_bytes(transport: TransportSpec, path: str) -> int:
+    """HEADERS of a call that is not its connection's first; 0 where they are not known."""
+    calls = call_headers(transport, "10.0.0.1:20000")
+    if calls is None:
+        return 0
+    calls.block_bytes(path)
+    return FRAME_HEADER_BYTES + calls.block_bytes(path)

@@ -1,0 +1,260 @@
+"""A training job's run by its step executors over models of its connections.
+
+What lies between the simulator, which knows links and chunks, and real packets: the same executors
+as the nodes over real flows have, and of each connection the model of its sender's writes, its
+receiver's credit, the kernel's buffer and the segments on the link.
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from h2model.connection import Connection
+from h2model.event_loop import EventLoop, Shares
+from h2model.records import LinkModel, StreamPlan
+from h2model.segments import SegmentQueue
+from h2model.sender import Sender
+from netcosim.training.executor import Acknowledgement, Answer, Over, Push, Request, Server, Worker
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import DOWN, UP
+
+Kind = Literal["pull", "gradient"]
+PULL: Final[Kind] = "pull"
+GRADIENT: Final[Kind] = "gradient"
+
+_FOR_EVER_NS: Final = 2**62
+Key = tuple[int, int, int]
+"""Worker, step, operation."""
+
+
+class Way(NamedTuple):
+    """A connection of a job: what it brings, and between whom."""
+
+    kind: Kind
+    worker: int
+    server: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Connections of a job's run.
+
+    Attributes
+    ----------
+    connections : by way, in the order of their positions
+    links : the path of each
+    shares : how they share the links, by position
+    message_bytes : flow-controlled bytes of each transfer, by operation
+    call_bytes : of a call that asks, with its HEADERS alone and with all of it
+    whole_with_trailers : True if a message counts as delivered when what is behind it has come
+    writes_each : True if a sender writes the first message of a moment before it knows of others
+    """
+
+    connections: Mapping[Way, Connection]
+    links: Mapping[Way, LinkModel]
+    shares: Shares
+    message_bytes: Mapping[int, int]
+    call_bytes: tuple[int, int]
+    whole_with_trailers: bool
+    writes_each: bool
+
+
+@dataclass(slots=True)
+class _Step:
+    """A step's messages on one connection, by operation."""
+
+    sender: Sender
+    stream_of: Mapping[int, int]
+    asked_ns: Mapping[int, float]
+
+
+@dataclass(slots=True)
+class JobOverModels:
+    """A run of a job whose gradients are pulled; `run` carries it out.
+
+    Attributes
+    ----------
+    requested_ns : when each worker requested each step, and ended its part of the last one
+    handed_ns, delivered_ns : of each transfer
+    """
+
+    job: TrainingJob
+    models: Models
+    requested_ns: dict[tuple[int, int], float] = field(default_factory=dict)
+    handed_ns: dict[Key, float] = field(default_factory=dict)
+    delivered_ns: dict[Key, float] = field(default_factory=dict)
+    _loop: EventLoop = field(init=False)
+    _workers: list[Worker] = field(init=False)
+    _servers: list[Server] = field(init=False)
+    _position: dict[Way, int] = field(init=False)
+    _steps: dict[Way, _Step] = field(default_factory=dict)
+    _numbers: dict[Way, int] = field(default_factory=dict)
+    _expected: dict[tuple[int, int], int] = field(default_factory=dict)
+    _events: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the machines; nothing has begun."""
+        if self.job.pushed:
+            raise ValueError("pushed: must be a job whose gradients are pulled")
+        self._loop = EventLoop(self.models.shares)
+        self._workers = [Worker(self.job, number) for number in range(self.job.workers)]
+        self._servers = [Server(self.job, number) for number in range(self.job.plan.servers)]
+        self._position = {way: position for position, way in enumerate(self.models.connections)}
+
+    def run(self) -> None:
+        """Carry out the job.
+
+        Raises
+        ------
+        RuntimeError
+            Nothing goes on any more before all steps are over.
+        """
+        for number, worker in enumerate(self._workers):
+            self._take(number, worker.begin(0.0))
+        machines: list[Worker | Server] = [*self._workers, *self._servers]
+        while True:
+            computed_ns = min(machine.next_ns for machine in machines)
+            told_ns = self._events[0][0] if self._events else math.inf
+            now_ns = min(computed_ns, told_ns, self._loop.next_ns)
+            if now_ns == math.inf:
+                break
+            if told_ns == now_ns:
+                heapq.heappop(self._events)[2](now_ns)
+            elif computed_ns == now_ns:
+                self._compute(now_ns)
+            else:
+                self._loop.step()
+        if not all(server.over for server in self._servers):
+            raise RuntimeError("the job stands still")
+
+    def _compute(self, now_ns: float) -> None:
+        for number, worker in enumerate(self._workers):
+            if worker.next_ns <= now_ns:
+                self._take(number, worker.advance(now_ns))
+        for server in self._servers:
+            if server.next_ns <= now_ns:
+                self._answer(server.advance(now_ns))
+
+    def _take(self, number: int, out: Sequence[Over | Push | Request]) -> None:
+        for each in out:
+            if isinstance(each, Push):
+                way = Way(GRADIENT, number, self._server_of(each.operation))
+                self._hand_over(way, (number, each.step, each.operation), each.time_ns)
+            elif isinstance(each, Request):
+                self._request(number, each.step, each.time_ns)
+            else:
+                self.requested_ns[number, self.job.steps] = each.time_ns
+
+    def _request(self, worker: int, step: int, now_ns: float) -> None:
+        """Ask every server for its parameters."""
+        self.requested_ns[worker, step] = now_ns
+        recorded = self.job.recorded_step(worker, step)
+        pulls = [op for op in self.job.plan.sources[recorded].tolist() if self._is(op, DOWN)]
+        for server in range(self.job.plan.servers):
+            mine = [op for op in pulls if self._server_of(op) == server]
+            if mine:
+                way = Way(PULL, worker, server)
+                arrives_ns = self._begin(way, mine, (worker, step), now_ns)
+                self._at(arrives_ns, self._requested(worker, server, step))
+
+    def _requested(self, worker: int, server: int, step: int) -> Callable[[float], None]:
+        def act(now_ns: float) -> None:
+            self._answer(self._servers[server].requested(worker, step, now_ns))
+
+        return act
+
+    def _answer(self, out: Sequence[Answer | Acknowledgement]) -> None:
+        for each in out:
+            server, of = self._server_of(each.operation), (each.worker, each.step)
+            if self._expected.get((each.worker, server)) != each.step:
+                self._expect(each.worker, server, each.step, each.time_ns)
+            self._hand_over(Way(PULL, each.worker, server), (*of, each.operation), each.time_ns)
+
+    def _expect(self, worker: int, server: int, step: int, now_ns: float) -> None:
+        """Ask for a step's gradients: those of the step before have all come by now.
+
+        The calls go the way of the parameters, ahead of them.
+        """
+        self._expected[worker, server] = step
+        pushes = [
+            op
+            for op in range(self.job.plan.operations)
+            if self._is(op, UP) and self._server_of(op) == server
+        ]
+        if pushes:
+            self._begin(Way(GRADIENT, worker, server), pushes, (worker, step), now_ns)
+            asked_bytes = len(pushes) * self.models.call_bytes[1]
+            self._steps[Way(PULL, worker, server)].sender.queue.put_control(asked_bytes, now_ns)
+
+    def _begin(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> float:
+        """Begin a step on a connection; when its first call is at the one who is asked."""
+        connection, link = self.models.connections[way], self.models.links[way]
+        arrivals = self._calls_arrive(link, len(ops), now_ns)
+        first = self._numbers.get(way, 0)
+        self._numbers[way] = first + len(ops)
+        streams = {op: 1 + 2 * (first + number) for number, op in enumerate(ops)}
+        keys = {stream: (*of, op) for op, stream in streams.items()}
+        sender = connection.begin(
+            [
+                StreamPlan(
+                    stream=stream,
+                    size_bytes=self.models.message_bytes[op],
+                    ready_ns=None,
+                    asked_ns=round(now_ns),
+                    call_bytes=self.models.call_bytes[0],
+                )
+                for op, stream in streams.items()
+            ],
+            next_ns=_FOR_EVER_NS,
+            writes_each=self.models.writes_each,
+            told=lambda stream, whole, behind: self._told(keys[stream], whole, behind),
+        )
+        self._loop.begin(self._position[way], sender)
+        self._steps[way] = _Step(sender, streams, dict(zip(ops, arrivals, strict=True)))
+        return arrivals[0]
+
+    def _calls_arrive(self, link: LinkModel, count: int, now_ns: float) -> list[float]:
+        """When each of so many calls is there that are made at one time."""
+        path = SegmentQueue(link, link.rate_bps)
+        for _ in range(count):
+            path.put(0, self.models.call_bytes[1], now_ns, counted_bytes=0)
+        path.push(now_ns)
+        found = []
+        while (frame := path.head()) is not None:
+            found.append(frame.end_ns + link.delay_ns)
+            path.take()
+        return found
+
+    def _hand_over(self, way: Way, key: Key, time_ns: float) -> None:
+        """Hand a message over as soon as it has been asked for."""
+        step, op = self._steps[way], key[2]
+        handed_ns = max(time_ns, step.asked_ns[op])
+        self.handed_ns[key] = handed_ns
+        step.sender.hand_over(step.stream_of[op], int(self.job.plan.priority[op]), handed_ns)
+
+    def _told(self, key: Key, whole_ns: float, behind_ns: float) -> None:
+        delivered_ns = behind_ns if self.models.whole_with_trailers else whole_ns
+        self._at(delivered_ns, lambda now_ns: self._delivered(key, now_ns))
+
+    def _delivered(self, key: Key, now_ns: float) -> None:
+        worker, _, op = key
+        self.delivered_ns[key] = now_ns
+        if self._is(op, DOWN):
+            self._take(worker, self._workers[worker].delivered(op, now_ns))
+        else:
+            self._answer(self._servers[self._server_of(op)].delivered(worker, op, now_ns))
+
+    def _at(self, time_ns: float, act: Callable[[float], None]) -> None:
+        heapq.heappush(self._events, (time_ns, self._count, act))
+        self._count += 1
+
+    def _is(self, op: int, direction: int) -> bool:
+        """True for a transfer in this direction."""
+        place, channels = int(self.job.plan.place[op]), self.job.plan.channels
+        return place < len(channels) and channels[place].direction == direction
+
+    def _server_of(self, op: int) -> int:
+        return self.job.plan.channels[int(self.job.plan.place[op])].server

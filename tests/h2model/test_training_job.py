@@ -1,0 +1,112 @@
+"""A training job over models of its connections, worked out by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from h2model.connection import Connection
+from h2model.records import LinkModel, ReceiverModel, SenderModel
+from h2model.training_job import GRADIENT, PULL, JobOverModels, Models, Way
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import Draws, StepPlan
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
+
+BYTE_A_NS = 8e9
+SIZE = 100_000
+
+
+def plan(tensors: int = 1) -> StepPlan:
+    """Pull everything, compute 50 us, push everything, each update 10 us."""
+    pulls = [Op(name=f"pull{t}", at=down(), size_bytes=SIZE) for t in range(tensors)]
+    behind = tuple(op.name for op in pulls)
+    compute = Op(name="compute", at=at_worker(), duration_ns=50_000, after=behind)
+    pushes = [
+        Op(name=f"push{t}", at=up(), size_bytes=SIZE, after=("compute",)) for t in range(tensors)
+    ]
+    updates = [
+        Op(name=f"update{t}", at=at_server(), duration_ns=10_000, after=(f"push{t}",))
+        for t in range(tensors)
+    ]
+    return make_plan([*pulls, compute, *pushes, *updates])
+
+
+def job(workers: int, tensors: int = 1, steps: int = 3) -> TrainingJob:
+    return TrainingJob(
+        plan=plan(tensors),
+        draws=Draws(
+            step=np.zeros((workers, steps), dtype=np.int32), factor=np.ones((workers, steps))
+        ),
+        staleness=0,
+        join=None,
+        speeds=(None,) * workers,
+    )
+
+
+def models(job: TrainingJob, link: LinkModel, **changes) -> Models:
+    """Everybody's pulls share a link, and so do everybody's gradients."""
+    ways = [Way(kind, w, 0) for kind in (PULL, GRADIENT) for w in range(job.workers)]
+
+    def shares(busy):
+        down = [i for i in busy if i < job.workers]
+        return {i: BYTE_A_NS / (len(down) if i in down else len(busy) - len(down)) for i in busy}
+
+    settings = {
+        "connections": {
+            way: Connection(SenderModel(discipline="fifo"), ReceiverModel(), link) for way in ways
+        },
+        "links": dict.fromkeys(ways, link),
+        "shares": shares,
+        "message_bytes": dict(enumerate(job.plan.size_bytes.tolist())),
+        "call_bytes": (30, 40),
+        "whole_with_trailers": False,
+        "writes_each": False,
+    }
+    return Models(**settings | changes)
+
+
+LINK = LinkModel(rate_bps=BYTE_A_NS, past_bytes=10**6, segment_bytes=1448, bucket_bytes=0)
+
+
+def wire_ns(size_bytes: int) -> float:
+    """A byte a nanosecond, and a header for each frame of 16 KiB."""
+    return size_bytes + 9 * -(-size_bytes // 16384)
+
+
+def test_one_worker_takes_its_transfers_its_computing_and_the_update():
+    run = JobOverModels(job(1), models(job(1), LINK))
+    run.run()
+    # The first request is 10 us of an update short: nothing is to be waited for.
+    step_ns = 2 * wire_ns(SIZE) + 50_000
+    assert run.delivered_ns[0, 0, 0] == pytest.approx(wire_ns(SIZE), abs=3_000)
+    assert run.delivered_ns[0, 0, 2] == pytest.approx(step_ns, abs=6_000)
+    assert run.delivered_ns[0, 1, 0] == pytest.approx(step_ns + 10_000 + wire_ns(SIZE), abs=9_000)
+    assert run.requested_ns[0, 3] == pytest.approx(
+        3 * step_ns + 2 * 10_000 - wire_ns(SIZE), abs=20_000
+    )
+
+
+def test_two_workers_share_the_link_and_go_on_together():
+    run = JobOverModels(job(2), models(job(2), LINK))
+    run.run()
+    for worker in (0, 1):
+        assert run.delivered_ns[worker, 0, 0] == pytest.approx(2 * wire_ns(SIZE), abs=6_000)
+    assert run.handed_ns[0, 1, 0] == run.handed_ns[1, 1, 0]
+
+
+def test_a_path_s_delay_is_taken_by_requests_and_data():
+    far = replace(LINK, delay_ns=1_000_000, credit_latency_ns=1_000_000, past_bytes=10**7)
+    run = JobOverModels(job(1), models(job(1), far))
+    run.run()
+    assert run.handed_ns[0, 0, 0] == pytest.approx(1_000_000, abs=3_000)
+    # TCP begins with ten segments and doubles: seventy take three round trips more.
+    assert run.delivered_ns[0, 0, 0] == pytest.approx(2_000_000 + 6_000_000, abs=200_000)
+    # The second time its window is wide.
+    assert run.delivered_ns[0, 1, 0] - run.handed_ns[0, 1, 0] == pytest.approx(
+        1_000_000 + wire_ns(SIZE), abs=6_000
+    )
+
+
+def test_jobs_whose_gradients_are_pushed_are_refused():
+    with pytest.raises(ValueError, match="must be a job whose gradients are pulled"):
+        JobOverModels(replace(job(1), pushed=True), models(job(1), LINK))
