@@ -79,8 +79,12 @@ def simulate(
     sending: Sending | None = None,
     *,
     keep_operations: bool = False,
+    compiled: bool = True,
 ) -> Simulated:
-    """Simulate a job with these assumptions; `sending` instead of theirs if it is given."""
+    """Simulate a job with these assumptions; `sending` instead of theirs if it is given.
+
+    Small jobs are done sooner as plain Python than a kernel is compiled.
+    """
     engine = Engine(
         job.plan,
         assumed.networks[job.workers],
@@ -93,6 +97,7 @@ def simulate(
             in_parts=True,
         ),
         speeds=job.speeds,
+        compiled=compiled,
     )
     engine.run()
     steps = engine.steps()

@@ -95,7 +95,7 @@ def test_figures_find_what_is_off() -> None:
     assert (inside.value, inside.met) == (0, False)
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     assert found["listed: cells"].note == "1 failed"
-    assert found["listed: points"].value == 8
+    assert found["listed: points"].value == 7
     over = found["listed: fair: streams over models of connections, largest mean error"]
     assert (over.value, over.met) == (pytest.approx(0.4), True)
     assert not any(name.startswith("drawn") for name in found)
