@@ -33,6 +33,7 @@ from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.job_summary import JobSummary
 from netcosim.results.training.seal import Seal, load_seal
 from netcosim.scenario import Scenario
+from netcosim.training.job import gradients_of
 from netcosim.units import format_duration, format_rate, format_size
 from netcosim.user_files import RECORD, read_content
 
@@ -134,6 +135,8 @@ def _lines(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> Iterator
     else:
         many = ", ".join(map(str, counts))
         yield f"runs        {training.steps} steps with {many} workers, {training.synchronisation}"
+    by_schedule = f" by {scenario.policy.schedule}" if scenario.policy.schedule else ""
+    yield f"gradients   {gradients_of(scenario)}{by_schedule}"
     if task.sealed_sha256 is not None:
         yield f"sealed      {task.sealed_sha256[:16]}"
     megabytes = bytes_of_all / 1e6
