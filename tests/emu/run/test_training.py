@@ -31,6 +31,7 @@ from tests.sim.naive.plans import make_network
 from topo.spec import GOODPUT_SHARE
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
+UNEQUAL = {"alexnet/h2": 0.005, "alexnet/grpc": 0.03}
 JOBS = ("jobs/alexnet@h2.json", "jobs/alexnet@grpc.json")
 TABLES = ("steps.parquet", "operations.parquet", "summary.json", *JOBS)
 
@@ -101,7 +102,10 @@ def assert_as_simulated(folder: ResultsFolder, job: TrainingJob) -> None:
 
 
 def test_joined_gradients_by_a_schedule_over_unequal_links(world: World) -> None:
-    """Steps take what the simulator says, to a percent, over our HTTP/2 and over gRPC."""
+    """Steps take what the simulator says, over our HTTP/2, and roughly over gRPC.
+
+    How large a connection's first writes are decides much of steps as small as these.
+    """
     done = run_to_end(world, "--scenario", scenario("joined"), "--out", "out")
     assert done.code == 0, done.err
     with results(world) as folder:
@@ -112,7 +116,7 @@ def test_joined_gradients_by_a_schedule_over_unequal_links(world: World) -> None
             assumed = assumed_of(folder.read_scenario(), series, job)
             simulated = simulate(assumed, assumed.job, compiled=False)
             assert series.points[0].examples_per_s == pytest.approx(
-                simulated.examples_per_s, rel=0.01
+                simulated.examples_per_s, rel=UNEQUAL[series.cell]
             )
             mine = ops.cell.are(series.cell)
             assert job.plan.once is not None
