@@ -106,8 +106,8 @@ BAD = {
         "[training]\nstep = 5",
         "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, measured,"
         " batch, workers, rates, synchronisation, gap, join, first, gradients, overlap,"
-        " server_cores, worker_cores, server_messages, worker_messages, sent_messages, gradient_blocks,"
-        " socket_buffer, ... (23 in all)",
+        " server_cores, worker_cores, server_messages, worker_messages, sent_messages,"
+        " gradient_blocks, socket_buffer, ... (23 in all)",
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',
