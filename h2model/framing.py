@@ -9,7 +9,8 @@ from h2model.candidates import (
     largest_frame_bytes,
     speaks_grpc,
 )
-from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES, WINDOW_UPDATE_BYTES
+from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES
+from h2model.way_back import ASKING_BYTES
 from netcosim.scenario import TransportSpec
 
 _OWN_RESPONSE_BYTES: Final = FRAME_HEADER_BYTES + 8
@@ -23,8 +24,8 @@ the rest by indices."""
 _OWN_PUSH_BYTES: Final = _OWN_CALL_BYTES + 9
 """The same of a call that pushes: the size is told, too."""
 
-_EMPTY_MESSAGE_BYTES: Final = WINDOW_UPDATE_BYTES + FRAME_HEADER_BYTES + GRPC_PREFIX_BYTES
-"""What goes with a gRPC call that asks: credit for the answer, and a message of nothing."""
+_SERVER: Final = "10.0.0.1:20000"
+"""Address as long as most; of a call that is not its connection's first an index stands for it."""
 
 
 def wire_bytes(transport: TransportSpec, size_bytes: int, *, path: str, pushed: bool) -> int:
@@ -47,7 +48,7 @@ def headers_bytes(transport: TransportSpec, path: str) -> int:
 
 def call_bytes(transport: TransportSpec, path: str) -> int:
     """Bytes of a call that asks for a message, all of them."""
-    return headers_bytes(transport, path) + _EMPTY_MESSAGE_BYTES * speaks_grpc(transport)
+    return headers_bytes(transport, path) + ASKING_BYTES * speaks_grpc(transport)
 
 
 def _beside_bytes(transport: TransportSpec, path: str, *, pushed: bool) -> int:
@@ -62,7 +63,7 @@ def _beside_bytes(transport: TransportSpec, path: str, *, pushed: bool) -> int:
 
 def _grpc_call_bytes(transport: TransportSpec, path: str) -> int:
     """HEADERS of a call that is not its connection's first; 0 where they are not known."""
-    calls = call_headers(transport, "10.0.0.1:20000")
+    calls = call_headers(transport, _SERVER)
     if calls is None:
         return 0
     calls.block_bytes(path)

@@ -190,7 +190,7 @@ class JobOverModels:
             self._steps[Way(PULL, worker, server)].sender.queue.put_control(asked_bytes, now_ns)
 
     def _begin(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> float:
-        """Begin a step on a connection; when its first call is at the one who is asked."""
+        """Begin a step on a connection; the time at which its first call has arrived."""
         connection, link = self.models.connections[way], self.models.links[way]
         arrivals = self._calls_arrive(link, len(ops), now_ns)
         first = self._numbers.get(way, 0)
@@ -217,7 +217,7 @@ class JobOverModels:
         return arrivals[0]
 
     def _calls_arrive(self, link: LinkModel, count: int, now_ns: float) -> list[float]:
-        """When each of so many calls is there that are made at one time."""
+        """Times at which so many calls that are made at one time have arrived."""
         path = SegmentQueue(link, link.rate_bps)
         for _ in range(count):
             path.put(0, self.models.call_bytes[1], now_ns, counted_bytes=0)

@@ -10,8 +10,8 @@ from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES, WINDOW_UPDAT
 from h2model.records import LinkModel, StreamPlan
 from h2model.segments import PACKET_HEADER_BYTES, SegmentQueue
 
-_MESSAGE_BYTES: Final = WINDOW_UPDATE_BYTES + FRAME_HEADER_BYTES + GRPC_PREFIX_BYTES
-"""Credit for the answer, and DATA with a message of nothing."""
+ASKING_BYTES: Final = WINDOW_UPDATE_BYTES + FRAME_HEADER_BYTES + GRPC_PREFIX_BYTES
+"""Bytes behind a gRPC call's HEADERS: credit for the answer, and DATA with a message of nothing."""
 
 
 class WayBack:
@@ -61,7 +61,7 @@ def requests_come(
     for plan in sorted(plans, key=lambda plan: plan.asked_ns):
         if plan.call_bytes:
             credit_bytes = WINDOW_UPDATE_BYTES if plan.stream in with_credit else 0
-            for size_bytes in (plan.call_bytes, _MESSAGE_BYTES, credit_bytes):
+            for size_bytes in (plan.call_bytes, ASKING_BYTES, credit_bytes):
                 path.put(0, size_bytes, plan.asked_ns, counted_bytes=0)
             path.push(plan.asked_ns)
     cuts: dict[float, int] = {}

@@ -24,6 +24,9 @@ PAYLOAD_BYTES: Final = 1448
 ACKNOWLEDGEMENT_BYTES: Final = FRAME_BYTES - PAYLOAD_BYTES
 """A frame with nothing but its headers, such as an acknowledgement."""
 
+BOTH_WAYS_SHARE: Final = FRAME_BYTES / (FRAME_BYTES + ACKNOWLEDGEMENT_BYTES)
+"""Share of its goodput that a link has while full segments go both ways, each one acknowledged."""
+
 GOODPUT_SHARE: Final = PAYLOAD_BYTES / FRAME_BYTES
 """Share of a link's rate for messages, in full frames."""
 

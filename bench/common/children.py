@@ -3,4 +3,4 @@
 from typing import Final
 
 ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL", "--")
-"""What a command begins with that is to be killed with the benchmark."""
+"""Prefix of a command that is to be killed with the benchmark."""

@@ -85,15 +85,15 @@ class Guests:
         started = time.monotonic()
         folder = self.scratch / f"guest-{number}"
         folder.mkdir()
-        scenario = run.cell.scenario
+        scenario, job = run.cell.scenario, run.job
         task = {
             "scenario": dump_scenario(scenario),
             "workers": run.workers,
             "transport": run.cell.transport.name,
             "tcp": self.tcp.model_dump(mode="json"),
-            "link_bps": run.job.link_bps,
-            "more_delay_ns": run.job.more_delay_ns,
-            "pushed": run.job.pushed,
+            "link_bps": job.link_bps,
+            "more_delay_ns": job.more_delay_ns,
+            "pushed": job.pushed,
         }
         guest = Guest(
             self.kernel,

@@ -137,20 +137,23 @@ class JobSession:
         return with_send_buffer(self.scenario.cluster.tcp, net, VIRTUAL)
 
     def _buffered(self, cell: JobCell) -> int:
-        tcp, spec = self._tcp(), cell.transport
+        tcp = self._tcp()
         assert tcp.send_buffer is not None
-        if transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED:
-            return send_limit_bytes(spec, tcp) or tcp.send_buffer
-        return payload_in(tcp.send_buffer, self.scenario.cluster.link.rate, VIRTUAL)
+        return self._limit_bytes(cell) or payload_in(
+            tcp.send_buffer, self.scenario.cluster.link.rate, VIRTUAL
+        )
+
+    def _limit_bytes(self, cell: JobCell) -> int:
+        """Unacknowledged bytes that a cell's sender keeps to; 0: memory bounds them."""
+        bounded = transports.load(cell.transport.sender).BOUNDS_UNACKNOWLEDGED
+        return (send_limit_bytes(cell.transport, self._tcp()) or 0) if bounded else 0
 
     def _path(self, cell: JobCell) -> PathFacts:
-        tcp, spec = self._tcp(), cell.transport
+        limit = self._limit_bytes(cell)
         net = network_of(self.scenario, cell.job, max(self.task.counts))
-        bounded = transports.load(spec.sender).BOUNDS_UNACKNOWLEDGED
-        limit = send_limit_bytes(spec, tcp) if bounded else None
         return PathFacts(
-            past_bytes=limit or 0,
-            send_memory_bytes=0 if limit else tcp.send_buffer or 0,
+            past_bytes=limit,
+            send_memory_bytes=0 if limit else self._tcp().send_buffer or 0,
             bucket_bytes=VIRTUAL.bucket_bytes(self.scenario.cluster.link.rate),
             segment_bytes=PAYLOAD_BYTES,
             handling_ns=HANDLING_NS,

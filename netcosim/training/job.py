@@ -176,6 +176,6 @@ def draw_job(
 
 
 def gradients_of(scenario: Scenario) -> str:
-    """How gradients get to servers: they are ``pulled`` or ``pushed``, the latter by a schedule."""
+    """Way of gradients to servers: ``pulled``, or ``pushed``, as by default with a schedule."""
     by_default = "pulled" if scenario.policy.schedule is None else "pushed"
     return scenario.training.gradients or by_default

@@ -81,17 +81,22 @@ def _make(step: Step, net: Net, run: Run, update: int) -> None:
     enter_shared(step, net, run, step.sizes[W], update)
 
 
+def note_update_row(step: Step, run: Run, update: int, number: int) -> None:
+    """Keep the row of an update that has ended, of the step of this number."""
+    i = run.scalar[ROWS]
+    run.row[i, 0] = step.sizes[W]
+    run.row[i, 1] = number
+    run.row[i, 2] = update
+    run.row_time[i, 0] = run.ready[step.sizes[W], update]
+    run.row_time[i, 1] = run.begun[step.sizes[W], update]
+    run.row_time[i, 2] = run.clock[0]
+    run.scalar[ROWS] = i + 1
+
+
 def note_made(step: Step, net: Net, run: Run, update: int) -> bool:
     """Note that an update has ended; true if it was the last one of its step."""
     if net.flag[KEEP_ROWS]:
-        i = run.scalar[ROWS]
-        run.row[i, 0] = step.sizes[W]
-        run.row[i, 1] = run.made[update]
-        run.row[i, 2] = update
-        run.row_time[i, 0] = run.ready[step.sizes[W], update]
-        run.row_time[i, 1] = run.begun[step.sizes[W], update]
-        run.row_time[i, 2] = run.clock[0]
-        run.scalar[ROWS] = i + 1
+        note_update_row(step, run, update, run.made[update])
     run.made[update] += 1
     if run.made[update] != run.scalar[COMPLETE] + 1:
         return False

@@ -12,13 +12,13 @@ from sim.kernels.arrays import (
     MADE_STEPS,
     NEEDED,
     NO_JOIN,
-    ROWS,
     UPDATES_LEFT,
     Net,
     Run,
     Step,
     W,
 )
+from sim.kernels.join import note_update_row
 from sim.kernels.shared_processors import enter_shared
 
 
@@ -71,14 +71,7 @@ def end_joined(step: Step, net: Net, run: Run, update: int) -> bool:
     """End an update; true if it was its server's last one of a step."""
     part = step.part_of[update]
     if net.flag[KEEP_ROWS]:
-        i = run.scalar[ROWS]
-        run.row[i, 0] = step.sizes[W]
-        run.row[i, 1] = run.joined[part, MADE_STEPS]
-        run.row[i, 2] = update
-        run.row_time[i, 0] = run.ready[step.sizes[W], update]
-        run.row_time[i, 1] = run.begun[step.sizes[W], update]
-        run.row_time[i, 2] = run.clock[0]
-        run.scalar[ROWS] = i + 1
+        note_update_row(step, run, update, run.joined[part, MADE_STEPS])
     run.joined[part, UPDATES_LEFT] -= 1
     if run.joined[part, UPDATES_LEFT] > 0:
         return False

@@ -68,7 +68,7 @@ def join(step: Step, net: Net, run: Run, connection: int, link: int) -> None:
 
 
 def saved_ns(net: Net, run: Run, link: int) -> float:
-    """What a link that rests carries at once, ns at full rate: its bucket, as far as it is full."""
+    """Bucket of a link that rests, as far as it is full, ns at full rate: it is carried at once."""
     if not EXTENDED:
         return 0.0
     return min(net.bucket[link], run.clock[0] - run.clock_t[link])

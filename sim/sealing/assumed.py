@@ -9,7 +9,7 @@ import numpy as np
 
 from h2model import disciplines
 from h2model.training_job import Models
-from netcosim.results.training.job_summary import JobSeries
+from netcosim.results.training.job_summary import JobSeries, PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.training.job import TrainingJob
@@ -22,10 +22,7 @@ from sim.plan import Network, Sending
 from sim.sealing.connection_models import models_of
 from sim.sealing.on_the_wire import on_the_wire
 from sim.settings import network_of, sending_of
-from topo.spec import ACKNOWLEDGEMENT_BYTES, FRAME_BYTES, GOODPUT_SHARE, PAYLOAD_BYTES
-
-_BUCKET_SEGMENTS: Final = 2
-"""Full segments that a guest's links let pass at once after a rest."""
+from topo.spec import BOTH_WAYS_SHARE, GOODPUT_SHARE
 
 _ORDERS: Final = ("as_listed", "reverse", "smallest_first")
 
@@ -76,15 +73,15 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     return Assumed(
         job=replace(job, plan=on_wire(job.plan)),
         as_recorded=job,
-        models_of=lambda some: (
-            None if series.path is None else models_of(scenario, transport, series.path, some)
-        ),
+        models_of=partial(models_of, scenario, transport, series.path),
         sending=replace(
             _sending(transport, series.socket_buffer_bytes),
             schedule=job.schedule,
             schedule_options=job.schedule_options,
         ),
-        networks={count: _network(shared, count, job) for count in range(1, job.workers + 1)},
+        networks={
+            count: _network(shared, count, job, series.path) for count in range(1, job.workers + 1)
+        },
         orders={
             order: on_wire(plan) for order, plan in _other_orders(scenario, workload, job.plan)
         },
@@ -94,15 +91,15 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     )
 
 
-def _network(scenario: Scenario, workers: int, job: TrainingJob) -> Network:
+def _network(scenario: Scenario, workers: int, job: TrainingJob, path: PathFacts) -> Network:
     """The scenario's network as its packets find it, with the links that stragglers leave workers.
 
     Acknowledgements take their part of a link whose other direction carries data.
     """
     network = replace(
         network_of(scenario, workers, payload_share=GOODPUT_SHARE),
-        both_busy=FRAME_BYTES / (FRAME_BYTES + ACKNOWLEDGEMENT_BYTES),
-        bucket_bytes=_BUCKET_SEGMENTS * PAYLOAD_BYTES,
+        both_busy=BOTH_WAYS_SHARE,
+        bucket_bytes=round(path.bucket_bytes * GOODPUT_SHARE),
     )
     if not job.link_bps:
         return network

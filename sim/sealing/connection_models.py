@@ -1,7 +1,5 @@
 """Models of a job's connections: those that the emulator has of bursts, over the same links."""
 
-from typing import Final
-
 from h2model import transports
 from h2model.candidates import assumed, candidate_senders, receiver_model, speaks_grpc
 from h2model.connection import Connection
@@ -12,16 +10,12 @@ from h2model.training_job import GRADIENT, PULL, Models, Way
 from netcosim.results.training.job_summary import PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.training.job import TrainingJob
+from sim.sealing.on_the_wire import SOME_PATH
 from topo.catalogue import build_spec
 from topo.paths import path_between, round_trip_ns
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between
-from topo.spec import ACKNOWLEDGEMENT_BYTES, FRAME_BYTES, GOODPUT_SHARE, NetLink, NetSpec
+from topo.spec import BOTH_WAYS_SHARE, GOODPUT_SHARE, NetLink, NetSpec
 from topo.worker_links import with_worker_links
-
-_PATH: Final = "/netcosim.Training/gradient/w0/s00/o000"
-"""Path of a call, as long as most."""
-
-_BOTH_WAYS: Final = FRAME_BYTES / (FRAME_BYTES + ACKNOWLEDGEMENT_BYTES)
 
 
 def models_of(
@@ -66,7 +60,7 @@ def models_of(
             op: int(size) + GRPC_PREFIX_BYTES * grpc
             for op, size in enumerate(job.plan.size_bytes.tolist())
         },
-        call_bytes=(headers_bytes(transport, _PATH), call_bytes(transport, _PATH)),
+        call_bytes=(headers_bytes(transport, SOME_PATH), call_bytes(transport, SOME_PATH)),
         whole_with_trailers=grpc,
         writes_each=transports.load(transport.sender).WRITES_EACH,
     )
@@ -103,6 +97,6 @@ def _capacity(link: NetLink) -> Capacity:
     goodput_bps = link.link.rate * GOODPUT_SHARE
     return Capacity(
         one_way_bps=goodput_bps,
-        two_way_bps=goodput_bps * _BOTH_WAYS,
+        two_way_bps=goodput_bps * BOTH_WAYS_SHARE,
         by_worker=link.link.model == "fair",
     )

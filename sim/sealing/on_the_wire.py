@@ -9,7 +9,7 @@ from h2model.framing import call_bytes, wire_bytes
 from netcosim.scenario import TransportSpec
 from netcosim.training.plan import DOWN, UP, StepPlan
 
-_PATH: Final = "/netcosim.Training/gradient/w0/s00/o000"
+SOME_PATH: Final = "/netcosim.Training/gradient/w0/s00/o000"
 """Path of a call, as long as most."""
 
 
@@ -26,12 +26,12 @@ def on_the_wire(plan: StepPlan, transport: TransportSpec, *, pushed: bool) -> St
     for op, place in enumerate(plan.place.tolist()):
         if place < channels:
             up = plan.channels[place].direction == UP
-            sizes[op] = wire_bytes(transport, int(sizes[op]), path=_PATH, pushed=pushed and up)
+            sizes[op] = wire_bytes(transport, int(sizes[op]), path=SOME_PATH, pushed=pushed and up)
             asked[plan.channels[place].server] += up and not pushed
     first = {plan.channels[place].server: op for op, place in _pulls_backwards(plan)}
     for server, count in asked.items():
         if server in first:
-            sizes[first[server]] += count * call_bytes(transport, _PATH)
+            sizes[first[server]] += count * call_bytes(transport, SOME_PATH)
     return replace(plan, size_bytes=sizes)
 
 

@@ -44,7 +44,7 @@ class Calls(Protocol):
 
 
 class Told(Protocol):
-    """What happens on a node's connections, each told by its call's path."""
+    """Listener to a node's connections, told of each event by its call's path."""
 
     def asked(self, path: str) -> None:
         """A peer asks for a tensor."""

@@ -66,9 +66,7 @@ class JobSeries(_Record):
     socket_buffer_bytes: int = Field(
         description="payload that the kernel takes of a connection before it has left"
     )
-    path: PathFacts | None = Field(
-        default=None, description="of every connection, for models of them; null: not recorded"
-    )
+    path: PathFacts = Field(description="of every connection, as predictions and models have it")
     points: tuple[JobPoint, ...] = Field(description="by number of workers, rising")
 
 

@@ -54,7 +54,9 @@ class PointCheck(_Record):
     step_p95_error: float
     streams: StreamErrors | None = Field(description="null: no operations are in the folder")
     models: ModelsCheck | None = Field(
-        default=None, description="null: the connections have no models, or were not recorded"
+        default=None,
+        description="null: gradients are pushed, the sender's rule is not known, or the models come"
+        " to a standstill",
     )
 
 
