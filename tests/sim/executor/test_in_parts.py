@@ -198,22 +198,27 @@ def assert_same(job: TrainingJob, engine: Engine, delay_ns: int) -> Replay:
     return replay
 
 
-def test_all_workers_go_on_when_the_joined_update_is_made():
-    """Two workers, the second three times as slow: pulls of 1 us each, an update of 5 us."""
+def tiny_joined_job(*, steps: int, slower: float, first: int) -> TrainingJob:
+    """Two workers, the second one slower: pulls of 1 us, 10 us of computing, updates of 5 us."""
     ops = [
         Op(name="pull", at=down(), size_bytes=1_000),
         Op(name="compute", at=at_worker(), duration_ns=10_000, after=("pull",)),
         Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
         Op(name="update", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
     ]
-    plan = make_plan(ops, once={"update": ["pull"]})
-    job = TrainingJob(
-        plan=plan,
-        draws=same_draws(workers=2, steps=2, factor=[1.0, 3.0]),
+    return TrainingJob(
+        plan=make_plan(ops, once={"update": ["pull"]}),
+        draws=same_draws(workers=2, steps=steps, factor=[1.0, slower]),
         staleness=None,
-        join=Join(by="step", first=2),
+        join=Join(by="step", first=first),
         speeds=(None, None),
     )
+
+
+def test_all_workers_go_on_when_the_joined_update_is_made():
+    """Two workers, the second three times as slow: pulls of 1 us each, an update of 5 us."""
+    job = tiny_joined_job(steps=2, slower=3.0, first=2)
+    plan = job.plan
     seen = simulated(job, 0).operations()
     ended = {
         (int(w), int(s), plan.names[o]): float(end)
@@ -227,20 +232,7 @@ def test_all_workers_go_on_when_the_joined_update_is_made():
 
 def test_a_slow_worker_s_gradients_come_too_late_and_it_goes_on_with_the_newest():
     """One of two is enough: the fast one makes all updates, the slow one is never counted."""
-    ops = [
-        Op(name="pull", at=down(), size_bytes=1_000),
-        Op(name="compute", at=at_worker(), duration_ns=10_000, after=("pull",)),
-        Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
-        Op(name="update", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
-    ]
-    plan = make_plan(ops, once={"update": ["pull"]})
-    job = TrainingJob(
-        plan=plan,
-        draws=same_draws(workers=2, steps=6, factor=[1.0, 3.5]),
-        staleness=None,
-        join=Join(by="step", first=1),
-        speeds=(None, None),
-    )
+    job = tiny_joined_job(steps=6, slower=3.5, first=1)
     engine = simulated(job, 0)
     steps = engine.steps()
     assert (steps.worker == 0).sum() == 6

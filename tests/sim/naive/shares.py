@@ -174,12 +174,12 @@ class RatedShare:
             self.rate = {key: float(bps / NS_BITS_PER_BYTE) for key, bps in rates_bps.items()}
 
     def is_busy(self, key: Key) -> bool:
-        """Whether the server's port carries anything in the key's direction."""
+        """True if the server's port carries anything in the key's direction."""
         link = (key.server, key.direction)
         return any((k.server, k.direction) == link for k in self.left_bytes)
 
     def saved_bytes(self, key: Key, now: float) -> float:
-        """What the bucket of a port that rests lets pass at once."""
+        """Bytes that the bucket of a port that rests lets pass at once."""
         bucket = self.network.bucket_bytes
         since = self.rests_since.get((key.server, key.direction))
         if since is None:
