@@ -23,14 +23,14 @@ def models_of(
 ) -> Models | None:
     """Models of the connections of a job whose gradients are pulled, for all of its workers.
 
-    None where what the sender does is not known.
+    None where what the sender does is not known, or segments are not known to leave one by one.
 
     Parameters
     ----------
     facts : of a connection's path, as the emulator recorded them
     """
     discipline = assumed(transport)
-    if job.pushed or discipline is None:
+    if job.pushed or discipline is None or not facts.segment_bytes:
         return None
     net = with_worker_links(
         build_spec(scenario.cluster.model_copy(update={"workers": job.workers})),

@@ -22,19 +22,19 @@ class OverModels:
 
 
 def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
-    """Run a job of so many workers; None where its connections have no models.
+    """Run a job of so many workers; None where its connections have no models, or come to rest.
 
-    Raises
-    ------
-    RuntimeError
-        It stands still, as no credit comes.
+    Models that no credit reaches any more, while messages wait, predict nothing.
     """
     job = assumed.as_recorded.first(workers)
     models = assumed.models_of(job)
     if models is None:
         return None
     run = JobOverModels(job, models)
-    run.run()
+    try:
+        run.run()
+    except RuntimeError:
+        return None
     counted = job.steps - assumed.warmup
     rate = sum(
         counted / (run.requested_ns[worker, job.steps] - run.requested_ns[worker, assumed.warmup])

@@ -14,6 +14,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Sending
 from sim.sealing.assumed import Assumed
+from sim.sealing.over_models import run_over_models
 from sim.settings import CHUNK_BYTES
 
 ENSEMBLE: Final = 20
@@ -37,12 +38,14 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
     job = assumed.job.first(workers)
     found = simulate(assumed, job)
     lengths = found.lengths_ns
+    over = run_over_models(assumed, workers)
     alone = simulate(assumed, assumed.job.first(1)).examples_per_s
     return SealedPoint(
         workers=workers,
         examples_per_s=found.examples_per_s,
         step_ns=StepTimes(median=float(np.median(lengths)), p95=float(np.quantile(lengths, 0.95))),
         spread=_spread(assumed, job),
+        models=None if over is None else over.examples_per_s,
         linear=alone * workers,
         bound=min(alone * workers, _port_bound(assumed, workers)),
         disciplines={

@@ -44,6 +44,10 @@ class SealedPoint(_Record):
     examples_per_s: float
     step_ns: StepTimes
     spread: Spread
+    models: float | None = Field(
+        description="examples/s of the job over models of its connections; null: gradients are"
+        " pushed, the sender's rule is not known, or the models come to a standstill"
+    )
     linear: float = Field(
         description="baseline, examples/s: as many times one worker as there are workers"
     )

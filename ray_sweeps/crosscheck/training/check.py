@@ -134,19 +134,19 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
 def _over_models(
     assumed: Assumed, point: JobPoint, sealed: SealedPoint, measured: OperationColumns
 ) -> ModelsCheck | None:
-    try:
-        found = run_over_models(assumed, point.workers)
-    except RuntimeError:  # models that come to a standstill explain nothing
+    if sealed.models is None:
         return None
-    if found is None:
-        return None
-    names = assumed.as_recorded.plan.names
-    ends = {(w, step, names[op]): end for (w, step, op), end in found.delivered_ns.items()}
+    streams = None
+    found = run_over_models(assumed, point.workers) if len(measured) else None
+    if found is not None:
+        names = assumed.as_recorded.plan.names
+        ends = {(w, step, names[op]): end for (w, step, op), end in found.delivered_ns.items()}
+        streams = _errors(_ends(measured), ends, point.step_ns.mean)
     return ModelsCheck(
-        examples_per_s=found.examples_per_s,
-        error=found.examples_per_s / point.examples_per_s - 1,
-        abstraction=sealed.examples_per_s / found.examples_per_s - 1,
-        streams=_errors(_ends(measured), ends, point.step_ns.mean) if len(measured) else None,
+        examples_per_s=sealed.models,
+        error=sealed.models / point.examples_per_s - 1,
+        abstraction=sealed.examples_per_s / sealed.models - 1,
+        streams=streams,
     )
 
 
@@ -164,6 +164,7 @@ def _point(
     return PointCheck(
         workers=found.workers,
         measured=measured,
+        lost_share=found.lost_share,
         predicted=sealed.examples_per_s,
         low=sealed.spread.low,
         high=sealed.spread.high,

@@ -36,6 +36,7 @@ def points(draw: st.DrawFn) -> SealedPoint:
             high=draw(RATES),
             bimodal=draw(st.booleans()),
         ),
+        models=draw(st.none() | RATES),
         linear=draw(RATES),
         bound=draw(RATES),
         disciplines={"fifo": draw(RATES)},
