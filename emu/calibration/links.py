@@ -6,13 +6,14 @@ from typing import Final
 
 from emu.endpoints.pairing import send_limit_bytes
 from emu.network.measure import Measured, PathMeasured
+from emu.network.punctuality import HANDLING_NS, VIRTUAL, poll_ns
 from emu.plan import PlannedConnection
 from h2model import transports
 from h2model.connection import LinkModel
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between
-from topo.spec import NetLink, NetSpec
+from topo.spec import PAYLOAD_BYTES, NetLink, NetSpec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +36,16 @@ class Pace:
 
 REAL: Final = Pace(handling_ns=100_000, segment_bytes=0, poll_ns=0)
 """Of processors that take time, and of segments in bunches."""
+
+
+def guests_pace(net: NetSpec) -> Pace:
+    """Of a network in a guest in virtual time."""
+    return Pace(
+        handling_ns=HANDLING_NS,
+        segment_bytes=PAYLOAD_BYTES,
+        poll_ns=poll_ns(net),
+        flight_segments=VIRTUAL.most_segments(net),
+    )
 
 
 def link_model(

@@ -35,7 +35,7 @@ from emu.identify.subject import SCENARIO as IDENTIFY
 from emu.identify.subject import Subject, with_hand_overs, with_subject
 from emu.isolation import isolate
 from emu.plan import Plan, make_plan, on_this_machine
-from emu.training.job_cells import is_training, job_cells
+from emu.training.job_cells import is_training, job_cells, network_of
 from netcosim.cli import (
     CrashSite,
     Options,
@@ -64,6 +64,7 @@ from netcosim.results.folder import ResultsFolder, default_path
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.streams.summary import Summary
 from netcosim.scenario import CLOCKS, Scenario, builtin_scenarios, parse_scenario, with_values
+from topo.spec import NetSpec
 
 PROG: Final = "emu.run"
 DEFAULT: Final = "default"
@@ -116,8 +117,21 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         return 0
     if not plan.cells:
         raise EnvironmentRefusedError(f"no cell can be run here: {plan.not_run[0].reason}")
+    _enter(arguments, site, plan.scenario, plan.net)
+    return _run(plan, options, site, arguments)
+
+
+def _enter(arguments: Sequence[str], site: CrashSite, scenario: Scenario, net: NetSpec) -> None:
+    """Enter the run's own namespaces, where this machine has what the run needs.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        It lacks something.
+    """
+    is_virtual = scenario.clock == "virtual"
     require("emu")
-    if plan.is_virtual:
+    if is_virtual:
         Kernel.find()
     # By its file, which is found wherever the project is, installed or not.
     isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
@@ -126,11 +140,10 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     # forbids it, the bounds of a valid burst will tell.
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
-    if not plan.is_virtual:
+    if not is_virtual:
         from emu.network.kernel import check_kernel  # only here: planning is quick without it
 
-        check_kernel(plan.net, plan.scenario.cluster.tcp)
-    return _run(plan, options, site, arguments)
+        check_kernel(net, scenario.cluster.tcp)
 
 
 def _train(
@@ -151,10 +164,8 @@ def _train(
         lines = describe_jobs(scenario, cells, task)
         output(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
         return 0
-    require("emu")
-    Kernel.find()
-    isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
-    site.spare = isolate.lasting_dir()
+    net = network_of(scenario, cells[0].job, max(task.counts))
+    _enter(arguments, site, scenario, net)
     return run_jobs(scenario, cells, task, options, site, arguments)
 
 

@@ -41,6 +41,9 @@ _SECONDS_A_MB: Final = 0.35
 """Of the machine's time that a guest takes for a megabyte of messages, on two processors."""
 
 _BOOT_S: Final = 8.0
+_BRING_UP_S: Final = 15.0
+"""Of a network on the machine's own clock, with the measurement of its links."""
+
 _NEEDED_BYTES: Final = 50_000_000
 
 
@@ -114,9 +117,10 @@ def describe_jobs(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> l
 def _lines(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> Iterator[str]:
     cluster, training = scenario.cluster, scenario.training
     yield f"scenario    {scenario.name}: {scenario.description}".rstrip(": ")
+    where = "on this machine's clock" if _is_real(scenario) else "in guests in virtual time"
     yield (
         f"network     {cluster.topology}, {cluster.servers} server(s) at"
-        f" {format_rate(cluster.link.rate)}, in guests in virtual time"
+        f" {format_rate(cluster.link.rate)}, {where}"
     )
     counts = task.counts
     bytes_of_all = 0
@@ -139,13 +143,24 @@ def _lines(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> Iterator
     yield f"gradients   {gradients_of(scenario)}{by_schedule}"
     if task.sealed_sha256 is not None:
         yield f"sealed      {task.sealed_sha256[:16]}"
-    megabytes = bytes_of_all / 1e6
-    seconds = megabytes * _SECONDS_A_MB + _BOOT_S * len(counts) * len(cells)
-    side_by_side = min(len(counts) * len(cells), os.cpu_count() or 1)
-    yield (
-        f"takes about {seconds / side_by_side:.0f} s for {megabytes:.0f} MB; needs root, and the"
+    yield _takes(scenario, bytes_of_all / 1e6, len(counts) * len(cells))
+
+
+def _takes(scenario: Scenario, megabytes: float, runs: int) -> str:
+    """How long it takes: one after the other as links carry it, or guests side by side."""
+    if _is_real(scenario):
+        seconds = megabytes * 8e6 / scenario.cluster.link.rate + _BRING_UP_S * runs
+        return f"takes {seconds:.0f} s or longer for {megabytes:.0f} MB; needs root"
+    seconds = megabytes * _SECONDS_A_MB + _BOOT_S * runs
+    seconds /= min(runs, os.cpu_count() or 1)
+    return (
+        f"takes about {seconds:.0f} s for {megabytes:.0f} MB; needs root, and the"
         " kernel that ./dev virtual-kernel builds"
     )
+
+
+def _is_real(scenario: Scenario) -> bool:
+    return scenario.clock == "real"
 
 
 def run_jobs(

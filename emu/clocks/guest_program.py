@@ -18,6 +18,7 @@ from typing import Any
 
 from emu.endpoints.pairing import EndpointTiming
 from emu.guest.boot import EXCHANGE
+from emu.guest.side_by_side import ANSWER
 from emu.isolation import isolate
 from emu.measurement.round_record import dump_failure, dump_round
 from emu.network.live import LiveNetwork, open_network
@@ -29,7 +30,7 @@ from netcosim.scenario import TcpSpec, parse_scenario
 Json = dict[str, Any]
 
 FOLDER = Path(EXCHANGE)
-TASK, ANSWER, PROGRESS = "task.json", "answer.json", "progress"
+TASK, PROGRESS = "task.json", "progress"
 
 
 def main() -> None:

@@ -9,31 +9,27 @@ has processors.
 import contextlib
 import hashlib
 import json
-import os
-import shutil
-import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from emu.calibration.links import Pace
+from emu.calibration.links import guests_pace
 from emu.calibration.overhead import Calibration
 from emu.clocks import guest_program
-from emu.clocks.guest_program import ANSWER, PROGRESS, TASK
+from emu.clocks.guest_program import PROGRESS, TASK
 from emu.clocks.measurements import Measurements, Task
 from emu.endpoints import releases
-from emu.guest.boot import MEMORY_MIB, START_NS, Done, Guest, GuestError, StoodStillError
+from emu.guest.boot import MEMORY_MIB, START_NS, Guest
 from emu.guest.kernel import Kernel
 from emu.guest.places import order_for
+from emu.guest.side_by_side import SideBySide, Wanted, record_of
 from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round_record import load_failure, load_round
 from emu.network.measured_paths import Measured
-from emu.network.punctuality import HANDLING_NS, VIRTUAL, poll_ns
 from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
 from h2model.overhead import Linear, Overhead
@@ -42,7 +38,6 @@ from netcosim.errors import NetcosimError
 from netcosim.job import Cell
 from netcosim.results.json_files import as_stored
 from netcosim.scenario import MessageCostSpec, dump_scenario
-from topo.spec import PAYLOAD_BYTES
 
 NAME: Final = "virtual"
 
@@ -69,18 +64,14 @@ def measure(task: Task, found: Measurements) -> None:
     """
     kernel = Kernel.find()
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS}
-    found.clock |= {"guests_s": {}, "stood_still": []}
-    found.pace = Pace(
-        handling_ns=HANDLING_NS,
-        segment_bytes=PAYLOAD_BYTES,
-        poll_ns=poll_ns(task.plan.net),
-        flight_segments=VIRTUAL.most_segments(task.plan.net),
-    )
+    guests = SideBySide(scratch=task.scratch, say=task.progress.say)
+    found.clock |= record_of(guests)
+    found.pace = guests_pace(task.plan.net)
     overhead = _overhead(task.plan.scenario.cluster.processor.received)
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
-    with _Guests.running(task, kernel, found.clock) as guests:
+    with _running(task, kernel, guests):
         with timed_phase(found.phases_s, "links measured"):
-            answer = guests.answer(None)
+            answer = guests.answer(_LINKS)
             if "failure" in answer:
                 raise load_failure(answer["failure"])
             found.network = answer["network"]
@@ -138,142 +129,74 @@ def _overhead(cost: MessageCostSpec) -> Any:
     return as_stored(nothing.record())
 
 
-def _outcome(task: Task, guests: "_Guests", digest: CellDigest, cell: Cell) -> CellOutcome:
+def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> CellOutcome:
     """Outcome of a cell from its guest's answer; a failure is kept in it."""
     outcome = CellOutcome(cell=cell)
     try:
-        answer = guests.answer(cell)
+        answer = guests.answer(cell.name)
         if "failure" in answer:
             raise load_failure(answer["failure"])
     except (NetcosimError, KeyboardInterrupt) as failure:
         outcome.failure = failure
         return outcome
-    folder = guests.folder(cell) / "exchange"
+    folder = guests.exchange(cell.name)
     captures = {host: folder / f"{host}.pcap" for host in answer["round"]["captures"]}
     done = load_round(answer["round"], task.plan.connections(cell), captures)
     digest.take(outcome, done, 0, lambda: _NO_PAUSES)
     return outcome
 
 
-@dataclass(slots=True, kw_only=True)
-class _Guests:
-    """The guests of a run: of the links (None) and of every cell, started in this order."""
+@contextlib.contextmanager
+def _running(task: Task, kernel: Kernel, guests: SideBySide) -> Iterator[None]:
+    """Run the guests of the links, and of every cell, in this order."""
+    cells = [None, *task.plan.cells]
+    with guests.running([_wanted(task, kernel, cell) for cell in cells]):
+        yield
 
-    task: Task
-    kernel: Kernel
-    seconds: dict[str, float]
-    stood_still: list[str]
-    futures: dict[str, Future[Json]] = field(default_factory=dict)
-    running_now: dict[str, Guest] = field(default_factory=dict)
 
-    @classmethod
-    @contextlib.contextmanager
-    def running(cls, task: Task, kernel: Kernel, record: Json) -> Iterator["_Guests"]:
-        """Run them side by side; none is left at the end of the block."""
-        seconds, still = record["guests_s"], record["stood_still"]
-        guests = cls(task=task, kernel=kernel, seconds=seconds, stood_still=still)
-        cells = [None, *task.plan.cells]
-        with ThreadPoolExecutor(min(len(cells), os.cpu_count() or 1)) as pool:
-            try:
-                for cell in cells:
-                    guests.futures[_name(cell)] = pool.submit(guests._run, cell)
-                yield guests
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for guest in list(guests.running_now.values()):
-                    guest.kill()
-
-    def folder(self, cell: Cell | None) -> Path:
-        """The folder of a cell's guest; of a path without the cell's name, which may be long."""
-        number = 0 if cell is None else 1 + self.task.plan.cells.index(cell)
-        return self.task.scratch / f"guest-{number}"
-
-    def answer(self, cell: Cell | None) -> Json:
-        """Wait for a guest's answer; an interruption is passed on to it, and ends in its answer.
-
-        Raises
-        ------
-        GuestError
-            The guest died.
-        """
-        name = _name(cell)
-        try:
-            return self.futures[name].result()
-        except KeyboardInterrupt:
-            guest = self.running_now.get(name)
-            if guest is None:
-                raise
-            guest.interrupt()
-            try:
-                return self.futures[name].result()
-            except GuestError:  # it had hardly booted
-                raise KeyboardInterrupt from None
-
-    def _run(self, cell: Cell | None) -> Json:
-        """Run a guest, once more if its clock stood still: the second one measures the same.
-
-        Raises
-        ------
-        GuestError
-            It died, or the clock of the second stood still as well.
-        """
-        try:
-            return self._boot(cell)
-        except StoodStillError as problem:
-            self.stood_still.append(_name(cell))
-            self.task.progress.say(f"{_name(cell)}: {problem}; once more")
-            shutil.rmtree(self.folder(cell))
-        try:
-            return self._boot(cell)
-        except StoodStillError as problem:
-            raise StoodStillError(f"{_name(cell)}{_releases(cell)}: twice {problem}") from None
-
-    def _boot(self, cell: Cell | None) -> Json:
-        started = time.monotonic()
-        folder = self.folder(cell)
-        folder.mkdir()
-        guest = Guest(
-            self.kernel,
+def _wanted(task: Task, kernel: Kernel, cell: Cell | None) -> Wanted:
+    def build(folder: Path) -> Guest:
+        return Guest(
+            kernel,
             folder,
             [order_for(guest_program.__file__, {releases.VARIABLE: str(releases.folder())})],
-            seed=self._seed(cell),
-            files={TASK: json.dumps(self._task_of(cell)).encode()},
-            memory_mib=self._memory_mib(cell),
+            seed=_seed(task, cell),
+            files={TASK: json.dumps(_task_of(task, cell)).encode()},
+            memory_mib=_memory_mib(task, cell),
         )
-        self.running_now[_name(cell)] = guest
-        try:
-            guest.start()
-            lines = _Progress(self.task, cell, guest.exchange / PROGRESS)
-            done = guest.wait(lines.report)[0]
-        finally:
-            guest.kill()
-            del self.running_now[_name(cell)]
-            self.seconds[_name(cell)] = round(time.monotonic() - started, 3)
-        return _answer(guest, done)
 
-    def _seed(self, cell: Cell | None) -> bytes:
-        """Seed of a guest's chance: the scenario's, and the cell's name."""
-        named = f"{self.task.plan.scenario.seed} {_name(cell)}"
-        return hashlib.sha256(named.encode()).digest()
+    return Wanted(
+        name=_name(cell),
+        build=build,
+        watch=lambda exchange: _Progress(task, cell, exchange / PROGRESS).report,
+        about=_releases(cell),
+    )
 
-    def _task_of(self, cell: Cell | None) -> Json:
-        return {
-            "scenario": dump_scenario(self.task.plan.scenario),
-            "newest": releases.newest(),
-            "tcp": self.task.tcp.model_dump(mode="json"),
-            "cell": None if cell is None else cell.name,
-        }
 
-    def _memory_mib(self, cell: Cell | None) -> int:
-        """Memory of a guest, by what its scenario holds: it is part of what makes runs equal."""
-        hosts = len(self.task.plan.net.hosts)
-        if cell is None:
-            return MEMORY_MIB + _ENDPOINT_MIB * hosts
-        connections = self.task.plan.connections(cell)
-        held = sum(m.size_bytes for each in connections for m in each.messages)
-        ends = 2 * len(connections)
-        captured = held * self.task.plan.scenario.repetitions
-        return MEMORY_MIB + _ENDPOINT_MIB * (hosts + ends) + (8 * held + 3 * captured) // 2**20
+def _seed(task: Task, cell: Cell | None) -> bytes:
+    """Seed of a guest's chance: the scenario's, and the cell's name."""
+    return hashlib.sha256(f"{task.plan.scenario.seed} {_name(cell)}".encode()).digest()
+
+
+def _task_of(task: Task, cell: Cell | None) -> Json:
+    return {
+        "scenario": dump_scenario(task.plan.scenario),
+        "newest": releases.newest(),
+        "tcp": task.tcp.model_dump(mode="json"),
+        "cell": None if cell is None else cell.name,
+    }
+
+
+def _memory_mib(task: Task, cell: Cell | None) -> int:
+    """Memory of a guest, by what its scenario holds: it is part of what makes runs equal."""
+    hosts = len(task.plan.net.hosts)
+    if cell is None:
+        return MEMORY_MIB + _ENDPOINT_MIB * hosts
+    connections = task.plan.connections(cell)
+    held = sum(m.size_bytes for each in connections for m in each.messages)
+    ends = 2 * len(connections)
+    captured = held * task.plan.scenario.repetitions
+    return MEMORY_MIB + _ENDPOINT_MIB * (hosts + ends) + (8 * held + 3 * captured) // 2**20
 
 
 @dataclass(slots=True)
@@ -299,15 +222,6 @@ class _Progress:
             self.task.progress.burst_done(self.cell, step["burst"])
         elif "say" in step and self.cell is None:
             self.task.progress.say(step["say"])
-
-
-def _answer(guest: Guest, done: Done) -> Json:
-    path = guest.exchange / ANSWER
-    if done.code != 0 or not path.exists():
-        last = done.err.decode(errors="replace").strip().rpartition("\n")[2]
-        raise GuestError(f"what a guest ran ended with {done.code}: {last}")
-    answer: Json = json.loads(path.read_text())
-    return answer
 
 
 def _name(cell: Cell | None) -> str:

@@ -34,7 +34,7 @@ def await_event(processes: Sequence[EndpointProcess], name: str, timeout_s: floa
                 process.collect()
                 _match(process, name, got)
             if any(process.failure for process in processes):
-                raise EndpointError(_explain(processes))
+                raise EndpointError(failure_of(processes))
             if len(got) == len(processes):
                 return [got[process] for process in processes]
             left_s = deadline - time.monotonic()
@@ -61,8 +61,8 @@ def _drop_closed(selector: selectors.BaseSelector, key: selectors.SelectorKey) -
         selector.unregister(key.fileobj)
 
 
-def _explain(processes: Sequence[EndpointProcess]) -> str:
-    """Choose the failure to report: of the end that failed, not of the one that lost its peer."""
+def failure_of(processes: Sequence[EndpointProcess]) -> str:
+    """The failure to report of several: of the end that failed, not of those that lost it."""
     deadline = time.monotonic() + _CULPRIT_S
     while all(_blames_peer(p) for p in processes if p.failure) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -1,7 +1,7 @@
 """Program of a training job's guest: brings up the network and runs the job.
 
 ``python guest_program.py`` finds ``task.json`` and ``job.json`` in the folder that guest and
-machine share, and leaves ``answer.json`` there.
+machine share, and leaves ``answer.json`` there; ``rows.jsonl`` has what nodes logged, as steps end.
 """
 
 import json
@@ -13,39 +13,47 @@ from pathlib import Path
 if __name__ == "__main__":  # by its file, like emu.run
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TextIO
 
 from emu.endpoints.pairing import EndpointTiming
 from emu.guest.boot import EXCHANGE
+from emu.guest.side_by_side import ANSWER
 from emu.isolation import isolate
 from emu.measurement.round_record import dump_failure
 from emu.network.live import open_network
 from emu.network.punctuality import VIRTUAL, poll_ns
-from emu.training.nodes import JobRun, run_job
+from emu.remote.training.roles import Row
+from emu.training.nodes import JobRun, Keep, run_job
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
 from topo.catalogue import build_spec
 from topo.worker_links import with_worker_links
 
 FOLDER = Path(EXCHANGE)
-TASK, JOB, ANSWER = "task.json", "job.json", "answer.json"
+TASK, JOB, ROWS = "task.json", "job.json", "rows.jsonl"
 _MOST_S = 1e6
-"""Seconds of virtual time after which a job is given up: it does not go on any more."""
+"""Seconds of virtual time without news after which a job is given up."""
 
 
 def main() -> None:
     """Carry out the task; a failure that was to be expected is in the answer."""
     isolate.ensure_isolated([sys.executable, "-P", os.path.abspath(__file__)])  # noqa: PTH100
     task = json.loads((FOLDER / TASK).read_text())
-    answer: dict[str, Any]
+    answer: dict[str, Any] = {}
     try:
-        answer = {"rows": _run(task)}
+        with (FOLDER / ROWS).open("w", buffering=1) as file:
+            _run(task, lambda host, rows: _write(file, host, rows))
     except (NetcosimError, KeyboardInterrupt) as failure:
         answer = {"failure": dump_failure(failure)}
     (FOLDER / ANSWER).write_text(json.dumps(answer))
 
 
-def _run(task: dict[str, Any]) -> Any:
+def _write(file: TextIO, host: str, rows: Sequence[Row]) -> None:
+    file.write(json.dumps({"host": host, "rows": rows}, separators=(",", ":")) + "\n")
+
+
+def _run(task: dict[str, Any], keep: Keep) -> None:
     scenario = parse_scenario(task["scenario"])
     workers: int = task["workers"]
     net = with_worker_links(
@@ -63,10 +71,10 @@ def _run(task: dict[str, Any]) -> Any:
             transport=transport,
             pushed=task["pushed"],
             tcp=tcp,
-            timeout_s=_MOST_S,
+            quiet_s=_MOST_S,
             timing=EndpointTiming(poll_ns=poll_ns(net)),
         )
-        return run_job(live, run)
+        run_job(live, run, keep)
 
 
 if __name__ == "__main__":

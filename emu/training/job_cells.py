@@ -134,8 +134,6 @@ def network_of(scenario: Scenario, job: TrainingJob, workers: int) -> NetSpec:
 def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
     """Fields whose values can't be emulated, with what is allowed."""
     training = scenario.training
-    if scenario.clock != "virtual":
-        yield "clock", scenario.clock, 'training jobs, which have a profile, are run by "virtual"'
     for workload in scenario.workload:
         if workload.profile is None:
             yield f"workload[{workload.name}]", "a burst", "must be training jobs, or all bursts"

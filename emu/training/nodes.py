@@ -4,15 +4,16 @@ import json
 import selectors
 import sys
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from emu.endpoints.pairing import THE_MACHINES, EndPlan, EndpointTiming, end_environment, tcp_of
-from emu.endpoints.process import EndpointProcess, Event
+from emu.endpoints.process import EndpointProcess
 from emu.endpoints.transports import load
+from emu.endpoints.watch import failure_of
 from emu.network.live import LiveNetwork
 from emu.remote import training
 from emu.remote.training.roles import Row
@@ -29,6 +30,9 @@ _SCRIPTS: Final = Path(training.__file__).parent
 
 Json = dict[str, Any]
 
+Keep = Callable[[str, Sequence[Row]], None]
+"""Takes what a host's node logged."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRun:
@@ -39,7 +43,7 @@ class JobRun:
     job : text of the job's file
     workers : how many of the job's workers take part
     pushed : whether workers push gradients; else servers ask for them
-    timeout_s : seconds, by the nodes' clock, after which a job that has not ended is given up
+    quiet_s : seconds, by the nodes' clock, without news after which a job is given up
     """
 
     job: str
@@ -47,80 +51,84 @@ class JobRun:
     transport: TransportSpec
     pushed: bool
     tcp: TcpSpec
-    timeout_s: float
+    quiet_s: float
     timing: EndpointTiming = THE_MACHINES
 
 
-def run_job(live: LiveNetwork, run: JobRun) -> dict[str, list[Row]]:
-    """Run a job to its end; rows of what happened, by host.
+def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> None:
+    """Run a job to its end; `keep` is given what a host's node logged, as steps end.
 
     Raises
     ------
     EndpointError
-        A node failed or died, or the job did not end in time.
+        A node failed or died, or nothing was heard of the job for too long.
     """
-    with _nodes(live, run) as nodes:
-        _tell(nodes, "job", "loaded", job=run.job)
-        _tell(nodes, "listen", "listening")
-        _tell(nodes, "connect", "connected")
+    with _running(live, run, keep) as nodes:
+        nodes.tell("job", "loaded", job=run.job)
+        nodes.tell("listen", "listening")
+        nodes.tell("connect", "connected")
         start_ns = time.time_ns() + LEAD_NS
-        for node in nodes:
+        for node in nodes.processes:
             node.command("start", start_ns=start_ns)
-        servers = {node for node in nodes if node.plan.name == _SERVER}
-        _await(nodes, servers, "over", run.timeout_s)
-        stopped = _tell(nodes, "stop", "stopped")
-        return {node.plan.host: [tuple(row) for row in e["rows"]] for node, e in stopped.items()}
+        servers = {node for node in nodes.processes if node.plan.name == _SERVER}
+        nodes.wait_for(servers, "over", run.quiet_s)
+        nodes.tell("stop", "stopped")
 
 
-def _tell(
-    nodes: Sequence[EndpointProcess], command: str, event: str, **fields: object
-) -> dict[EndpointProcess, Event]:
-    """Send all nodes a command, and wait for the event that answers it."""
-    for node in nodes:
-        node.command(command, **fields)
-    return _await(nodes, set(nodes), event, _ANSWER_S)
+@dataclass(slots=True, kw_only=True)
+class _Nodes:
+    """Running nodes of a job."""
 
+    keep: Keep
+    processes: list[EndpointProcess] = field(default_factory=list)
 
-def _await(
-    nodes: Sequence[EndpointProcess], telling: Set[EndpointProcess], event: str, timeout_s: float
-) -> dict[EndpointProcess, Event]:
-    """Wait until some nodes have told of an event; any node that fails ends it."""
-    told: dict[EndpointProcess, Event] = {}
-    deadline_s = time.monotonic() + timeout_s
-    with selectors.DefaultSelector() as selector:
-        for node in nodes:
-            selector.register(node.stdout, selectors.EVENT_READ, node)
-        while missing := telling - told.keys():
-            left_s = deadline_s - time.monotonic()
-            if left_s <= 0:
-                late = ", ".join(sorted(str(node) for node in missing))
-                raise EndpointError(f"{late}: not {event} after {timeout_s:g} s")
-            for key, _ in selector.select(left_s):
-                _collect(key.data, event, told)
-                if key.data.failure is not None:  # its end would be readable for ever
-                    selector.unregister(key.fileobj)
-    return told
+    def tell(self, command: str, event: str, **fields: object) -> None:
+        """Send all nodes a command, and wait for the event that answers it."""
+        for node in self.processes:
+            node.command(command, **fields)
+        self.wait_for(set(self.processes), event, _ANSWER_S)
 
+    def wait_for(self, telling: Set[EndpointProcess], event: str, quiet_s: float) -> None:
+        """Wait until some nodes have told of an event; any node that fails ends it.
 
-def _collect(node: EndpointProcess, event: str, told: dict[EndpointProcess, Event]) -> None:
-    """Take in what a node has written; its end is a failure but behind the event."""
-    node.collect()
-    while node.events:
-        found = node.events.popleft()
-        if found["event"] == event:
-            told[node] = found
-    if node.failure is not None and node not in told:
-        raise EndpointError(node.failure)
+        So does the silence of all of them for so long.
+        """
+        told: set[EndpointProcess] = set()
+        with selectors.DefaultSelector() as selector:
+            for node in self.processes:
+                selector.register(node.stdout, selectors.EVENT_READ, node)
+            while missing := telling - told:
+                heard = selector.select(quiet_s)
+                if not heard:
+                    late = ", ".join(sorted(str(node) for node in missing))
+                    raise EndpointError(f"{late}: not {event} after {quiet_s:g} s without news")
+                for key, _ in heard:
+                    self._collect(key.data, event, told)
+                    if key.data.failure is not None:  # its end would be readable for ever
+                        selector.unregister(key.fileobj)
+
+    def _collect(self, node: EndpointProcess, event: str, told: set[EndpointProcess]) -> None:
+        """Take in what a node has written; its end is a failure but behind the event."""
+        node.collect()
+        while node.events:
+            found = node.events.popleft()
+            if "rows" in found:
+                self.keep(node.plan.host, [tuple(row) for row in found["rows"]])
+            if found["event"] == event:
+                told.add(node)
+        if node.failure is not None and node not in told:
+            raise EndpointError(failure_of(self.processes))
 
 
 @contextmanager
-def _nodes(live: LiveNetwork, run: JobRun) -> Iterator[list[EndpointProcess]]:
-    nodes: list[EndpointProcess] = []
+def _running(live: LiveNetwork, run: JobRun, keep: Keep) -> Iterator[_Nodes]:
+    nodes = _Nodes(keep=keep)
     try:
-        nodes.extend(EndpointProcess(live.popen, plan) for plan in _plans(live, run))
+        for plan in _plans(live, run):
+            nodes.processes.append(EndpointProcess(live.popen, plan))
         yield nodes
     finally:
-        for node in nodes:
+        for node in nodes.processes:
             node.kill()
 
 

@@ -1,7 +1,7 @@
 """What nodes logged as tables: steps, operations, and the figures of a run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -25,6 +25,8 @@ from netcosim.training.job import TrainingJob
 Key = tuple[int, int, int]
 """Worker, step, operation; what is done once for all has the number behind all workers."""
 
+Times = tuple[int, int, int]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -33,14 +35,14 @@ class Measured:
     Attributes
     ----------
     requested_ns : (workers, steps + 1) when each worker requested each step; the last column is
-        when its own part of the last step was over
+        when its own part of the last step was over; -1: it did not come to that
     times_ns : by operation of a worker's step: ready (handed to the transport), begun, ended
     """
 
     cell: str
     job: TrainingJob
     requested_ns: np.ndarray[tuple[int, int], np.dtype[np.int64]]
-    times_ns: Mapping[Key, tuple[int, int, int]]
+    times_ns: Mapping[Key, Times]
 
     @classmethod
     def of(cls, cell: str, job: TrainingJob, logs: Mapping[str, Sequence[Row]]) -> Self:
@@ -51,6 +53,15 @@ class Measured:
         EndpointError
             Something that belongs to the job did not happen.
         """
+        found = cls.so_far(cell, job, logs)
+        missing = _expected(job) - len(found.times_ns)
+        if missing or found.finished.min(initial=job.steps) < job.steps:
+            raise EndpointError(f"{cell}: {missing} operations have no end")
+        return found
+
+    @classmethod
+    def so_far(cls, cell: str, job: TrainingJob, logs: Mapping[str, Sequence[Row]]) -> Self:
+        """From the rows that nodes told before a run ended early: of finished steps alone."""
         requested = np.full((job.workers, job.steps + 1), -1, dtype=np.int64)
         found: dict[str, dict[Key, int]] = {}
         for rows in logs.values():
@@ -65,23 +76,33 @@ class Measured:
         }
         handed = found.get(HANDED, {})
         for key, delivered in found.get(DELIVERED, {}).items():
-            times[key] = (handed[key], handed[key], delivered)
-        expected = _expected(job)
-        if len(times) != expected or (requested < 0).any():
-            raise EndpointError(f"{cell}: {expected - len(times)} operations have no end")
-        return cls(cell=cell, job=job, requested_ns=requested, times_ns=times)
+            if key in handed:  # else its sender has died before it told of it
+                times[key] = (handed[key], handed[key], delivered)
+        measured = cls(cell=cell, job=job, requested_ns=requested, times_ns=times)
+        return replace(measured, times_ns=measured._of_finished(times))
+
+    @property
+    def finished(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Number of finished steps, by worker."""
+        found: np.ndarray[tuple[int], np.dtype[np.int64]] = (self.requested_ns >= 0).sum(axis=1)
+        return np.maximum(found - 1, 0)
+
+    def _of_finished(self, times: Mapping[Key, Times]) -> dict[Key, Times]:
+        """Times of operations of steps that are finished; what is joined, by all workers."""
+        finished = [*self.finished.tolist(), int(self.finished.min(initial=self.job.steps))]
+        return {key: each for key, each in times.items() if key[1] < finished[key[0]]}
 
     def steps(self) -> StepColumns:
-        """Steps from a worker's request to its next one."""
-        workers, steps = self.job.workers, self.job.steps
+        """Finished steps, from a worker's request to its next one."""
+        worker, step = np.nonzero(self.requested_ns[:, 1:] >= 0)
         return StepColumns.of_run(
             cell=self.cell,
-            workers=workers,
+            workers=self.job.workers,
             run=0,
-            worker=np.repeat(np.arange(workers), steps),
-            step=np.tile(np.arange(steps), workers),
-            start_ns=self.requested_ns[:, :-1].ravel(),
-            end_ns=self.requested_ns[:, 1:].ravel(),
+            worker=worker,
+            step=step,
+            start_ns=self.requested_ns[worker, step],
+            end_ns=self.requested_ns[worker, step + 1],
         )
 
     def operations(self, steps: int) -> OperationColumns:
@@ -106,7 +127,7 @@ class Measured:
             end_ns=times[:, 2],
         )
 
-    def point(self, warmup: int, batch: int) -> JobPoint:
+    def point(self, warmup: int, batch: int, lost_share: float) -> JobPoint:
         """Figures of the steps behind the warm-up."""
         counted = self.requested_ns[:, warmup:]
         spans_ns = (counted[:, -1] - counted[:, 0]).astype(np.float64)
@@ -124,6 +145,7 @@ class Measured:
                 p95=float(np.quantile(lengths, 0.95)),
                 max=float(lengths.max()),
             ),
+            lost_share=lost_share,
         )
 
 

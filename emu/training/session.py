@@ -1,4 +1,4 @@
-"""A training job's whole run: guests side by side, what they logged, results."""
+"""A training job's whole run: cells by their clock, what nodes logged, results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,26 +6,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from emu.calibration.links import REAL, guests_pace
 from emu.endpoints.pairing import send_limit_bytes
-from emu.guest.boot import START_NS
-from emu.guest.kernel import Kernel
-from emu.network.punctuality import HANDLING_NS, VIRTUAL, poll_ns
+from emu.guest.side_by_side import SideBySide
+from emu.network.punctuality import MACHINE, VIRTUAL, Punctuality
 from emu.network.tcp import payload_in, with_send_buffer
-from emu.training.guests import Guests, Run, rows_of
 from emu.training.job_cells import JobCell, network_of
+from emu.training.real_clock import RealClock
 from emu.training.rows import Measured
+from emu.training.runs import Clock, Outcome, Run
 from emu.training.task import Task
+from emu.training.virtual_clock import VirtualClock
 from h2model import transports
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
-from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary, PathFacts
+from netcosim.results.training.job_summary import (
+    JobPoint,
+    JobSeries,
+    JobSummary,
+    PathFacts,
+    UnfinishedPoint,
+)
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from netcosim.scenario import Scenario, TcpSpec
-from topo.spec import PAYLOAD_BYTES
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +49,7 @@ class JobSession:
     started: datetime
     clock: dict[str, Any] = field(default_factory=dict)
     points: dict[str, list[JobPoint]] = field(default_factory=dict)
+    unfinished: dict[str, list[UnfinishedPoint]] = field(default_factory=dict)
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
     phases_s: dict[str, float] = field(default_factory=dict)
@@ -72,31 +80,58 @@ class JobSession:
         return summary
 
     def _run_all(self) -> None:
-        kernel = Kernel.find()
-        self.clock = {"name": "virtual", "kernel": kernel.record(), "start_ns": START_NS}
-        counts, profiling = self.task.counts, self.task.profiling
-        guests = Guests(
-            kernel=kernel,
-            runs=[Run(cell, count, profiling) for cell in self.cells for count in counts],
-            tcp=self._tcp(),
-            scratch=self.scratch,
-        )
-        self.clock["guests_s"] = guests.seconds
-        with guests.running() as running:
-            for run, future in running:
-                self._take(run, future.result())
+        """Run all cells; one that fails is marked, and the others go on.
 
-    def _take(self, run: Run, answer: dict[str, Any]) -> None:
-        training = self.scenario.training
+        Raises
+        ------
+        NetcosimError
+            The first failure, when all others are over.
+        KeyboardInterrupt
+            At once; what runs that were under way have told is kept.
+        """
+        counts, profiling = self.task.counts, self.task.profiling
+        waiting = [Run(cell, count, profiling) for cell in self.cells for count in counts]
+        clock = self._clock()
+        self.clock = clock.record
+        with clock.running(waiting):
+            while waiting:
+                run = waiting.pop(0)
+                outcome = clock.outcome(run)
+                self._take(run, outcome)
+                if isinstance(outcome.failure, KeyboardInterrupt):
+                    for other in waiting:
+                        if (told := clock.so_far(other)) is not None:
+                            self._take(other, told)
+                    raise outcome.failure
+                self.failure = self.failure or outcome.failure
+
+    def _clock(self) -> Clock:
+        if self.scenario.clock == "real":
+            return RealClock(tcp=self._tcp(), scratch=self.scratch, say=self.say)
+        return VirtualClock.of(self._tcp(), SideBySide(scratch=self.scratch, say=self.say))
+
+    def _take(self, run: Run, outcome: Outcome) -> None:
+        training, cell = self.scenario.training, run.cell.name
         job = run.job
-        measured = Measured.of(run.cell.name, job, rows_of(answer))
-        point = measured.point(min(training.warmup, job.steps - 1), run.cell.batch)
-        self.points.setdefault(run.cell.name, []).append(point)
+        if outcome.failure is None:
+            measured = Measured.of(cell, job, outcome.rows)
+            warmup = min(training.warmup, job.steps - 1)
+            point = measured.point(warmup, run.cell.batch, outcome.lost_share)
+            self.points.setdefault(cell, []).append(point)
+            self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
+        else:
+            measured = Measured.so_far(cell, job, outcome.rows)
+            ended = UnfinishedPoint(
+                workers=run.workers,
+                finished_steps=tuple(measured.finished.tolist()),
+                reason=failure_line(outcome.failure),
+            )
+            self.unfinished.setdefault(cell, []).append(ended)
+            self.say(f"{run.name}: ended early: {ended.reason}")
         self.steps.append(measured.steps())
         self.operations.append(
             measured.operations(job.steps if run.profiling else training.trace_steps)
         )
-        self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
         self._write()
         self.folder.write_summary(self._summary(NOT_ENDED))
 
@@ -127,20 +162,25 @@ class JobSession:
                     socket_buffer_bytes=self._buffered(cell),
                     path=self._path(cell),
                     points=tuple(self.points.get(cell.name, ())),
+                    unfinished=tuple(self.unfinished.get(cell.name, ())),
                 )
                 for cell in self.cells
             ),
         )
 
+    @property
+    def _punctuality(self) -> Punctuality:
+        return MACHINE if self.scenario.clock == "real" else VIRTUAL
+
     def _tcp(self) -> TcpSpec:
         net = network_of(self.scenario, self.cells[0].job, max(self.task.counts))
-        return with_send_buffer(self.scenario.cluster.tcp, net, VIRTUAL)
+        return with_send_buffer(self.scenario.cluster.tcp, net, self._punctuality)
 
     def _buffered(self, cell: JobCell) -> int:
         tcp = self._tcp()
         assert tcp.send_buffer is not None
         return self._limit_bytes(cell) or payload_in(
-            tcp.send_buffer, self.scenario.cluster.link.rate, VIRTUAL
+            tcp.send_buffer, self.scenario.cluster.link.rate, self._punctuality
         )
 
     def _limit_bytes(self, cell: JobCell) -> int:
@@ -151,14 +191,15 @@ class JobSession:
     def _path(self, cell: JobCell) -> PathFacts:
         limit = self._limit_bytes(cell)
         net = network_of(self.scenario, cell.job, max(self.task.counts))
+        pace = REAL if self.scenario.clock == "real" else guests_pace(net)
         return PathFacts(
             past_bytes=limit,
             send_memory_bytes=0 if limit else self._tcp().send_buffer or 0,
-            bucket_bytes=VIRTUAL.bucket_bytes(self.scenario.cluster.link.rate),
-            segment_bytes=PAYLOAD_BYTES,
-            handling_ns=HANDLING_NS,
-            poll_ns=poll_ns(net),
-            flight_segments=VIRTUAL.most_segments(net),
+            bucket_bytes=self._punctuality.bucket_bytes(self.scenario.cluster.link.rate),
+            segment_bytes=pace.segment_bytes,
+            handling_ns=pace.handling_ns,
+            poll_ns=pace.poll_ns,
+            flight_segments=pace.flight_segments,
         )
 
     def _record(self) -> RunRecord:

@@ -37,10 +37,6 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
     ("change", "said"),
     [
         (
-            {"clock": "real"},
-            'clock: "real": training jobs, which have a profile, are run by "virtual"',
-        ),
-        (
             {"training__synchronisation": "join", "training__join": "tensor"},
             'training.join: "tensor": is for the simulator; real servers join by "step"',
         ),

@@ -1,7 +1,7 @@
 """Commands of the emulator to a node: JSON lines on its standard input.
 
 ``job`` (with the text of the job's file) comes first, then ``listen``, ``connect``, ``start`` (with
-`start_ns`) and ``stop``, whose answer has the node's log.
+`start_ns`) and ``stop``. A node tells its log as steps end, and the rest when it stops.
 """
 
 import gc

@@ -185,6 +185,12 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
         if self._role.next_ns != float("inf"):
             left_us = max(0, math.ceil((self._role.next_ns - self._now()) / 1000))
             self._timer = asyncio.get_running_loop().call_later(left_us / 1e6, self._due)
+        asyncio.get_running_loop().call_soon(self._tell)  # behind what is to be sent
+
+    def _tell(self) -> None:
+        """Tell the emulator what is over."""
+        if self._role.log.step_over:
+            emit("rows", rows=self._role.take_rows())
         if not self._told_over and isinstance(self._role, ServerRole) and self._role.over:
             self._told_over = True
             emit("over")
@@ -213,7 +219,7 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
                 self._start_ns = command["start_ns"]
                 loop.call_later(-self._now() / 1e9, self._begin)
             elif name == "stop":
-                emit("stopped", rows=self._role.rows())
+                emit("stopped", rows=self._role.take_rows())
                 return
 
     def _begin(self) -> None:

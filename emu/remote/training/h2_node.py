@@ -80,6 +80,13 @@ class Node:
                 wait_s = connection.advance()
                 if wait_s is not None:
                     waits.append(wait_s)
+        self._tell()
+        return min(waits) if waits else None
+
+    def _tell(self) -> None:
+        """Tell the emulator what is over."""
+        if self._role.log.step_over:
+            emit("rows", rows=self._role.take_rows())
         if (
             self._running
             and not self._told_over
@@ -88,7 +95,6 @@ class Node:
         ):
             self._told_over = True
             emit("over")
-        return min(waits) if waits else None
 
     def _wait(self, wait_s: float | None) -> bool:
         """Wait and handle what came; False when told to stop."""
@@ -124,7 +130,7 @@ class Node:
             self._running = True
             self._role.begin()
         elif name == "stop":
-            emit("stopped", rows=self._role.rows())
+            emit("stopped", rows=self._role.take_rows())
             return False
         return True
 

@@ -57,14 +57,26 @@ class Told(Protocol):
 
 
 class Log:
-    """Log of a node's events."""
+    """Log of a node's events, taken in parts.
+
+    Attributes
+    ----------
+    step_over : a worker's step has ended since the last part was taken
+    """
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self._rows: list[Row] = []
+        self.step_over = False
 
     def note(self, kind: str, worker: int, step: int, operation: int, at_ns: float) -> None:
         """Note what happened."""
-        self.rows.append((kind, worker, step, operation, round(at_ns)))
+        self._rows.append((kind, worker, step, operation, round(at_ns)))
+
+    def take(self) -> list[Row]:
+        """What was noted since this was asked last."""
+        taken, self._rows = self._rows, []
+        self.step_over = False
+        return taken
 
     def computed(self, worker: int, step: int, ended: Ended[int]) -> None:
         """Note a computation."""
@@ -147,11 +159,12 @@ class WorkerRole:
         """Time of the next computation's end; infinite if none runs."""
         return self._worker.next_ns
 
-    def rows(self) -> list[Row]:
-        """Rows of the log, computations among them."""
+    def take_rows(self) -> list[Row]:
+        """Rows of the log since this was asked last, computations among them."""
         for step, ended in self._worker.computed:
             self.log.computed(self._number, step, ended)
-        return self.log.rows
+        self._worker.computed.clear()
+        return self.log.take()
 
     def begin(self) -> None:
         """Begin the first step."""
@@ -188,7 +201,7 @@ class WorkerRole:
             elif isinstance(each, Request):
                 self._request(each.step)
             else:
-                self.log.note(REQUESTED, self._number, self._job.steps, -1, self._now())
+                self._step_ends(self._job.steps)
 
     def _hand_over(self, path: str) -> None:
         _, _, _, op = parse_path(path)
@@ -200,11 +213,16 @@ class WorkerRole:
             self._senders[server].hand_over(path, priority)
 
     def _request(self, step: int) -> None:
-        self.log.note(REQUESTED, self._number, step, -1, self._now())
+        self._step_ends(step)
         recorded = self._job.recorded_step(self._number, step)
         for op in self._job.plan.sources[recorded].tolist():
             if _direction(self._job, op) == DOWN:
                 self._pulls[self._server(op)].ask(path_of(PULL, self._number, step, op))
+
+    def _step_ends(self, next_step: int) -> None:
+        """Note that the next step is requested, or would be."""
+        self.log.note(REQUESTED, self._number, next_step, -1, self._now())
+        self.log.step_over |= next_step > 0
 
     def _handed(self, path: str) -> None:
         _, _, step, op = parse_path(path)
@@ -253,11 +271,12 @@ class ServerRole:
         """True if all gradients of all steps have come, and their updates are made."""
         return self._server.over
 
-    def rows(self) -> list[Row]:
-        """Rows of the log, computations among them."""
+    def take_rows(self) -> list[Row]:
+        """Rows of the log since this was asked last, computations among them."""
         for worker, step, ended in self._server.computed:
             self.log.computed(worker, step, ended)
-        return self.log.rows
+        self._server.computed.clear()
+        return self.log.take()
 
     def begin(self) -> None:
         """Wait for requests."""
@@ -278,6 +297,7 @@ class ServerRole:
         self._senders[worker].asked(path)
         if step > self._steps[worker]:
             self._steps[worker] = step
+            self.log.step_over |= step > 0
             self._take(self._server.requested(worker, step, now_ns))
             for push in () if self._job.pushed else self._pushes:
                 self._gradients[worker].ask(path_of(GRADIENT, worker, step, push))

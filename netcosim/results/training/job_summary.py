@@ -37,6 +37,18 @@ class JobPoint(_Record):
     )
     examples_per_s: float = Field(description="steps_per_s times the batch")
     step_ns: JobStepTimes
+    lost_share: float = Field(
+        description="part of the job's time in which some processor of the machine was away;"
+        " 0 by the virtual clock"
+    )
+
+
+class UnfinishedPoint(_Record):
+    """What so many workers did not bring to its end; finished steps are in the tables."""
+
+    workers: int
+    finished_steps: tuple[int, ...] = Field(description="by worker")
+    reason: str = Field(description="why it ended early")
 
 
 class PathFacts(_Record):
@@ -47,7 +59,7 @@ class PathFacts(_Record):
     )
     send_memory_bytes: int = Field(description="of the sender's socket; 0: its bytes are bounded")
     bucket_bytes: int = Field(description="that a link lets pass at once after a rest")
-    segment_bytes: int = Field(description="payload of a segment")
+    segment_bytes: int = Field(description="payload of a segment; 0: bytes flow, by the real clock")
     handling_ns: int = Field(description="from a segment to the update that it brings about")
     poll_ns: int = Field(description="between two looks of our own sender for room")
     flight_segments: int = Field(description="most segments under way at once; 0: as TCP has it")
@@ -68,6 +80,7 @@ class JobSeries(_Record):
     )
     path: PathFacts = Field(description="of every connection, as predictions and models have it")
     points: tuple[JobPoint, ...] = Field(description="by number of workers, rising")
+    unfinished: tuple[UnfinishedPoint, ...] = Field(description="runs that ended early")
 
 
 class JobSummary(_Record):

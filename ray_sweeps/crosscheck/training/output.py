@@ -94,8 +94,10 @@ def print_check(found: TrainingCrosscheck, console: Console) -> None:
 def facts(cell: CellCheck) -> str:
     """A cell in words."""
     servers = counted(cell.servers, "server")
+    lost = max(point.lost_share for point in cell.points)
+    clock = f", by the machine's clock, away {100 * lost:.2g} % of the time at most" if lost else ""
     return (
-        f"{cell.cell}: {cell.profile}, {cell.synchronisation}, {servers}, simulated as"
+        f"{cell.cell}: {cell.profile}, {cell.synchronisation}, {servers}{clock}, simulated as"
         f" {cell.discipline}, order {cell.order}; seal {cell.sealed_sha256[:12]}; {cell.run}"
     )
 

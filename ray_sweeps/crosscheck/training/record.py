@@ -23,16 +23,16 @@ class StreamErrors(_Record):
 
 
 class ModelsCheck(_Record):
-    """The job by its executors over models of its connections, from the job's file.
+    """The job by its executors over models of its connections.
 
     What the simulator leaves out of connections is between the prediction and this; what models of
     connections leave out of TCP, the kernel and processes is between this and the measurement.
     """
 
-    examples_per_s: float
+    examples_per_s: float = Field(description="as sealed")
     error: float = Field(description="this over measured, less 1")
     abstraction: float = Field(description="predicted over this, less 1")
-    streams: StreamErrors | None = Field(description="this against measured")
+    streams: StreamErrors | None = Field(description="from the job's file, against measured")
 
 
 class PointCheck(_Record):
@@ -40,6 +40,10 @@ class PointCheck(_Record):
 
     workers: int
     measured: float = Field(description="examples/s")
+    lost_share: float = Field(
+        description="part of the time in which some processor of the machine was away; 0 by the"
+        " virtual clock"
+    )
     predicted: float = Field(description="examples/s, as sealed")
     low: float = Field(description="of the perturbed simulations that were sealed")
     high: float

@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from emu.clocks import virtual
-from emu.guest.boot import GuestError, StoodStillError
+from emu.guest.boot import Guest, GuestError, StoodStillError
+from emu.guest.side_by_side import SideBySide, Wanted
 
 Json = dict[str, Any]
 STILL = StoodStillError("a guest's clock stood still for 300 s: a program in it never waits")
 ANSWER = {"round": 1}
+NAME, ABOUT = "mixed8/old", " (sender: grpcio 1.54.3)"
 
 
-class Guests(virtual._Guests):
+class Guests(SideBySide):
     """Guests that end as listed."""
 
     ends: Iterator[Json | GuestError]
 
-    def _boot(self, cell: Any) -> Json:
-        self.folder(cell).mkdir()
+    def _boot(self, wanted: Wanted) -> Json:
+        self._folder(wanted.name).mkdir()
         end = next(self.ends)
         if isinstance(end, GuestError):
             raise end
@@ -30,20 +30,17 @@ class Guests(virtual._Guests):
 
 class Made:
     def __init__(self, scratch: Path, *ends: Json | GuestError) -> None:
-        transport = SimpleNamespace(sender_release="1.54.3", receiver_release=None)
-        self.cell: Any = SimpleNamespace(name="mixed8/old", transport=transport)
         self.said: list[str] = []
-        task: Any = SimpleNamespace(
-            scratch=scratch,
-            plan=SimpleNamespace(cells=[self.cell]),
-            progress=SimpleNamespace(say=self.said.append),
-        )
-        kernel: Any = None
-        self.guests = Guests(task=task, kernel=kernel, seconds={}, stood_still=[])
+        self.guests = Guests(scratch=scratch, say=self.said.append)
         self.guests.ends = iter(ends)
 
     def run(self) -> Json:
-        return self.guests._run(self.cell)
+        with self.guests.running([Wanted(name=NAME, build=_never, about=ABOUT)]):
+            return self.guests.answer(NAME)
+
+
+def _never(folder: Path) -> Guest:
+    raise AssertionError(folder)
 
 
 def test_a_guest_that_stood_still_is_run_once_more(tmp_path: Path) -> None:

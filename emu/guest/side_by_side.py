@@ -1,0 +1,145 @@
+"""Guests of a run, side by side: each is booted once more if its clock stood still."""
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from emu.guest.boot import Guest, GuestError, StoodStillError
+
+ANSWER: Final = "answer.json"
+"""File that a guest's program leaves in the folder that guest and machine share."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A guest to run.
+
+    Attributes
+    ----------
+    name : for people; no two are the same
+    build : makes it in an empty folder
+    watch : given the folder that it shares, makes what is called several times a second
+    about : what errors say behind its name
+    """
+
+    name: str
+    build: Callable[[Path], Guest]
+    watch: Callable[[Path], Callable[[], None]] = lambda _: lambda: None
+    about: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class SideBySide:
+    """Guests, started in the order of their list, as many at once as there are processors.
+
+    Attributes
+    ----------
+    scratch : folder in memory, for a folder of each
+    say : told of a guest that is booted once more
+    seconds : of the machine's time, by guest
+    stood_still : guests whose clock stood still once
+    """
+
+    scratch: Path
+    say: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+    stood_still: list[str] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _futures: dict[str, Future[Json]] = field(default_factory=dict)
+    _running: dict[str, Guest] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def running(self, wanted: Sequence[Wanted]) -> Iterator[None]:
+        """Run these; none is left at the end of the block."""
+        with ThreadPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as pool:
+            try:
+                for number, each in enumerate(wanted):
+                    self._numbers[each.name] = number
+                    self._futures[each.name] = pool.submit(self._run, each)
+                yield
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for guest in list(self._running.values()):
+                    guest.kill()
+
+    def exchange(self, name: str) -> Path:
+        """The folder that a guest shares with the machine, while it runs and afterwards."""
+        return self._folder(name) / "exchange"
+
+    def answer(self, name: str) -> Json:
+        """Wait for a guest's answer; an interruption is passed on to it, and ends in its answer.
+
+        Raises
+        ------
+        GuestError
+            The guest died.
+        """
+        try:
+            return self._futures[name].result()
+        except KeyboardInterrupt:
+            guest = self._running.get(name)
+            if guest is None:
+                raise
+            guest.interrupt()
+            try:
+                return self._futures[name].result()
+            except GuestError:  # it had hardly booted
+                raise KeyboardInterrupt from None
+
+    def _folder(self, name: str) -> Path:
+        """A path without the guest's name, which may be long."""
+        return self.scratch / f"guest-{self._numbers[name]}"
+
+    def _run(self, wanted: Wanted) -> Json:
+        """Run a guest, once more if its clock stood still: the second one measures the same.
+
+        Raises
+        ------
+        GuestError
+            It died, or the clock of the second stood still as well.
+        """
+        name = wanted.name
+        try:
+            return self._boot(wanted)
+        except StoodStillError as problem:
+            self.stood_still.append(name)
+            self.say(f"{name}: {problem}; once more")
+            shutil.rmtree(self._folder(name))
+        try:
+            return self._boot(wanted)
+        except StoodStillError as problem:
+            raise StoodStillError(f"{name}{wanted.about}: twice {problem}") from None
+
+    def _boot(self, wanted: Wanted) -> Json:
+        started = time.monotonic()
+        name, folder = wanted.name, self._folder(wanted.name)
+        folder.mkdir()
+        guest = wanted.build(folder)
+        self._running[name] = guest
+        try:
+            guest.start()
+            done = guest.wait(wanted.watch(guest.exchange))[0]
+        finally:
+            guest.kill()
+            del self._running[name]
+            self.seconds[name] = round(time.monotonic() - started, 3)
+        path = guest.exchange / ANSWER
+        if done.code != 0 or not path.exists():
+            last = done.err.decode(errors="replace").strip().rpartition("\n")[2]
+            raise GuestError(f"{name}: what a guest ran ended with {done.code}: {last}")
+        answer: Json = json.loads(path.read_text())
+        return answer
+
+
+def record_of(guests: SideBySide) -> Mapping[str, Any]:
+    """What `run.json` has of them; it fills as they run."""
+    return {"guests_s": guests.seconds, "stood_still": guests.stood_still}

@@ -1,0 +1,60 @@
+"""Progress of a job, in words, by the steps that all of its workers have finished."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from emu.remote.training.roles import REQUESTED, Row
+
+_PARTS: Final = 4
+
+
+@dataclass(slots=True, kw_only=True)
+class StepProgress:
+    """Says when another quarter of a job's steps is finished.
+
+    Attributes
+    ----------
+    steps : of each worker
+    """
+
+    name: str
+    workers: int
+    steps: int
+    say: Callable[[str], None]
+    _finished: dict[int, int] = field(default_factory=dict)
+    _said: int = 0
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take in what a node has told."""
+        for kind, worker, step, _, _ in rows:
+            if kind == REQUESTED:
+                self._finished[worker] = step
+        slowest = min(self._finished.values()) if len(self._finished) == self.workers else 0
+        part = _PARTS * slowest // self.steps
+        if self._said < part < _PARTS:
+            self.say(f"{self.name}: {slowest} of {self.steps} steps")
+            self._said = part
+
+
+@dataclass(slots=True)
+class FileProgress:
+    """The same from a file of told rows, which grows by whole and torn lines."""
+
+    progress: StepProgress
+    path: Path
+    seen: int = 0
+
+    def look(self) -> None:
+        """Take in what is new."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            file.seek(self.seen)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.seen += len(whole)
+        for line in whole.splitlines():
+            self.progress.take(json.loads(line)["rows"])

@@ -1,0 +1,87 @@
+"""A run of a cell's job with so many workers, and what came of it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from emu.network.punctuality import Punctuality
+from emu.remote.training.roles import Row
+from emu.training.job_cells import JobCell
+from emu.training.progress import StepProgress
+from netcosim.training.job import TrainingJob
+from netcosim.training.job_file import dump_job
+
+Rows = dict[str, list[Row]]
+"""What nodes logged, by host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A cell's job with so many workers, or of one worker that does every recorded step once."""
+
+    cell: JobCell
+    workers: int
+    profiling: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name for people."""
+        return f"{self.cell.name}, {self.workers} worker{'s' * (self.workers > 1)}"
+
+    @property
+    def job(self) -> TrainingJob:
+        """What the workers do."""
+        job = self.cell.job
+        return job.profiling() if self.profiling else job.first(self.workers)
+
+    @property
+    def data(self) -> bytes:
+        """The job's file for its nodes."""
+        return dump_job(self.job) if self.profiling else self.cell.data
+
+    def progress(self, say: Callable[[str], None]) -> StepProgress:
+        """What tells how far it has come."""
+        return StepProgress(name=self.name, workers=self.workers, steps=self.job.steps, say=say)
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes
+    ----------
+    failure : what ended it early; `rows` are then of what was told before
+    lost_share : part of the job's time in which some processor of the machine was away
+    """
+
+    rows: Rows = field(default_factory=lambda: defaultdict(list))
+    failure: BaseException | None = None
+    lost_share: float = 0.0
+
+    def keep(self, host: str, rows: Sequence[Row]) -> None:
+        """Keep what a host's node logged."""
+        self.rows[host] += rows
+
+
+class Clock(Protocol):
+    """Clock by which jobs are run.
+
+    Attributes
+    ----------
+    punctuality : of its links and of TCP
+    record : for `run.json`
+    """
+
+    punctuality: Punctuality
+    record: dict[str, Any]
+
+    def running(self, runs: Sequence[Run]) -> AbstractContextManager[None]:
+        """Start what can be started at once; nothing is left of it at the end of the block."""
+
+    def outcome(self, run: Run) -> Outcome:
+        """Wait for a run's outcome, which may be a failure or an interruption."""
+
+    def so_far(self, run: Run) -> Outcome | None:
+        """What a run that is not waited for any more has told; None: it has not begun."""
