@@ -40,10 +40,15 @@ def main(site: CrashSite) -> int:
         return 0
     if not options.recompute:
         run_missing(cells, budget_s=options.budget_s, say=_say)
-    kept = attempts.kept()
+    every = attempts.kept()
+    kept = [attempt for attempt in every if attempt.sources == every[-1].sources]
     page = RESULTS / "crosscheck.md"
     page.write_text(f"{heading('crosscheck')}\n{table(kept)}", encoding="utf-8")
-    return record("crosscheck", figures_of(kept), _notes(kept), clock=None)
+    notes = _notes(kept)
+    if len(every) > len(kept):
+        older = f"{len(every) - len(kept)} attempts of older sources are in {attempts.KEPT.name}"
+        notes.append(f"{older}, and in no figure")
+    return record("crosscheck", figures_of(kept), notes, clock=None)
 
 
 def _chosen(names: Sequence[str], cells: Sequence[Cell]) -> list[Cell]:

@@ -17,7 +17,9 @@ RECORDED: Final = 12
 _GAP: Final = 2
 _LONGEST_NAME: Final = 60
 
-NETWORKS: Final = ("alexnet", "alexnet_b4", "googlenet", "inception_v3", "resnet50", "vgg11")
+NETWORKS: Final = (
+    *("alexnet", "alexnet_b4", "googlenet", "inception_v3", "resnet50", "resnet50_b4", "vgg11"),
+)
 TRANSPORTS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {
         "grpc": {"sender": "grpc", "receiver": "grpc"},
@@ -41,7 +43,7 @@ SCHEDULES: Final[Mapping[str, dict[str, int]]] = MappingProxyType(
 )
 ORDERS: Final = ("as_listed", "reverse", "smallest_first", "random")
 RATIOS: Final = (0.5, 1.0, 2.0)
-COUNTS: Final = ((1, 2, 4), (2, 4), (1, 3), (8,))
+COUNTS: Final = ((1, 4), (2, 4), (2,), (3,), (8,))
 STRAGGLERS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {
         "slow": {"kind": "slow", "workers": [0], "options": {"factor": 1.5}},
@@ -72,13 +74,14 @@ class Cell:
     delay : one way, of each link, such as "5ms"
     costs : name in `COSTS` of what a message costs at the server; None: as the profile has it
     schedule : name in `SCHEDULES`, by which gradients are pushed; None: they are pulled
+    clock : ``real``: by the machine's own clock
     """
 
     network: str
     transport: str
     rule: str
     ratio: float = 1.0
-    workers: tuple[int, ...] = (1, 2, 4)
+    workers: tuple[int, ...] = (2, 4)
     model: str = "fair"
     delay: str = "0ms"
     servers: int = 1
@@ -86,6 +89,7 @@ class Cell:
     straggler: str | None = None
     costs: str | None = None
     schedule: str | None = None
+    clock: str = "virtual"
     drawn: bool = False
 
     @property
@@ -97,7 +101,12 @@ class Cell:
         more += [f"-{self.order}" * (self.order != "as_listed")]
         counts = "_".join(map(str, self.workers))
         base = f"{self.network}-{self.transport}-{self.rule}-{self.ratio:g}-w{counts}"
-        return base + "".join(more) + "-drawn" * self.drawn
+        return base + "".join(more) + "-real" * self.is_real + "-drawn" * self.drawn
+
+    @property
+    def is_real(self) -> bool:
+        """True if it is measured by the machine's own clock."""
+        return self.clock == "real"
 
     @property
     def stratum_link(self) -> str:
@@ -118,7 +127,7 @@ class Cell:
             "steps": STEPS,
             "warmup": WARMUP,
             "recorded": RECORDED,
-            "workers": sorted({1, *self.workers}),
+            "workers": sorted(self.workers),
             "synchronisation": self.rule,
             "trace_steps": 3,
         }
@@ -130,7 +139,7 @@ class Cell:
             {
                 "name": self.name[:_LONGEST_NAME],
                 "description": self.name,
-                "clock": "virtual",
+                "clock": self.clock,
                 "cluster": {
                     "topology": "star",
                     "servers": self.servers,

@@ -15,6 +15,8 @@ STEADY_SD: Final = 0.005
 ASP_MOST: Final = 1.0
 INSIDE_LEAST: Final = 90.0
 FIFO_MEDIAN: Final = 2.0
+REAL_MOST: Final = 5.0
+LOST_MOST: Final = 0.01
 STREAMS_MOST: Final = 0.5
 MEDIAN_MOST: Final = 2.0
 P95_MOST: Final = 5.0
@@ -47,12 +49,14 @@ def _figures(attempts: Sequence[Attempt], which: str) -> Iterator[Figure]:
         unit="points",
         note="a cell with a number of workers",
     )
-    fair = [(a, p) for a, p in _points(attempts) if _is_fair(a)]
+    virtual = [a for a in attempts if not _is_real(a)]
+    fair = [(a, p) for a, p in _points(virtual) if _is_fair(a)]
     together = ("bsp", "join")
     yield from _bsp([p for a, p in fair if a.properties["rule"] in together], which)
     yield from _asynchronous([p for a, p in fair if a.properties["rule"] not in together], which)
-    yield from _rest([p for a, p in _points(attempts) if not _is_fair(a)], which)
+    yield from _rest([p for a, p in _points(virtual) if not _is_fair(a)], which)
     yield from _steps([p for _, p in fair], which)
+    yield from _real([p for a, p in _points(attempts) if _is_real(a)], which)
     telling = {a.cell for a, p in _points(attempts) if _tells(p)}
     yield at_least(
         f"{which}: cells in which another discipline or order is off by 10 %",
@@ -94,6 +98,22 @@ def _rest(points: Sequence[Point], which: str) -> Iterator[Figure]:
         yield at_most(name, float(np.median(errors)), "%", FIFO_MEDIAN, note)
 
 
+def _real(points: Sequence[Point], which: str) -> Iterator[Figure]:
+    quiet = [p for p in points if p["lost_share"] <= LOST_MOST]
+    if quiet:
+        errors = [100 * abs(p["error"]) for p in quiet]
+        note = f"{len(quiet)} of {len(points)} points, median {np.median(errors):.2g} %"
+        name = f"{which}: by the machine's clock, where it lost 1 % at most: largest error"
+        yield at_most(name, max(errors), "%", REAL_MOST, note)
+    elif points:
+        yield Figure(
+            name=f"{which}: by the machine's clock",
+            value=len(points),
+            unit="points",
+            note="the machine lost more than 1 % in all of them",
+        )
+
+
 def _steps(points: Sequence[Point], which: str) -> Iterator[Figure]:
     if not points:
         return
@@ -126,6 +146,10 @@ def _points(attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Point]]:
 
 def _is_fair(attempt: Attempt) -> bool:
     return bool((attempt.properties["model"], attempt.properties["delay"]) == ("fair", "0ms"))
+
+
+def _is_real(attempt: Attempt) -> bool:
+    return bool(attempt.properties.get("clock") == "real")
 
 
 def _tells(point: Point) -> bool:

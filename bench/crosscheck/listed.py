@@ -27,33 +27,47 @@ DRAWN_POINTS: Final = 20
 """Numbers of workers of all drawn cells together, or a few more."""
 
 _FAIR_POINTS: Final = 10
+PARSING, PROCESSOR = COSTS
 
 
 def development() -> tuple[Cell, ...]:
-    """The cells that may be looked at while the simulator is made; the most telling ones first."""
-    slow = partial(Cell, model="fifo", delay="5ms")
+    """The cells that may be looked at while the simulator is made, the most telling ones first.
+
+    Those by the machine's own clock are the last.
+    """
+    real = partial(Cell, clock="real", workers=(1, 2))
+    far = partial(Cell, model="fifo", delay="5ms")
     return (
-        Cell(network="alexnet", transport="grpc", rule="bsp", ratio=0.5),
+        Cell(network="alexnet", transport="grpc", rule="bsp", ratio=0.5, workers=(1, 4)),
         Cell(network="alexnet_b4", transport="whole", rule="asp", ratio=0.5),
-        Cell(network="googlenet", transport="two_visit", rule="bsp", ratio=0.5),
+        Cell(network="googlenet", transport="two_visit", rule="bsp", ratio=0.5, workers=(1, 4)),
         Cell(network="resnet50", transport="priority", rule="join", order="smallest_first"),
         Cell(network="alexnet", transport="fifo", rule="bsp", ratio=2.0, schedule="p3"),
-        slow(network="alexnet", transport="grpc", rule="asp", servers=2),
+        far(network="alexnet", transport="grpc", rule="asp", servers=2, workers=(1, 4)),
         Cell(network="vgg11", transport="grpc", rule="asp"),
-        Cell(network="inception_v3", transport="fifo", rule="ssp", order="reverse"),
-        Cell(network="vgg11", transport="whole", rule="bsp", costs="processor"),
+        Cell(network="inception_v3", transport="fifo", rule="ssp", order="reverse", costs=PARSING),
+        Cell(network="vgg11", transport="whole", rule="bsp", costs=PROCESSOR),
         Cell(network="resnet50", transport="whole", rule="bsp", straggler="slow_link"),
-        slow(network="googlenet", transport="grpc", rule="bsp"),
+        far(network="googlenet", transport="grpc", rule="bsp", workers=(1, 4)),
         Cell(network="vgg11", transport="grpc", rule="asp", schedule="bytescheduler"),
-        Cell(network="resnet50", transport="grpc", rule="asp", costs="parsing"),
-        slow(network="alexnet", transport="fifo", rule="bsp"),
+        Cell(network="resnet50", transport="grpc", rule="asp", costs=PARSING, workers=(1, 4)),
+        far(network="alexnet", transport="fifo", rule="bsp", workers=(2,)),
         Cell(network="googlenet", transport="grpc", rule="asp", ratio=2.0, straggler="transient"),
-        Cell(network="alexnet", transport="fifo", rule="bsp", costs="parsing", order="random"),
-        Cell(network="googlenet", transport="priority", rule="asp", costs="processor"),
-        slow(network="resnet50", transport="whole", rule="bsp", servers=2),
-        Cell(network="alexnet", transport="two_visit", rule="asp", straggler="slow"),
-        slow(network="vgg11", transport="grpc", rule="ssp"),
+        Cell(network="alexnet", transport="fifo", rule="bsp", costs=PARSING, order="random"),
+        Cell(network="googlenet", transport="priority", rule="asp", costs=PROCESSOR),
+        far(network="resnet50_b4", transport="whole", rule="bsp", servers=2, workers=(3,)),
+        Cell(network="alexnet", transport="two_visit", rule="asp", straggler="slow", workers=(2,)),
+        far(network="vgg11", transport="grpc", rule="ssp", workers=(3,)),
         Cell(network="alexnet", transport="grpc", rule="bsp", workers=(8,)),
+        Cell(network="resnet50_b4", transport="two_visit", rule="join", costs=PARSING),
+        Cell(network="inception_v3", transport="priority", rule="bsp", costs=PARSING, servers=2),
+        Cell(network="inception_v3", transport="whole", rule="join", ratio=2.0, costs=PROCESSOR),
+        Cell(network="alexnet_b4", transport="grpc", rule="ssp", costs=PARSING, order="random"),
+        Cell(network="googlenet", transport="fifo", rule="join", schedule="prophet"),
+        far(network="inception_v3", transport="two_visit", rule="join", workers=(2,)),
+        real(network="alexnet", transport="grpc", rule="bsp"),
+        real(network="googlenet", transport="fifo", rule="join"),
+        real(network="resnet50", transport="whole", rule="asp"),
     )
 
 

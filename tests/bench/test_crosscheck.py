@@ -19,7 +19,7 @@ def test_all_cells_can_be_emulated_and_no_two_are_the_same() -> None:
     for cell in cells:
         (found,) = job_cells(cell.scenario())
         job = found.job
-        assert (job.workers, job.steps) == (max(1, *cell.workers), 24)
+        assert (job.workers, job.steps) == (max(cell.workers), 24)
         assert abs(int(job.plan.size_bytes.sum()) - 4_000_000) <= len(job.plan.size_bytes)
 
 
@@ -82,6 +82,11 @@ def test_figures_find_what_is_off() -> None:
                 attempt(bsp, point(error=-0.004), point(error=0.006, models=MODELS)),
                 attempt(asp, point(error=0.011), point(sd=0.02, measured=102.0)),
                 attempt(slow, point(error=0.03), point(error=-0.01), point(error=0.015)),
+                attempt(
+                    dataclasses.replace(bsp, clock="real"),
+                    point(error=0.04, lost_share=0.005),
+                    point(error=0.3, lost_share=0.02),
+                ),
                 attempt(dataclasses.replace(bsp, order="random"), failed="runs: exit code 4"),
             ]
         )
@@ -95,7 +100,9 @@ def test_figures_find_what_is_off() -> None:
     assert (inside.value, inside.met) == (0, False)
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     assert found["listed: cells"].note == "1 failed"
-    assert found["listed: points"].value == 7
+    assert found["listed: points"].value == 9
+    real = found["listed: by the machine's clock, where it lost 1 % at most: largest error"]
+    assert (real.value, real.note) == (pytest.approx(4), "1 of 2 points, median 4 %")
     over = found["listed: fair: streams over models of connections, largest mean error"]
     assert (over.value, over.met) == (pytest.approx(0.4), True)
     assert not any(name.startswith("drawn") for name in found)
