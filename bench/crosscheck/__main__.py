@@ -10,6 +10,7 @@ ended; a bench that is cut short goes on with the cells that the present sources
     ./dev bench crosscheck --drawn               those drawn from the hash of the sources
     ./dev bench crosscheck --budget-s 3600       begins no cell after an hour
     python -m bench.crosscheck --recompute       the figures of what is there, without root
+    python -m bench.crosscheck --replay          predictions again, from the records that are kept
 """
 
 import argparse
@@ -22,6 +23,7 @@ from bench.crosscheck import attempts
 from bench.crosscheck.cells import Cell
 from bench.crosscheck.figures import figures_of, table
 from bench.crosscheck.listed import development, drawn, source_hash
+from bench.crosscheck.records import RECORDS, replay
 from bench.crosscheck.running import run_missing
 from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.errors import ScenarioError
@@ -38,6 +40,8 @@ def main(site: CrashSite) -> int:
     if options.plan:
         _print_plan(cells)
         return 0
+    if options.replay:
+        return _replay([cell.name for cell in cells])
     if not options.recompute:
         run_missing(cells, budget_s=options.budget_s, say=_say)
     every = attempts.kept()
@@ -68,6 +72,26 @@ def _print_plan(cells: Sequence[Cell]) -> None:
     _say(f"{len(cells)} cells, {left:.0f} MB to run: about {left * SECONDS_PER_MB / 3600:.1f} h")
 
 
+def _replay(names: Sequence[str]) -> int:
+    """Predict again what kept records have of these cells; 1 if a figure is not as sealed."""
+    folders = [RECORDS / name for name in names if (RECORDS / name).exists()]
+    if not folders:
+        raise ScenarioError(f"--replay: {RECORDS}: has no record of these cells")
+    found = replay(folders, _Lines())
+    for each in found:
+        said = "as sealed" if each.equal else f"off by up to {100 * each.farthest:.2g} %"
+        _say(f"{each.cell}: {said}")
+    return 0 if all(each.equal for each in found) else 1
+
+
+class _Lines:
+    """A listener that prints."""
+
+    def say(self, message: str) -> None:
+        """Print a line."""
+        _say(message)
+
+
 def _notes(kept: Sequence[attempts.Attempt]) -> list[str]:
     by_cell: dict[str, int] = {}
     for attempt in kept:
@@ -86,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--plan", action="store_true", help="say what would be run, then stop; needs no root")
     add("--budget-s", metavar="N", type=float, default=math.inf, help="begin no cell after N s")
     add("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
+    add("--replay", action="store_true", help="predict again, from kept records; needs no root")
     return parser
 
 

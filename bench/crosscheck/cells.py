@@ -71,7 +71,7 @@ class Cell:
     ----------
     ratio : time that a step's bytes take one way and back over time that it computes
     workers : the numbers of workers that are predicted and run
-    delay : one way, of each link, such as "5ms"
+    delay : one way, of each link; a round trip takes four of it
     costs : name in `COSTS` of what a message costs at the server; None: as the profile has it
     schedule : name in `SCHEDULES`, by which gradients are pushed; None: they are pulled
     clock : ``real``: by the machine's own clock

@@ -36,14 +36,16 @@ def development() -> tuple[Cell, ...]:
     Those by the machine's own clock are the last.
     """
     real = partial(Cell, clock="real", workers=(1, 2))
-    far = partial(Cell, model="fifo", delay="5ms")
+    far = partial(Cell, model="fifo", delay="2.5ms")
     return (
         Cell(network="alexnet", transport="grpc", rule="bsp", ratio=0.5, workers=(1, 4)),
         Cell(network="alexnet_b4", transport="whole", rule="asp", ratio=0.5),
         Cell(network="googlenet", transport="two_visit", rule="bsp", ratio=0.5, workers=(1, 4)),
         Cell(network="resnet50", transport="priority", rule="join", order="smallest_first"),
         Cell(network="alexnet", transport="fifo", rule="bsp", ratio=2.0, schedule="p3"),
-        far(network="alexnet", transport="grpc", rule="asp", servers=2, workers=(1, 4)),
+        far(
+            network="alexnet", transport="grpc", rule="asp", servers=2, delay="5ms", workers=(1, 4)
+        ),
         Cell(network="vgg11", transport="grpc", rule="asp"),
         Cell(network="inception_v3", transport="fifo", rule="ssp", order="reverse", costs=PARSING),
         Cell(network="vgg11", transport="whole", rule="bsp", costs=PROCESSOR),
@@ -84,7 +86,7 @@ def drawn() -> tuple[Cell, ...]:
             ratio=float(rng.choice(RATIOS)),
             workers=COUNTS[rng.integers(len(COUNTS))],
             model="fair" if fair else "fifo",
-            delay="0ms" if fair else "5ms",
+            delay="0ms" if fair else "2.5ms",
             servers=int(rng.choice((1, 2))),
             order=_one(rng, ORDERS),
             straggler=_one(rng, tuple(STRAGGLERS)) if rng.random() < 0.2 else None,

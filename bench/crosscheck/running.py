@@ -16,6 +16,7 @@ from bench.common.record import RESULTS, commit
 from bench.crosscheck.attempts import KEPT, Attempt, done_by, keep
 from bench.crosscheck.cells import Cell
 from bench.crosscheck.listed import described, source_hash
+from bench.crosscheck.records import RECORDS, keep_record
 from netcosim.scenario import dump_scenario
 
 ROOT: Final = Path(__file__).parents[2]
@@ -36,6 +37,7 @@ def run_missing(
     say: Callable[[str], None],
     path: Path = KEPT,
     folders: Path = FOLDERS,
+    records: Path = RECORDS,
 ) -> None:
     """Run the cells that these sources have not run to the end, until the budget is used up.
 
@@ -55,6 +57,8 @@ def run_missing(
         attempt = run_cell(cell, sources, folders / cell.name)
         with _TURN:
             keep(attempt, path)
+            if not attempt.failed:
+                keep_record(folders / cell.name, records / cell.name)
             ended += 1
             say(f"{ended} of {len(missing)}: {line(attempt)}")
 

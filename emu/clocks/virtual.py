@@ -71,7 +71,7 @@ def measure(task: Task, found: Measurements) -> None:
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
     with _running(task, kernel, guests):
         with timed_phase(found.phases_s, "links measured"):
-            answer = guests.answer(_LINKS)
+            answer = guests.answer_of_interrupted(_LINKS)
             if "failure" in answer:
                 raise load_failure(answer["failure"])
             found.network = answer["network"]
@@ -133,7 +133,7 @@ def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> 
     """Outcome of a cell from its guest's answer; a failure is kept in it."""
     outcome = CellOutcome(cell=cell)
     try:
-        answer = guests.answer(cell.name)
+        answer = guests.answer_of_interrupted(cell.name)
         if "failure" in answer:
             raise load_failure(answer["failure"])
     except (NetcosimError, KeyboardInterrupt) as failure:

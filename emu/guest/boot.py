@@ -215,20 +215,21 @@ class Guest:
             raise GuestError(f"a guest {self._end()}")
         return done
 
-    def interrupt(self) -> None:
+    def interrupt(self) -> bool:
         """Have the command that it is at interrupted, as by Ctrl-C; it ends in its own way.
 
-        Does nothing to a guest that is not up yet, or not any more.
+        False for a guest that is not up yet, or not any more: nothing is done to it.
         """
         path = str(self.exchange / _NAME / "mconsole")
         message = b"cad"
         request = _MCONSOLE.pack(_MCONSOLE_MAGIC, _MCONSOLE_VERSION, len(message), message)
-        with (
-            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as console,
-            contextlib.suppress(OSError),
-        ):
-            console.bind("")  # it answers
-            console.sendto(request, path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as console:
+            try:
+                console.bind("")  # it answers
+                console.sendto(request, path)
+            except OSError:
+                return False
+        return True
 
     def kill(self) -> None:
         """End it at once; nothing is left of it."""

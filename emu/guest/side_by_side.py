@@ -76,20 +76,31 @@ class SideBySide:
         return self._folder(name) / "exchange"
 
     def answer(self, name: str) -> Json:
-        """Wait for a guest's answer; an interruption is passed on to it, and ends in its answer.
+        """Wait for a guest's answer.
 
         Raises
         ------
         GuestError
             The guest died.
         """
+        return self._futures[name].result()
+
+    def answer_of_interrupted(self, name: str) -> Json:
+        """The same, but an interruption is passed on to the guest, and ends in its answer.
+
+        Raises
+        ------
+        GuestError
+            The guest died.
+        KeyboardInterrupt
+            It could not be passed on.
+        """
         try:
-            return self._futures[name].result()
+            return self.answer(name)
         except KeyboardInterrupt:
             guest = self._running.get(name)
-            if guest is None:
+            if guest is None or not guest.interrupt():
                 raise
-            guest.interrupt()
             try:
                 return self._futures[name].result()
             except GuestError:  # it had hardly booted

@@ -1,13 +1,14 @@
 """Program of a training job's guest: brings up the network and runs the job.
 
 ``python guest_program.py`` finds ``task.json`` and ``job.json`` in the folder that guest and
-machine share, and leaves ``answer.json`` there; ``rows.jsonl`` has what nodes logged, as steps end.
+machine share, and leaves ``answer.json`` there; ``rows.jsonl`` has what nodes logged, as
+steps end, and captures of the first steps are there by host.
 """
 
 import json
 import os
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 if __name__ == "__main__":  # by its file, like emu.run
@@ -24,6 +25,7 @@ from emu.measurement.round_record import dump_failure
 from emu.network.live import open_network
 from emu.network.punctuality import VIRTUAL, poll_ns
 from emu.remote.training.roles import Row
+from emu.training.first_steps import Wanted
 from emu.training.nodes import JobRun, Keep, run_job
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
@@ -43,7 +45,7 @@ def main() -> None:
     answer: dict[str, Any] = {}
     try:
         with (FOLDER / ROWS).open("w", buffering=1) as file:
-            _run(task, lambda host, rows: _write(file, host, rows))
+            answer["captures"] = _run(task, lambda host, rows: _write(file, host, rows))
     except (NetcosimError, KeyboardInterrupt) as failure:
         answer = {"failure": dump_failure(failure)}
     (FOLDER / ANSWER).write_text(json.dumps(answer))
@@ -53,7 +55,7 @@ def _write(file: TextIO, host: str, rows: Sequence[Row]) -> None:
     file.write(json.dumps({"host": host, "rows": rows}, separators=(",", ":")) + "\n")
 
 
-def _run(task: dict[str, Any], keep: Keep) -> None:
+def _run(task: dict[str, Any], keep: Keep) -> dict[str, Any]:
     scenario = parse_scenario(task["scenario"])
     workers: int = task["workers"]
     net = with_worker_links(
@@ -73,8 +75,9 @@ def _run(task: dict[str, Any], keep: Keep) -> None:
             tcp=tcp,
             quiet_s=_MOST_S,
             timing=EndpointTiming(poll_ns=poll_ns(net)),
+            first=Wanted(steps=scenario.training.captured, folder=FOLDER),
         )
-        run_job(live, run, keep)
+        return {host: asdict(counts) for host, counts in run_job(live, run, keep).items()}
 
 
 if __name__ == "__main__":

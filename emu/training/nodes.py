@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from emu.capture.tcpdump import CaptureCounts
 from emu.endpoints.pairing import THE_MACHINES, EndPlan, EndpointTiming, end_environment, tcp_of
 from emu.endpoints.process import EndpointProcess
 from emu.endpoints.transports import load
@@ -17,6 +18,7 @@ from emu.endpoints.watch import failure_of
 from emu.network.live import LiveNetwork
 from emu.remote import training
 from emu.remote.training.roles import Row
+from emu.training.first_steps import FirstSteps, Wanted
 from netcosim.errors import EndpointError
 from netcosim.scenario import TcpSpec, TransportSpec
 
@@ -43,6 +45,7 @@ class JobRun:
     job : text of the job's file
     workers : how many of the job's workers take part
     pushed : whether workers push gradients; else servers ask for them
+    first : which of its first steps are captured
     quiet_s : seconds, by the nodes' clock, without news after which a job is given up
     """
 
@@ -52,17 +55,36 @@ class JobRun:
     pushed: bool
     tcp: TcpSpec
     quiet_s: float
+    first: Wanted
     timing: EndpointTiming = THE_MACHINES
 
 
-def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> None:
+def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> dict[str, CaptureCounts]:
     """Run a job to its end; `keep` is given what a host's node logged, as steps end.
+
+    Returns
+    -------
+    dict
+        The counts of the captures of its first steps, by host.
 
     Raises
     ------
     EndpointError
         A node failed or died, or nothing was heard of the job for too long.
+    CaptureError
+        A capture did not start or end.
     """
+    with FirstSteps.of(live, run.workers, run.first) as first:
+
+        def take(host: str, rows: Sequence[Row]) -> None:
+            keep(host, rows)
+            first.take(rows)
+
+        _run(live, run, take)
+    return first.counts
+
+
+def _run(live: LiveNetwork, run: JobRun, keep: Keep) -> None:
     with _running(live, run, keep) as nodes:
         nodes.tell("job", "loaded", job=run.job)
         nodes.tell("listen", "listening")

@@ -13,6 +13,7 @@ from emu.network.verify import measure_and_verify
 from emu.pauses.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.pauses.recorder import LATE_NS, PAUSES
 from emu.remote.training.roles import Row
+from emu.training.first_steps import Wanted
 from emu.training.job_cells import network_of
 from emu.training.nodes import JobRun, Keep, run_job
 from emu.training.runs import Outcome, Run
@@ -56,7 +57,9 @@ class RealClock:
             with open_network(net, tcp=self.tcp, log=self.say) as live:
                 measure_and_verify(live, self.tcp, log=self.say)
                 began_ns = time.time_ns()
-                run_job(live, self._job(run), self._keep(run, found))
+                counts = run_job(live, self._job(run), self._keep(run, found))
+            for host, counted in counts.items():
+                found.captures[host] = self.scratch / f"{host}.pcap", counted
         except (NetcosimError, KeyboardInterrupt) as failure:
             found.failure = failure
         found.lost_share = self._lost_share(began_ns, time.time_ns())
@@ -82,6 +85,7 @@ class RealClock:
             transport=run.cell.transport,
             pushed=run.job.pushed,
             tcp=self.tcp,
+            first=Wanted(steps=run.cell.scenario.training.captured, folder=self.scratch),
             quiet_s=_QUIET_S + _QUIET_STEPS * _step_s(run),
         )
 

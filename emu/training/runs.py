@@ -4,8 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
+from emu.capture.tcpdump import CaptureCounts
 from emu.network.punctuality import Punctuality
 from emu.remote.training.roles import Row
 from emu.training.job_cells import JobCell
@@ -54,11 +56,13 @@ class Outcome:
     ----------
     failure : what ended it early; `rows` are then of what was told before
     lost_share : part of the job's time in which some processor of the machine was away
+    captures : of its first steps, by host: the file, and what tcpdump counted
     """
 
     rows: Rows = field(default_factory=lambda: defaultdict(list))
     failure: BaseException | None = None
     lost_share: float = 0.0
+    captures: dict[str, tuple[Path, CaptureCounts]] = field(default_factory=dict)
 
     def keep(self, host: str, rows: Sequence[Row]) -> None:
         """Keep what a host's node logged."""

@@ -53,6 +53,8 @@ class JobSession:
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
     phases_s: dict[str, float] = field(default_factory=dict)
+    captures: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
     failure: BaseException | None = None
 
     def run(self) -> JobSummary:
@@ -132,8 +134,17 @@ class JobSession:
         self.operations.append(
             measured.operations(job.steps if run.profiling else training.trace_steps)
         )
+        self._store_captures(run, outcome)
         self._write()
         self.folder.write_summary(self._summary(NOT_ENDED))
+
+    def _store_captures(self, run: Run, outcome: Outcome) -> None:
+        for number, (host, (path, counts)) in enumerate(sorted(outcome.captures.items())):
+            name = self.folder.add_capture(f"{run.cell.name}.w{run.workers}", number, path)
+            path.unlink()
+            self.captures[f"{run.name}, {host}"] = name
+            if counts.dropped:
+                self.problems.append(f"{name}: {counts.dropped} packets are missing")
 
     def _write(self) -> None:
         self.folder.write_steps(self.steps)
@@ -220,6 +231,6 @@ class JobSession:
             predictions_sha256=None,
             bounds={},
             validity=(),
-            captures={},
-            problems=(),
+            captures=self.captures,
+            problems=tuple(self.problems),
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from emu.capture.tcpdump import CaptureCounts
 from emu.guest.boot import MEMORY_MIB, START_NS, Guest
 from emu.guest.kernel import Kernel
 from emu.guest.places import order_for
@@ -60,6 +61,9 @@ class VirtualClock:
             answer = self.guests.answer(run.name)
             if "failure" in answer:
                 raise load_failure(answer["failure"])
+            folder = self.guests.exchange(run.name)
+            for host, counts in answer["captures"].items():
+                found.captures[host] = folder / f"{host}.pcap", CaptureCounts(**counts)
         except (NetcosimError, KeyboardInterrupt) as failure:
             found.failure = failure
         _read_rows(self.guests.exchange(run.name) / ROWS, found)

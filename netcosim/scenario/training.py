@@ -134,6 +134,7 @@ class TrainingSpec(Record):
     both_busy : what is left of a port's rate, as a factor, while its other direction is busy
     recorded : steps that are drawn around a profile's medians
     trace_steps : the first steps of each worker that are kept operation by operation
+    captured : the first steps whose packets are kept, at every server; of jobs over real flows
     """
 
     steps: Annotated[Whole, Field(ge=1, le=_MOST_STEPS)] = 1000
@@ -159,6 +160,7 @@ class TrainingSpec(Record):
     both_busy: Annotated[Fraction, Field(ge=0.01, le=1)] = 1.0
     recorded: Annotated[Whole, Field(ge=1, le=100_000)] = 100
     trace_steps: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 3
+    captured: Annotated[Whole, Field(ge=0, le=_MOST_STEPS)] = 0
 
     @model_validator(mode="after")
     def _warm_before_the_end(self) -> Self:

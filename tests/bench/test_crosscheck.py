@@ -124,5 +124,5 @@ def test_what_the_present_sources_have_run_to_the_end_is_not_run_again(tmp_path:
     keep(dataclasses.replace(attempt(cells[0], point()), sources=present), path)
     keep(dataclasses.replace(attempt(cells[1], failed="runs"), sources=present), path)
     keep(dataclasses.replace(attempt(cells[2], point()), sources="other"), path)
-    run_missing(cells, budget_s=-1, say=said.append, path=path, folders=tmp_path)
+    run_missing(cells, budget_s=-1, say=said.append, path=path, folders=tmp_path, records=tmp_path)
     assert said == ["the budget of -1 s is used up; 2 cells are left"]

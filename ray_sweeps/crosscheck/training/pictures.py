@@ -37,7 +37,8 @@ def pictures_of(checked: Checked) -> list[Picture]:
         (
             f"{check.cell}: throughput",
             "Points are measured; the line was predicted from one worker and sealed before, its"
-            " bars are the range of perturbed simulations. Thin lines: what other assumptions"
+            " bars are the range of perturbed simulations; crosses: the job over models of its"
+            " connections, sealed as well. Thin lines: what other assumptions"
             " would have predicted.",
             throughput_png(check),
         )
@@ -83,6 +84,17 @@ def throughput_png(check: CellCheck) -> bytes:
         label="measured",
         zorder=5,
     )
+    modelled = [point for point in points if point.models is not None]
+    if modelled:
+        axes.plot(
+            [point.workers for point in modelled],
+            [point.models.examples_per_s for point in modelled if point.models is not None],
+            color=PREDICTED,
+            marker="x",
+            linestyle="none",
+            label="predicted over models\nof connections",
+            zorder=6,
+        )
     axes.set_ylim(0, 1.25 * max(max(point.measured, point.predicted) for point in points))
     axes.set_xticks(counts)
     axes.set_xlabel("workers")

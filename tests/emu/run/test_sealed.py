@@ -16,8 +16,8 @@ from tests.emu.run.running import WORK, results, run_to_end, scenario
 from tests.emu.run.world import World
 
 # Simulated credit returns at once; gRPC's windows of the first steps are small, and decide.
-STREAMS = {"alexnet/h2": 0.01, "alexnet/grpc": 0.03}
-OVER_MODELS = {"alexnet/h2": 0.003, "alexnet/grpc": 0.02}
+STREAMS = {"h2": 0.01, "grpc": 0.03, "priority": 0.01, "whole": 0.01}
+OVER_MODELS = {"h2": 0.003, "grpc": 0.02, "priority": 0.01, "whole": 0.003}
 THROUGHPUT = 0.01
 _LONG_S = 900
 pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -47,20 +47,23 @@ def test_predictions_are_sealed_before_and_stand_beside_what_was_measured(
     assert (chain / "run" / "seal.json").read_bytes() == (chain / "seal.json").read_bytes()
     out = tmp_path / "checked"
     assert crosscheck([str(chain / "run"), "--out", str(out)]) == 0
-    assert "2 predictions sealed before the runs" in capsys.readouterr().out
+    assert "4 predictions sealed before the runs" in capsys.readouterr().out
     found = json.loads((out / "crosscheck.json").read_text())
     jsonschema.validate(found, json.loads((out / "schemas" / "crosscheck.schema.json").read_text()))
-    assert [cell["cell"] for cell in found["cells"]] == ["alexnet/h2", "alexnet/grpc"]
-    for cell in found["cells"]:
+    assert [cell["cell"] for cell in found["cells"]] == [f"alexnet/{name}" for name in STREAMS]
+    for cell, name in zip(found["cells"], STREAMS, strict=True):
         assert [point["workers"] for point in cell["points"]] == [2]
         for point in cell["points"]:
             assert abs(point["error"]) < THROUGHPUT
-            assert point["streams"]["mean"] < STREAMS[cell["cell"]]
+            assert point["streams"]["mean"] < STREAMS[name]
             assert abs(point["models"]["error"]) < THROUGHPUT
-            assert point["models"]["streams"]["mean"] < OVER_MODELS[cell["cell"]]
-            assert {"round_robin", "priority"} <= point["discipline_errors"].keys()
+            assert point["models"]["streams"]["mean"] < OVER_MODELS[name]
+            assert {"round_robin", "priority", "fifo"} <= {
+                cell["discipline"],
+                *point["discipline_errors"],
+            }
     page = (out / "report.html").read_text()
-    assert page.count("data:image/png;base64,") == len(list((out / "pictures").iterdir())) == 6
+    assert page.count("data:image/png;base64,") == len(list((out / "pictures").iterdir())) == 12
     refusals(world, chain, tmp_path, capsys)
 
 

@@ -4,10 +4,12 @@ import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from emu.capture.analyse import analyse_capture
 from emu.guest.kernel import VARIABLE
 from netcosim.results.folder import ResultsFolder
 from netcosim.training.job import TrainingJob
@@ -33,7 +35,8 @@ from topo.spec import GOODPUT_SHARE
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 UNEQUAL = {"alexnet/h2": 0.005, "alexnet/grpc": 0.03}
 JOBS = ("jobs/alexnet@h2.json", "jobs/alexnet@grpc.json")
-TABLES = ("steps.parquet", "operations.parquet", "summary.json", *JOBS)
+CAPTURES = tuple(f"captures/alexnet@{name}.w2.c0.pcap.gz" for name in ("h2", "grpc"))
+TABLES = ("steps.parquet", "operations.parquet", "summary.json", *JOBS, *CAPTURES)
 
 
 def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World) -> None:
@@ -59,6 +62,8 @@ def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World)
     for name in TABLES:
         assert (one / name).read_bytes() == (two / name).read_bytes(), name
     assert (one / "report.html").stat().st_size > 10_000
+    for name in CAPTURES:
+        assert_first_step(one / name)
     with results(world, f"{WORK}/one") as folder:
         assert folder.world() == "job"
         summary = folder.read_job_summary()
@@ -67,6 +72,13 @@ def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World)
         data = folder.read_job("alexnet/h2")
         assert {hash_of(data)} == {series.job_sha256 for series in summary.series}
         assert_as_simulated(folder, load_job(data, "job"))
+
+
+def assert_first_step(capture: Path) -> None:
+    """The first step is there, pulls and gradients, and the second one, but not all five."""
+    streams = [s for one in analyse_capture(capture).connections for s in one.streams]
+    sent = sum(s.client.data_bytes + s.server.data_bytes for s in streams)
+    assert 2 * 4 * 300_000 <= sent < 4 * 4 * 300_000
 
 
 def kernels() -> str:

@@ -1,0 +1,97 @@
+"""Captures of a job's first steps, at every server, for people who look at the wire."""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emu.capture.tcpdump import Capture, CaptureCounts
+from emu.measurement.round import IMMEDIATE_UP_TO_BPS
+from emu.network.live import LiveNetwork
+from emu.remote.training.roles import REQUESTED, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be captured.
+
+    Attributes
+    ----------
+    steps : how many steps, from the first; 0: nothing
+    folder : where a file goes for each server, by the host's name
+    """
+
+    steps: int
+    folder: Path
+
+
+@dataclass(slots=True, kw_only=True)
+class FirstSteps:
+    """Running captures, which end when all workers have ended so many steps and one more.
+
+    A worker ends a step when it hands over its last gradient, which is still to be sent then.
+
+    Attributes
+    ----------
+    counts : of each host, when its capture has ended
+    """
+
+    workers: int
+    steps: int
+    counts: dict[str, CaptureCounts] = field(default_factory=dict)
+    _captures: Mapping[str, Capture] = field(default_factory=dict)
+    _finished: dict[int, int] = field(default_factory=dict)
+    _ending: threading.Thread | None = None
+
+    @classmethod
+    @contextlib.contextmanager
+    def of(cls, live: LiveNetwork, workers: int, wanted: Wanted) -> Iterator["FirstSteps"]:
+        """Capture within the block.
+
+        Raises
+        ------
+        CaptureError
+            tcpdump did not start, has died, or does not end.
+        """
+        rate_bps = max(link.link.rate for link in live.spec.links)
+        servers = [host.name for host in live.spec.servers] if wanted.steps else []
+        with contextlib.ExitStack() as stack:
+            captures = {
+                host: stack.enter_context(
+                    Capture(
+                        wanted.folder / f"{host}.pcap",
+                        interface=live.interface(host),
+                        popen=functools.partial(live.popen, host),
+                        immediate=rate_bps <= IMMEDIATE_UP_TO_BPS,
+                    )
+                )
+                for host in servers
+            }
+            first = cls(workers=workers, steps=wanted.steps, _captures=captures)
+            try:
+                yield first
+            finally:
+                first.end()
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take in what a node has told; ends the captures beside what goes on."""
+        for kind, worker, step, _, _ in rows:
+            if kind == REQUESTED:
+                self._finished[worker] = step
+        all_told = len(self._finished) == self.workers
+        if all_told and min(self._finished.values()) > self.steps and self._ending is None:
+            self._ending = threading.Thread(target=self._end)
+            self._ending.start()
+
+    def end(self) -> None:
+        """End the captures, or wait until they have ended."""
+        if self._ending is None:
+            self._end()
+        else:
+            self._ending.join()
+
+    def _end(self) -> None:
+        for host, capture in self._captures.items():
+            self.counts[host] = capture.stop()
