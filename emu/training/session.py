@@ -75,11 +75,24 @@ class JobSession:
         with timed_phase(self.phases_s, "results"), finishing(self.failure) as late:
             self._write()
             self.folder.write_perfetto()
-            ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
-            summary = self._summary(*ended)
+            summary = self._summary(*self._early_ends())
             self.folder.write_summary(summary)  # last: until then something is missing
         self.failure = self.failure or late.interruption
         return summary
+
+    def _early_ends(self) -> list[str]:
+        """Reasons why the run is incomplete: of runs that ended early, and of all of it."""
+        ended = [
+            (f"{cell}, {each.workers} workers", each.reason)
+            for cell, found in self.unfinished.items()
+            for each in found
+        ]
+        lines = [f"{name}: ended early: {reason}" for name, reason in ended]
+        if self.failure is not None:
+            why = failure_line(self.failure)
+            if why not in (reason for _, reason in ended):
+                lines.append(f"ended early: {why}")
+        return lines
 
     def _run_all(self) -> None:
         """Run all cells; one that fails is marked, and the others go on.

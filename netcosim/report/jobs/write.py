@@ -21,6 +21,7 @@ FILES: Final = {
     "run.json": "machine, versions, clock; schemas/run.schema.json",
     "steps.parquet": "when each worker began and ended each step; schemas/steps.columns.json",
     "operations.parquet": "every operation of the first steps; schemas/operations.columns.json",
+    "captures": "packets of the first steps at the servers, for Wireshark",
     "perfetto.json": "the same for ui.perfetto.dev",
     "pictures": "the pictures of this page",
 }
@@ -56,6 +57,7 @@ def job_page(folder: ResultsFolder) -> str:
             banners=banners(summary),
             series=series,
             facts={one.cell: _facts(one) for one in series},
+            lost={one.cell: any(point.lost_share for point in one.points) for one in series},
             pictures=pictures,
             machine=machine(folder.read_run()),
             files=[(name, text) for name, text in FILES.items() if name in there],
@@ -76,15 +78,16 @@ def _facts(series: JobSeries) -> Mapping[str, Any]:
 
 def _pictures(folder: ResultsFolder, series: JobSeries, ops: OperationColumns) -> list[Picture]:
     drawn = [("throughput", _SCALING, throughput_png(series))]
-    for point in series.points:
-        shown = ops.cell.are(series.cell) & (ops.workers == point.workers)
+    counts = [point.workers for point in series.points]
+    for workers in (*counts, *(ended.workers for ended in series.unfinished)):
+        shown = ops.cell.are(series.cell) & (ops.workers == workers)
         cell = CellTraining(
-            name=f"{series.cell}, {point.workers}",
+            name=f"{series.cell}, {workers}",
             series=None,
-            workers=point.workers,
+            workers=workers,
             operations=operations.TABLE.where(ops, shown & (ops.worker < SHOWN_WORKERS)),
         )
-        drawn.append((f"lanes-{point.workers}", _LANES, lanes_png(cell)))
+        drawn.append((f"lanes-{workers}", _LANES, lanes_png(cell)))
     kept: list[Picture] = []
     for kind, text, image in drawn:
         if image is not None:
