@@ -30,18 +30,18 @@ from netcosim.errors import ScenarioError
 
 PROG = "bench crosscheck"
 SECONDS_PER_MB = 0.6
-"""Of wall time, two guests side by side on two processors; a first guess for the plan."""
+"""Of wall time, two cells side by side on two processors."""
 
 
 def main(site: CrashSite) -> int:
     """Run what is missing, write the figures of what is there."""
     options = _parser().parse_args()
+    if options.replay:
+        return _replay(options.cells)
     cells = _chosen(options.cells, drawn() if options.drawn else development())
     if options.plan:
         _print_plan(cells)
         return 0
-    if options.replay:
-        return _replay([cell.name for cell in cells])
     if not options.recompute:
         run_missing(cells, budget_s=options.budget_s, say=_say)
     every = attempts.kept()
@@ -73,14 +73,16 @@ def _print_plan(cells: Sequence[Cell]) -> None:
 
 
 def _replay(names: Sequence[str]) -> int:
-    """Predict again what kept records have of these cells; 1 if a figure is not as sealed."""
-    folders = [RECORDS / name for name in names if (RECORDS / name).exists()]
-    if not folders:
-        raise ScenarioError(f"--replay: {RECORDS}: has no record of these cells")
-    found = replay(folders, _Lines())
+    """Predict again what kept records have, of these cells or of all; 1 if it is not as sealed."""
+    there = sorted(path.name for path in RECORDS.glob("[!.]*"))
+    for name in names:
+        if name not in there:
+            allowed = f"must be one of those in {RECORDS.relative_to(RESULTS.parent)}"
+            raise ScenarioError.at("--cells", name, allowed)
+    found = replay([RECORDS / name for name in names or there], _Lines())
     for each in found:
-        said = "as sealed" if each.equal else f"off by up to {100 * each.farthest:.2g} %"
-        _say(f"{each.cell}: {said}")
+        off = f"throughput off by up to {100 * each.farthest:.2g} %"
+        _say(f"{each.cell}: {'as sealed' if each.equal else f'not as sealed: {off}'}")
     return 0 if all(each.equal for each in found) else 1
 
 

@@ -143,7 +143,7 @@ class Cell:
                 "cluster": {
                     "topology": "star",
                     "servers": self.servers,
-                    "workers": max(most, 1),
+                    "workers": most,
                     "link": {"rate": "100mbit", "model": self.model, "delay": self.delay},
                 },
                 "workload": [

@@ -12,6 +12,7 @@ from typing import Final
 
 from bench.common.record import RESULTS
 from netcosim.results.folder import OPERATIONS, SCENARIO, SEAL, STEPS, SUMMARY
+from netcosim.results.storage.directory import storage_errors
 from netcosim.results.training.seal import SealedPoint, load_seal
 from sim.compiling import compile_missing
 from sim.compiling.builds import Listener
@@ -26,14 +27,23 @@ _FILES: Final = (SCENARIO, SUMMARY, OPERATIONS, STEPS, SEAL)
 
 
 def keep_record(folder: Path, kept: Path) -> None:
-    """Keep what is needed of a cell's results; what was kept of it before is replaced."""
-    shutil.rmtree(kept, ignore_errors=True)
-    for part in (RECORD, RUN):
-        (kept / part).mkdir(parents=True)
-        for name in _FILES:
-            if (folder / part / name).exists():
-                shutil.copyfile(folder / part / name, kept / part / name)
-        shutil.copytree(folder / part / "jobs", kept / part / "jobs")
+    """Keep what is needed of a cell's results; what was kept of it before is replaced.
+
+    Raises
+    ------
+    StorageError
+        It can't be written.
+    """
+    new = kept.with_name(f".{kept.name}")
+    with storage_errors(kept, "can't be written"):
+        shutil.rmtree(new, ignore_errors=True)
+        for part in (RECORD, RUN):
+            shutil.copytree(folder / part / "jobs", new / part / "jobs")
+            for name in _FILES:
+                if (folder / part / name).exists():
+                    shutil.copyfile(folder / part / name, new / part / name)
+        shutil.rmtree(kept, ignore_errors=True)
+        new.rename(kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +53,7 @@ class Replayed:
     Attributes
     ----------
     equal : all figures are those that were sealed, to the last digit
-    farthest : the largest difference of a throughput, over the sealed one
+    farthest : the largest difference of a throughput, over the sealed one; others may differ more
     """
 
     cell: str
@@ -68,7 +78,9 @@ def replay(folders: Sequence[Path], listener: Listener) -> list[Replayed]:
     for folder, record in records.items():
         path = folder / RUN / SEAL
         ((_, assumed),) = record.cells
-        (sealed,) = load_seal(path.read_bytes(), path).cells
+        with storage_errors(path, "can't be read"):
+            data = path.read_bytes()
+        (sealed,) = load_seal(data, path).cells
         again = [predict(assumed, point.workers) for point in sealed.points]
         pairs = list(zip(sealed.points, again, strict=True))
         found.append(

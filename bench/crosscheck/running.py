@@ -56,9 +56,9 @@ def run_missing(
             return
         attempt = run_cell(cell, sources, folders / cell.name)
         with _TURN:
-            keep(attempt, path)
             if not attempt.failed:
                 keep_record(folders / cell.name, records / cell.name)
+            keep(attempt, path)
             ended += 1
             say(f"{ended} of {len(missing)}: {line(attempt)}")
 

@@ -44,7 +44,9 @@ _BOOT_S: Final = 8.0
 _BRING_UP_S: Final = 15.0
 """Of a network on the machine's own clock, with the measurement of its links."""
 
-_NEEDED_BYTES: Final = 50_000_000
+_OTHER_FILES_BYTES: Final = 50_000_000
+_CAPTURE_SHARE: Final = 0.1
+"""Packed captures of small messages are at most this share of the bytes sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def run_jobs(
     console = Console(stderr=True, highlight=False)
     with (
         ResultsFolder.create(
-            path, scenario, owner, world="job", needed_bytes=_NEEDED_BYTES
+            path, scenario, owner, world="job", needed_bytes=_needed_bytes(scenario, cells, task)
         ) as folder,
         telling_where(path),
     ):
@@ -209,6 +211,12 @@ def run_jobs(
     if failure is not None:
         raise failure
     return 0
+
+
+def _needed_bytes(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> int:
+    step_bytes = sum(int(cell.job.plan.size_bytes.sum()) for cell in cells) * sum(task.counts)
+    captured = _CAPTURE_SHARE * step_bytes * scenario.training.captured
+    return _OTHER_FILES_BYTES + round(captured)
 
 
 def _print(summary: JobSummary) -> None:

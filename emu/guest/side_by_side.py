@@ -56,6 +56,7 @@ class SideBySide:
     _numbers: dict[str, int] = field(default_factory=dict)
     _futures: dict[str, Future[Json]] = field(default_factory=dict)
     _running: dict[str, Guest] = field(default_factory=dict)
+    _over: bool = False
 
     @contextlib.contextmanager
     def running(self, wanted: Sequence[Wanted]) -> Iterator[None]:
@@ -67,6 +68,7 @@ class SideBySide:
                     self._futures[each.name] = pool.submit(self._run, each)
                 yield
             finally:
+                self._over = True  # a guest that is about to boot sees it when it has
                 pool.shutdown(wait=False, cancel_futures=True)
                 for guest in list(self._running.values()):
                     guest.kill()
@@ -74,6 +76,15 @@ class SideBySide:
     def exchange(self, name: str) -> Path:
         """The folder that a guest shares with the machine, while it runs and afterwards."""
         return self._folder(name) / "exchange"
+
+    def has_answered(self, name: str) -> bool:
+        """True if a guest's answer is there, or the guest has died."""
+        future = self._futures[name]
+        return future.done() and not future.cancelled()
+
+    def forget(self, name: str) -> None:
+        """Remove the folder of a guest that is over."""
+        shutil.rmtree(self._folder(name), ignore_errors=True)
 
     def answer(self, name: str) -> Json:
         """Wait for a guest's answer.
@@ -133,11 +144,14 @@ class SideBySide:
     def _boot(self, wanted: Wanted) -> Json:
         started = time.monotonic()
         name, folder = wanted.name, self._folder(wanted.name)
-        folder.mkdir()
-        guest = wanted.build(folder)
+        try:
+            folder.mkdir()
+            guest = wanted.build(folder)
+        except OSError as problem:
+            raise GuestError(f"{name}: {folder}: {problem.strerror}") from None
         self._running[name] = guest
         try:
-            guest.start()
+            self._start(guest, name)
             done = guest.wait(wanted.watch(guest.exchange))[0]
         finally:
             guest.kill()
@@ -149,6 +163,14 @@ class SideBySide:
             raise GuestError(f"{name}: what a guest ran ended with {done.code}: {last}")
         answer: Json = json.loads(path.read_text())
         return answer
+
+    def _start(self, guest: Guest, name: str) -> None:
+        try:
+            guest.start()
+        except OSError as problem:
+            raise GuestError(f"{name}: {guest.folder}: {problem.strerror}") from None
+        if self._over:
+            raise GuestError(f"{name}: ended before it had booted")
 
 
 def record_of(guests: SideBySide) -> Mapping[str, Any]:

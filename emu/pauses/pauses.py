@@ -84,7 +84,11 @@ def recording(folder: Path, what: str = recorder.PAUSES) -> Iterator[PauseRecord
             path.touch()
             argv = [sys.executable, "-I", "-S", recorder.__file__, str(processor), str(path), what]
             processes[processor] = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # a terminal's Ctrl-C is for the run alone
             )
         yield PauseRecorders(folder, processes)
     finally:

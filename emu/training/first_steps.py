@@ -10,11 +10,12 @@ from pathlib import Path
 from emu.capture.tcpdump import Capture, CaptureCounts
 from emu.measurement.round import IMMEDIATE_UP_TO_BPS
 from emu.network.live import LiveNetwork
-from emu.remote.training.roles import REQUESTED, Row
+from emu.remote.training.roles import Row
+from emu.training.progress import FinishedSteps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Captured:
     """What is to be captured.
 
     Attributes
@@ -35,20 +36,20 @@ class FirstSteps:
 
     Attributes
     ----------
-    counts : of each host, when its capture has ended
+    counts : of each host, in the servers' order, when its capture has ended
     """
 
-    workers: int
     steps: int
     counts: dict[str, CaptureCounts] = field(default_factory=dict)
     _captures: Mapping[str, Capture] = field(default_factory=dict)
-    _finished: dict[int, int] = field(default_factory=dict)
+    _finished: FinishedSteps
     _ending: threading.Thread | None = None
+    _failure: BaseException | None = None
 
     @classmethod
     @contextlib.contextmanager
-    def of(cls, live: LiveNetwork, workers: int, wanted: Wanted) -> Iterator["FirstSteps"]:
-        """Capture within the block.
+    def of(cls, live: LiveNetwork, workers: int, wanted: Captured) -> Iterator["FirstSteps"]:
+        """Capture within the block; an error in it ends the captures at once.
 
         Raises
         ------
@@ -69,29 +70,31 @@ class FirstSteps:
                 )
                 for host in servers
             }
-            first = cls(workers=workers, steps=wanted.steps, _captures=captures)
-            try:
-                yield first
-            finally:
-                first.end()
+            first = cls(
+                steps=wanted.steps, _captures=captures, _finished=FinishedSteps(workers=workers)
+            )
+            yield first
+            first._end_all()
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take in what a node has told; ends the captures beside what goes on."""
-        for kind, worker, step, _, _ in rows:
-            if kind == REQUESTED:
-                self._finished[worker] = step
-        all_told = len(self._finished) == self.workers
-        if all_told and min(self._finished.values()) > self.steps and self._ending is None:
-            self._ending = threading.Thread(target=self._end)
+        self._finished.take(rows)
+        if self._finished.by_all > self.steps and self._ending is None:
+            self._ending = threading.Thread(target=self._end, daemon=True)
             self._ending.start()
 
-    def end(self) -> None:
+    def _end_all(self) -> None:
         """End the captures, or wait until they have ended."""
         if self._ending is None:
             self._end()
         else:
             self._ending.join()
+        if self._failure is not None:
+            raise self._failure
 
     def _end(self) -> None:
-        for host, capture in self._captures.items():
-            self.counts[host] = capture.stop()
+        try:
+            for host, capture in self._captures.items():
+                self.counts[host] = capture.stop()
+        except BaseException as failure:  # noqa: BLE001 - raised by who waits for it
+            self._failure = failure

@@ -25,7 +25,7 @@ from emu.measurement.round_record import dump_failure
 from emu.network.live import open_network
 from emu.network.punctuality import VIRTUAL, poll_ns
 from emu.remote.training.roles import Row
-from emu.training.first_steps import Wanted
+from emu.training.first_steps import Captured
 from emu.training.nodes import JobRun, Keep, run_job
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
@@ -75,9 +75,10 @@ def _run(task: dict[str, Any], keep: Keep) -> dict[str, Any]:
             tcp=tcp,
             quiet_s=_MOST_S,
             timing=EndpointTiming(poll_ns=poll_ns(net)),
-            first=Wanted(steps=scenario.training.captured, folder=FOLDER),
+            first=Captured(steps=scenario.training.captured, folder=FOLDER),
         )
-        return {host: asdict(counts) for host, counts in run_job(live, run, keep).items()}
+        counts = run_job(live, run, keep).captures
+        return {host: asdict(each) for host, each in counts.items()}
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from emu.endpoints.watch import failure_of
 from emu.network.live import LiveNetwork
 from emu.remote import training
 from emu.remote.training.roles import Row
-from emu.training.first_steps import FirstSteps, Wanted
+from emu.training.first_steps import Captured, FirstSteps
 from netcosim.errors import EndpointError
 from netcosim.scenario import TcpSpec, TransportSpec
 
@@ -55,17 +55,27 @@ class JobRun:
     pushed: bool
     tcp: TcpSpec
     quiet_s: float
-    first: Wanted
+    first: Captured
     timing: EndpointTiming = THE_MACHINES
 
 
-def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> dict[str, CaptureCounts]:
-    """Run a job to its end; `keep` is given what a host's node logged, as steps end.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A job that has ended.
 
-    Returns
-    -------
-    dict
-        The counts of the captures of its first steps, by host.
+    Attributes
+    ----------
+    start_ns, end_ns : of the job, on the wall clock
+    captures : counts of the captures of its first steps, by host, in the servers' order
+    """
+
+    start_ns: int
+    end_ns: int
+    captures: dict[str, CaptureCounts]
+
+
+def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> Ran:
+    """Run a job to its end; `keep` is given what a host's node logged, as steps end.
 
     Raises
     ------
@@ -80,21 +90,24 @@ def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> dict[str, CaptureCoun
             keep(host, rows)
             first.take(rows)
 
-        _run(live, run, take)
-    return first.counts
+        with _running(live, run, take) as nodes:
+            start_ns, end_ns = _run(nodes, run)
+    return Ran(start_ns=start_ns, end_ns=end_ns, captures=first.counts)
 
 
-def _run(live: LiveNetwork, run: JobRun, keep: Keep) -> None:
-    with _running(live, run, keep) as nodes:
-        nodes.tell("job", "loaded", job=run.job)
-        nodes.tell("listen", "listening")
-        nodes.tell("connect", "connected")
-        start_ns = time.time_ns() + LEAD_NS
-        for node in nodes.processes:
-            node.command("start", start_ns=start_ns)
-        servers = {node for node in nodes.processes if node.plan.name == _SERVER}
-        nodes.wait_for(servers, "over", run.quiet_s)
-        nodes.tell("stop", "stopped")
+def _run(nodes: "_Nodes", run: JobRun) -> tuple[int, int]:
+    """Run the job on its nodes; when it began and ended."""
+    nodes.tell("job", "loaded", job=run.job)
+    nodes.tell("listen", "listening")
+    nodes.tell("connect", "connected")
+    start_ns = time.time_ns() + LEAD_NS
+    for node in nodes.processes:
+        node.command("start", start_ns=start_ns)
+    servers = {node for node in nodes.processes if node.plan.name == _SERVER}
+    nodes.wait_for(servers, "over", run.quiet_s)
+    end_ns = time.time_ns()
+    nodes.tell("stop", "stopped")
+    return start_ns, end_ns
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,15 +144,26 @@ class _Nodes:
 
     def _collect(self, node: EndpointProcess, event: str, told: set[EndpointProcess]) -> None:
         """Take in what a node has written; its end is a failure but behind the event."""
+        if event in self._events(node):
+            told.add(node)
+        if node.failure is not None and node not in told:
+            raise EndpointError(failure_of(self.processes))
+
+    def keep_all(self) -> None:
+        """Keep what nodes have written by now."""
+        for node in self.processes:
+            self._events(node)
+
+    def _events(self, node: EndpointProcess) -> list[str]:
+        """Names of the events that a node has written; rows in them are kept."""
         node.collect()
+        names = []
         while node.events:
             found = node.events.popleft()
             if "rows" in found:
                 self.keep(node.plan.host, [tuple(row) for row in found["rows"]])
-            if found["event"] == event:
-                told.add(node)
-        if node.failure is not None and node not in told:
-            raise EndpointError(failure_of(self.processes))
+            names.append(found["event"])
+        return names
 
 
 @contextmanager
@@ -149,6 +173,9 @@ def _running(live: LiveNetwork, run: JobRun, keep: Keep) -> Iterator[_Nodes]:
         for plan in _plans(live, run):
             nodes.processes.append(EndpointProcess(live.popen, plan))
         yield nodes
+    except BaseException:
+        nodes.keep_all()
+        raise
     finally:
         for node in nodes.processes:
             node.kill()

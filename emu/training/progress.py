@@ -12,6 +12,25 @@ _PARTS: Final = 4
 
 
 @dataclass(slots=True, kw_only=True)
+class FinishedSteps:
+    """Steps that workers have told to be finished."""
+
+    workers: int
+    _finished: dict[int, int] = field(default_factory=dict)
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take in what a node has told."""
+        for kind, worker, step, _, _ in rows:
+            if kind == REQUESTED:
+                self._finished[worker] = step
+
+    @property
+    def by_all(self) -> int:
+        """Number of steps that all workers have finished."""
+        return min(self._finished.values()) if len(self._finished) == self.workers else 0
+
+
+@dataclass(slots=True, kw_only=True)
 class StepProgress:
     """Says when another quarter of a job's steps is finished.
 
@@ -21,18 +40,15 @@ class StepProgress:
     """
 
     name: str
-    workers: int
     steps: int
     say: Callable[[str], None]
-    _finished: dict[int, int] = field(default_factory=dict)
+    finished: FinishedSteps
     _said: int = 0
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take in what a node has told."""
-        for kind, worker, step, _, _ in rows:
-            if kind == REQUESTED:
-                self._finished[worker] = step
-        slowest = min(self._finished.values()) if len(self._finished) == self.workers else 0
+        self.finished.take(rows)
+        slowest = self.finished.by_all
         part = _PARTS * slowest // self.steps
         if self._said < part < _PARTS:
             self.say(f"{self.name}: {slowest} of {self.steps} steps")

@@ -1,6 +1,5 @@
 """Training jobs by the machine's own clock: one after the other, on its own kernel."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,11 +12,11 @@ from emu.network.verify import measure_and_verify
 from emu.pauses.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.pauses.recorder import LATE_NS, PAUSES
 from emu.remote.training.roles import Row
-from emu.training.first_steps import Wanted
+from emu.training.first_steps import Captured
 from emu.training.job_cells import network_of
 from emu.training.nodes import JobRun, Keep, run_job
 from emu.training.runs import Outcome, Run
-from netcosim.errors import NetcosimError
+from netcosim.errors import NetcosimError, NetworkError
 from netcosim.scenario import TcpSpec
 from netcosim.spans import total_ns
 
@@ -34,6 +33,8 @@ class RealClock:
     scratch: Path
     say: Callable[[str], None]
     record: dict[str, Any] = field(default_factory=lambda: {"name": "real"})
+    network: dict[str, Any] = field(default_factory=dict)
+    recorder: dict[str, Any] = field(default_factory=dict)
     punctuality: Punctuality = MACHINE
     _recorders: PauseRecorders | None = None
 
@@ -41,7 +42,7 @@ class RealClock:
     def running(self, runs: Sequence[Run]) -> Iterator[None]:
         """Record the machine's pauses; runs begin when they are asked for."""
         with recording(self.scratch) as self._recorders:
-            self.record["recorder"] = {
+            self.recorder |= {
                 "period_ns": PERIOD_NS,
                 "late_ns": LATE_NS[PAUSES],
                 "scheduling": {str(p): kind for p, kind in self._recorders.scheduling.items()},
@@ -51,23 +52,32 @@ class RealClock:
     def outcome(self, run: Run) -> Outcome:
         """Bring up a run's network, verify it, and run the job."""
         found = Outcome()
-        began_ns = time.time_ns()
         try:
-            net = network_of(run.cell.scenario, run.cell.job, run.workers)
-            with open_network(net, tcp=self.tcp, log=self.say) as live:
-                measure_and_verify(live, self.tcp, log=self.say)
-                began_ns = time.time_ns()
-                counts = run_job(live, self._job(run), self._keep(run, found))
-            for host, counted in counts.items():
-                found.captures[host] = self.scratch / f"{host}.pcap", counted
+            self._run(run, found)
         except (NetcosimError, KeyboardInterrupt) as failure:
             found.failure = failure
-        found.lost_share = self._lost_share(began_ns, time.time_ns())
+        except OSError as problem:
+            found.failure = NetworkError(f"{run.name}: {problem.strerror}")
         return found
 
-    def so_far(self, run: Run) -> Outcome | None:
+    def so_far(self, run: Run, ended: BaseException) -> Outcome | None:
         """Nothing: no run begins before it is waited for."""
         return None
+
+    def forget(self, run: Run) -> None:
+        """Nothing is left of a run."""
+
+    def _run(self, run: Run, found: Outcome) -> None:
+        net = network_of(run.cell.scenario, run.cell.job, run.workers)
+        with open_network(net, tcp=self.tcp, log=self.say) as live:
+            measured, _ = measure_and_verify(live, self.tcp, log=self.say)
+            self.network[run.name] = {**live.record(), "measured": measured.record()}
+            ran = run_job(live, self._job(run), self._keep(run, found))
+        for host, counts in ran.captures.items():
+            found.captures[host] = self.scratch / f"{host}.pcap", counts
+        assert self._recorders is not None
+        away = self._recorders.read().between(ran.start_ns, ran.end_ns).anywhere
+        found.lost_share = total_ns(away) / (ran.end_ns - ran.start_ns)
 
     def _keep(self, run: Run, found: Outcome) -> Keep:
         progress = run.progress(self.say)
@@ -85,18 +95,15 @@ class RealClock:
             transport=run.cell.transport,
             pushed=run.job.pushed,
             tcp=self.tcp,
-            first=Wanted(steps=run.cell.scenario.training.captured, folder=self.scratch),
+            first=Captured(steps=run.cell.scenario.training.captured, folder=self.scratch),
             quiet_s=_QUIET_S + _QUIET_STEPS * _step_s(run),
         )
 
-    def _lost_share(self, began_ns: int, ended_ns: int) -> float:
-        assert self._recorders is not None
-        away = self._recorders.read().between(began_ns, ended_ns).anywhere
-        return total_ns(away) / (ended_ns - began_ns)
-
 
 def _step_s(run: Run) -> float:
-    """What a step takes where nothing overlaps."""
-    plan = run.job.plan
-    sent_s = float(plan.size_bytes.sum()) * 8 * run.workers / run.cell.scenario.cluster.link.rate
-    return sent_s + float(plan.duration_ns.sum(axis=1).max()) / 1e9
+    """What a step takes where nothing overlaps, on the slowest link, with the largest factor."""
+    job = run.job
+    rate_bps = min(job.link_bps, default=run.cell.scenario.cluster.link.rate)
+    sent_s = float(job.plan.size_bytes.sum()) * 8 * run.workers / rate_bps
+    computed_s = float(job.plan.duration_ns.sum(axis=1).max() * job.draws.factor.max()) / 1e9
+    return sent_s + computed_s

@@ -45,23 +45,8 @@ class Measured:
     times_ns: Mapping[Key, Times]
 
     @classmethod
-    def of(cls, cell: str, job: TrainingJob, logs: Mapping[str, Sequence[Row]]) -> Self:
-        """From the rows of all nodes.
-
-        Raises
-        ------
-        EndpointError
-            Something that belongs to the job did not happen.
-        """
-        found = cls.so_far(cell, job, logs)
-        missing = _expected(job) - len(found.times_ns)
-        if missing or found.finished.min(initial=job.steps) < job.steps:
-            raise EndpointError(f"{cell}: {missing} operations have no end")
-        return found
-
-    @classmethod
     def so_far(cls, cell: str, job: TrainingJob, logs: Mapping[str, Sequence[Row]]) -> Self:
-        """From the rows that nodes told before a run ended early: of finished steps alone."""
+        """From the rows that nodes have told: of finished steps alone."""
         requested = np.full((job.workers, job.steps + 1), -1, dtype=np.int64)
         found: dict[str, dict[Key, int]] = {}
         for rows in logs.values():
@@ -80,6 +65,13 @@ class Measured:
                 times[key] = (handed[key], handed[key], delivered)
         measured = cls(cell=cell, job=job, requested_ns=requested, times_ns=times)
         return replace(measured, times_ns=measured._of_finished(times))
+
+    def missing(self) -> EndpointError | None:
+        """The failure of a run that came to its end though something of the job did not happen."""
+        missing = _expected(self.job) - len(self.times_ns)
+        if missing or self.finished.min(initial=self.job.steps) < self.job.steps:
+            return EndpointError(f"{self.cell}: {missing} operations have no end")
+        return None
 
     @property
     def finished(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

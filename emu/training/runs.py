@@ -11,12 +11,17 @@ from emu.capture.tcpdump import CaptureCounts
 from emu.network.punctuality import Punctuality
 from emu.remote.training.roles import Row
 from emu.training.job_cells import JobCell
-from emu.training.progress import StepProgress
+from emu.training.progress import FinishedSteps, StepProgress
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import dump_job
 
 Rows = dict[str, list[Row]]
 """What nodes logged, by host."""
+
+
+def workers_text(workers: int) -> str:
+    """A number of workers in words."""
+    return f"{workers} worker{'s' * (workers > 1)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Run:
     @property
     def name(self) -> str:
         """Name for people."""
-        return f"{self.cell.name}, {self.workers} worker{'s' * (self.workers > 1)}"
+        return f"{self.cell.name}, {workers_text(self.workers)}"
 
     @property
     def job(self) -> TrainingJob:
@@ -45,7 +50,12 @@ class Run:
 
     def progress(self, say: Callable[[str], None]) -> StepProgress:
         """What tells how far it has come."""
-        return StepProgress(name=self.name, workers=self.workers, steps=self.job.steps, say=say)
+        return StepProgress(
+            name=self.name,
+            steps=self.job.steps,
+            say=say,
+            finished=FinishedSteps(workers=self.workers),
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,11 +85,13 @@ class Clock(Protocol):
     Attributes
     ----------
     punctuality : of its links and of TCP
-    record : for `run.json`
+    record, network, recorder : for `run.json`
     """
 
     punctuality: Punctuality
     record: dict[str, Any]
+    network: dict[str, Any]
+    recorder: dict[str, Any]
 
     def running(self, runs: Sequence[Run]) -> AbstractContextManager[None]:
         """Start what can be started at once; nothing is left of it at the end of the block."""
@@ -87,5 +99,11 @@ class Clock(Protocol):
     def outcome(self, run: Run) -> Outcome:
         """Wait for a run's outcome, which may be a failure or an interruption."""
 
-    def so_far(self, run: Run) -> Outcome | None:
-        """What a run that is not waited for any more has told; None: it has not begun."""
+    def so_far(self, run: Run, ended: BaseException) -> Outcome | None:
+        """Outcome of a run that is not waited for any more: it is over, or has `ended` early.
+
+        None for one that has not begun.
+        """
+
+    def forget(self, run: Run) -> None:
+        """Remove the files of a run whose outcome was taken."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from emu.calibration.links import REAL, guests_pace
 from emu.endpoints.pairing import send_limit_bytes
@@ -14,7 +13,7 @@ from emu.network.tcp import payload_in, with_send_buffer
 from emu.training.job_cells import JobCell, network_of
 from emu.training.real_clock import RealClock
 from emu.training.rows import Measured
-from emu.training.runs import Clock, Outcome, Run
+from emu.training.runs import Clock, Outcome, Run, workers_text
 from emu.training.task import Task
 from emu.training.virtual_clock import VirtualClock
 from h2model import transports
@@ -47,7 +46,7 @@ class JobSession:
     say: Callable[[str], None]
     command: tuple[str, ...]
     started: datetime
-    clock: dict[str, Any] = field(default_factory=dict)
+    clock: Clock | None = None
     points: dict[str, list[JobPoint]] = field(default_factory=dict)
     unfinished: dict[str, list[UnfinishedPoint]] = field(default_factory=dict)
     steps: list[StepColumns] = field(default_factory=list)
@@ -83,7 +82,7 @@ class JobSession:
     def _early_ends(self) -> list[str]:
         """Reasons why the run is incomplete: of runs that ended early, and of all of it."""
         ended = [
-            (f"{cell}, {each.workers} workers", each.reason)
+            (f"{cell}, {workers_text(each.workers)}", each.reason)
             for cell, found in self.unfinished.items()
             for each in found
         ]
@@ -95,69 +94,81 @@ class JobSession:
         return lines
 
     def _run_all(self) -> None:
-        """Run all cells; one that fails is marked, and the others go on.
+        """Run all cells; one that fails is marked, the first failure is kept, the others go on.
 
         Raises
         ------
-        NetcosimError
-            The first failure, when all others are over.
         KeyboardInterrupt
             At once; what runs that were under way have told is kept.
         """
         counts, profiling = self.task.counts, self.task.profiling
         waiting = [Run(cell, count, profiling) for cell in self.cells for count in counts]
-        clock = self._clock()
-        self.clock = clock.record
+        clock = self.clock = self._clock()
         with clock.running(waiting):
             while waiting:
                 run = waiting.pop(0)
                 outcome = clock.outcome(run)
-                self._take(run, outcome)
-                if isinstance(outcome.failure, KeyboardInterrupt):
-                    for other in waiting:
-                        if (told := clock.so_far(other)) is not None:
-                            self._take(other, told)
-                    raise outcome.failure
-                self.failure = self.failure or outcome.failure
+                ended = self._take(run, outcome)
+                clock.forget(run)
+                if ended is None:
+                    continue
+                for other in waiting:
+                    if (told := clock.so_far(other, ended)) is not None:
+                        self._take(other, told)
+                raise ended
 
     def _clock(self) -> Clock:
         if self.scenario.clock == "real":
             return RealClock(tcp=self._tcp(), scratch=self.scratch, say=self.say)
         return VirtualClock.of(self._tcp(), SideBySide(scratch=self.scratch, say=self.say))
 
-    def _take(self, run: Run, outcome: Outcome) -> None:
-        training, cell = self.scenario.training, run.cell.name
-        job = run.job
-        if outcome.failure is None:
-            measured = Measured.of(cell, job, outcome.rows)
-            warmup = min(training.warmup, job.steps - 1)
-            point = measured.point(warmup, run.cell.batch, outcome.lost_share)
-            self.points.setdefault(cell, []).append(point)
-            self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
-        else:
+    def _take(self, run: Run, outcome: Outcome) -> KeyboardInterrupt | None:
+        """Keep a run's outcome and write what there is; the interruption that ends all of it."""
+        with finishing(outcome.failure) as late:
+            failure = outcome.failure
+            job, cell = run.job, run.cell.name
             measured = Measured.so_far(cell, job, outcome.rows)
-            ended = UnfinishedPoint(
-                workers=run.workers,
-                finished_steps=tuple(measured.finished.tolist()),
-                reason=failure_line(outcome.failure),
-            )
-            self.unfinished.setdefault(cell, []).append(ended)
-            self.say(f"{run.name}: ended early: {ended.reason}")
-        self.steps.append(measured.steps())
-        self.operations.append(
-            measured.operations(job.steps if run.profiling else training.trace_steps)
+            if failure is None:
+                failure = measured.missing()
+            if failure is None:
+                self._take_point(run, measured, outcome.lost_share)
+            else:
+                self._take_unfinished(run, measured, failure)
+            kept_steps = job.steps if run.profiling else self.scenario.training.trace_steps
+            self.steps.append(measured.steps())
+            self.operations.append(measured.operations(kept_steps))
+            self._store_captures(run, outcome)
+            self._write()
+            self.folder.write_summary(self._summary(NOT_ENDED))
+        if isinstance(failure, KeyboardInterrupt):
+            return failure
+        self.failure = self.failure or failure
+        return late.interruption
+
+    def _take_point(self, run: Run, measured: Measured, lost_share: float) -> None:
+        warmup = min(self.scenario.training.warmup, run.job.steps - 1)
+        point = measured.point(warmup, run.cell.batch, lost_share)
+        self.points.setdefault(run.cell.name, []).append(point)
+        self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
+
+    def _take_unfinished(self, run: Run, measured: Measured, failure: BaseException) -> None:
+        ended = UnfinishedPoint(
+            workers=run.workers,
+            finished_steps=tuple(measured.finished.tolist()),
+            reason=failure_line(failure),
         )
-        self._store_captures(run, outcome)
-        self._write()
-        self.folder.write_summary(self._summary(NOT_ENDED))
+        self.unfinished.setdefault(run.cell.name, []).append(ended)
+        self.say(f"{run.name}: ended early: {ended.reason}")
 
     def _store_captures(self, run: Run, outcome: Outcome) -> None:
-        for number, (host, (path, counts)) in enumerate(sorted(outcome.captures.items())):
+        for number, (host, (path, counts)) in enumerate(outcome.captures.items()):
             name = self.folder.add_capture(f"{run.cell.name}.w{run.workers}", number, path)
             path.unlink()
             self.captures[f"{run.name}, {host}"] = name
             if counts.dropped:
                 self.problems.append(f"{name}: {counts.dropped} packets are missing")
+            if not counts.drained:
+                self.problems.append(f"{name}: its last packets may be missing")
 
     def _write(self) -> None:
         self.folder.write_steps(self.steps)
@@ -234,10 +245,11 @@ class JobSession:
             finished=now.isoformat(timespec="seconds"),
             duration_s=round((now - self.started).total_seconds(), 3),
             phases_s={name: round(s, 3) for name, s in self.phases_s.items()},
-            clock=self.clock,
+            clock={} if self.clock is None else self.clock.record,
             host=describe_host(),
             versions=versions(EMULATION),
-            network={},
+            network={} if self.clock is None else self.clock.network,
+            recorder={} if self.clock is None else self.clock.recorder,
             links=[],
             shares=[],
             models={cell.name: {"profile": cell.profile.provenance} for cell in self.cells},

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -33,6 +33,8 @@ class VirtualClock:
     tcp: TcpSpec
     guests: SideBySide
     record: dict[str, Any]
+    network: dict[str, Any] = field(default_factory=dict)
+    recorder: dict[str, Any] = field(default_factory=dict)
     punctuality: Punctuality = VIRTUAL
 
     @classmethod
@@ -69,14 +71,20 @@ class VirtualClock:
         _read_rows(self.guests.exchange(run.name) / ROWS, found)
         return found
 
-    def so_far(self, run: Run) -> Outcome | None:
-        """What a guest has told that is not waited for any more."""
-        path = self.guests.exchange(run.name) / ROWS
-        if not path.exists():
-            return None
-        found = Outcome(failure=KeyboardInterrupt())
-        _read_rows(path, found)
-        return found
+    def so_far(self, run: Run, ended: BaseException) -> Outcome | None:
+        """Outcome of a guest that is not waited for any more; of one that runs, what it has told.
+
+        None for one that has told nothing.
+        """
+        if self.guests.has_answered(run.name):
+            return self.outcome(run)
+        found = Outcome(failure=ended)
+        _read_rows(self.guests.exchange(run.name) / ROWS, found)
+        return found if found.rows else None
+
+    def forget(self, run: Run) -> None:
+        """Remove the folder of a guest whose outcome was taken."""
+        self.guests.forget(run.name)
 
     def _wanted(self, run: Run) -> Wanted:
         def build(folder: Path) -> Guest:
@@ -90,12 +98,10 @@ class VirtualClock:
                 memory_mib=MEMORY_MIB + _NODE_MIB * (run.workers + scenario.cluster.servers),
             )
 
-        progress = run.progress(self.guests.say)
-        return Wanted(
-            name=run.name,
-            build=build,
-            watch=lambda exchange: FileProgress(progress, exchange / ROWS).look,
-        )
+        def watch(exchange: Path) -> Callable[[], None]:
+            return FileProgress(run.progress(self.guests.say), exchange / ROWS).look
+
+        return Wanted(name=run.name, build=build, watch=watch)
 
     def _task(self, run: Run) -> dict[str, Any]:
         job = run.job
@@ -112,9 +118,11 @@ class VirtualClock:
 
 def _read_rows(path: Path, found: Outcome) -> None:
     """Read the lines that a guest has written; the last one of one that died may be torn."""
-    if not path.exists():
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
         return
-    for line in path.read_bytes().splitlines(keepends=True):
+    for line in data.splitlines(keepends=True):
         if not line.endswith(b"\n"):
             break
         told = json.loads(line)

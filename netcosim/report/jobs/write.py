@@ -21,8 +21,8 @@ FILES: Final = {
     "run.json": "machine, versions, clock; schemas/run.schema.json",
     "steps.parquet": "when each worker began and ended each step; schemas/steps.columns.json",
     "operations.parquet": "every operation of the first steps; schemas/operations.columns.json",
-    "captures": "packets of the first steps at the servers, for Wireshark",
     "perfetto.json": "the same for ui.perfetto.dev",
+    "captures": "packets of the first steps at the servers, for Wireshark",
     "pictures": "the pictures of this page",
 }
 _LANES: Final = (
@@ -57,7 +57,7 @@ def job_page(folder: ResultsFolder) -> str:
             banners=banners(summary),
             series=series,
             facts={one.cell: _facts(one) for one in series},
-            lost={one.cell: any(point.lost_share for point in one.points) for one in series},
+            is_real=scenario.clock == "real",
             pictures=pictures,
             machine=machine(folder.read_run()),
             files=[(name, text) for name, text in FILES.items() if name in there],

@@ -46,7 +46,8 @@ class SealedPoint(_Record):
     spread: Spread
     models: float | None = Field(
         description="examples/s of the job over models of its connections; null: gradients are"
-        " pushed, the sender's rule is not known, or the models come to a standstill"
+        " pushed, the sender's rule is not known, the models come to a standstill, or the record is"
+        " by the machine's clock"
     )
     linear: float = Field(
         description="baseline, examples/s: as many times one worker as there are workers"

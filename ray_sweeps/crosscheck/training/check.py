@@ -123,6 +123,7 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
         profile=series.profile,
         synchronisation=series.synchronisation,
         servers=series.servers,
+        clock=run.scenario.clock,
         discipline=sealed.discipline,
         order=sealed.order,
         sealed_sha256=run.seal.sha256,

@@ -95,7 +95,8 @@ def facts(cell: CellCheck) -> str:
     """A cell in words."""
     servers = counted(cell.servers, "server")
     lost = max(point.lost_share for point in cell.points)
-    clock = f", by the machine's clock, away {100 * lost:.2g} % of the time at most" if lost else ""
+    away = f", by the machine's clock, away {100 * lost:.2g} % of the time at most"
+    clock = away if cell.clock == "real" else ""
     return (
         f"{cell.cell}: {cell.profile}, {cell.synchronisation}, {servers}{clock}, simulated as"
         f" {cell.discipline}, order {cell.order}; seal {cell.sealed_sha256[:12]}; {cell.run}"

@@ -59,8 +59,8 @@ class PointCheck(_Record):
     streams: StreamErrors | None = Field(description="null: no operations are in the folder")
     models: ModelsCheck | None = Field(
         default=None,
-        description="null: gradients are pushed, the sender's rule is not known, or the models come"
-        " to a standstill",
+        description="null: gradients are pushed, the sender's rule is not known, the models come to"
+        " a standstill, or it was measured by the machine's clock",
     )
 
 
@@ -72,6 +72,7 @@ class CellCheck(_Record):
     profile: str
     synchronisation: str
     servers: int
+    clock: str = Field(description="by which it was measured")
     discipline: str
     order: str
     sealed_sha256: str

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests.emu.run.running import (
     wait_for,
     wait_for_line,
 )
+from tests.emu.run.terminal import Terminal
 from tests.emu.run.test_storage import fill
 from tests.emu.run.world import World
 
@@ -101,6 +103,23 @@ def test_ctrl_c_keeps_what_guests_have_told(world: World) -> None:
     whole = sum(5 * 2 for each in series for _ in each.points)
     assert max(finished, default=5) >= 2
     assert len(steps.step) == sum(finished) + whole
+
+
+def test_ctrl_c_in_a_terminal_by_the_machines_clock(world: World) -> None:
+    """It reaches the recorders of pauses, too, unless they are kept from it."""
+    with closing(Terminal()) as terminal, running(world, *REAL, terminal=terminal) as run:
+        wait_for_line(run, "alexnet/h2, 2 workers: 4 of 16 steps")
+        terminal.type("\x03")
+        done = finish(run)
+        assert run.wait_gone(20) == {}
+    assert "Traceback" not in done.err + terminal.said
+    assert done.code == 130
+    with results(world) as folder:
+        h2, grpc = summary_of(folder).series
+    (ended,) = h2.unfinished
+    assert ended.reason == "interrupted by Ctrl-C"
+    assert all(4 <= finished < 16 for finished in ended.finished_steps)
+    assert (grpc.points, grpc.unfinished) == ((), ())
 
 
 def test_a_disk_that_fills_up(world: World) -> None:
