@@ -107,7 +107,7 @@ BAD = {
         "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, measured,"
         " batch, workers, rates, synchronisation, gap, join, first, gradients, overlap,"
         " server_cores, worker_cores, server_messages, worker_messages, sent_messages,"
-        " gradient_blocks, socket_buffer, ... (23 in all)",
+        " gradient_blocks, socket_buffer, ... (24 in all)",
     ),
     "a straggler nobody knows": (
         '[[straggler]]\nkind = "slow"',
