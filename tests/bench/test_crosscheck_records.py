@@ -1,7 +1,6 @@
 """Records of the cross-check's cells that are kept: whole, and known by their seals."""
 
 import json
-from pathlib import Path
 
 import pytest
 
