@@ -149,7 +149,7 @@ def _lines(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> Iterator
 
 
 def _takes(scenario: Scenario, megabytes: float, runs: int) -> str:
-    """How long it takes: one after the other as links carry it, or guests side by side."""
+    """Expected time: runs one after the other as links carry them, or guests side by side."""
     if _is_real(scenario):
         seconds = megabytes * 8e6 / scenario.cluster.link.rate + _BRING_UP_S * runs
         return f"takes {seconds:.0f} s or longer for {megabytes:.0f} MB; needs root"

@@ -113,7 +113,7 @@ class SideBySide:
             if guest is None or not guest.interrupt():
                 raise
             try:
-                return self._futures[name].result()
+                return self.answer(name)
             except GuestError:  # it had hardly booted
                 raise KeyboardInterrupt from None
 
@@ -174,5 +174,5 @@ class SideBySide:
 
 
 def record_of(guests: SideBySide) -> Mapping[str, Any]:
-    """What `run.json` has of them; it fills as they run."""
+    """Record of the guests for `run.json`, which fills as they run."""
     return {"guests_s": guests.seconds, "stood_still": guests.stood_still}

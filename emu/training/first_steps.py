@@ -16,7 +16,7 @@ from emu.training.progress import FinishedSteps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """What is to be captured.
+    """Extent of a capture, and its folder.
 
     Attributes
     ----------

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.network.live import open_network
-from emu.network.punctuality import MACHINE, Punctuality
 from emu.network.verify import measure_and_verify
 from emu.pauses.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.pauses.recorder import LATE_NS, PAUSES
@@ -35,7 +34,6 @@ class RealClock:
     record: dict[str, Any] = field(default_factory=lambda: {"name": "real"})
     network: dict[str, Any] = field(default_factory=dict)
     recorder: dict[str, Any] = field(default_factory=dict)
-    punctuality: Punctuality = MACHINE
     _recorders: PauseRecorders | None = None
 
     @contextmanager
@@ -101,7 +99,7 @@ class RealClock:
 
 
 def _step_s(run: Run) -> float:
-    """What a step takes where nothing overlaps, on the slowest link, with the largest factor."""
+    """Longest time of a step: nothing overlaps, the slowest link, the largest factor."""
     job = run.job
     rate_bps = min(job.link_bps, default=run.cell.scenario.cluster.link.rate)
     sent_s = float(job.plan.size_bytes.sum()) * 8 * run.workers / rate_bps

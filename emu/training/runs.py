@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from emu.capture.tcpdump import CaptureCounts
-from emu.network.punctuality import Punctuality
 from emu.remote.training.roles import Row
 from emu.training.job_cells import JobCell
 from emu.training.progress import FinishedSteps, StepProgress
@@ -39,7 +38,7 @@ class Run:
 
     @property
     def job(self) -> TrainingJob:
-        """What the workers do."""
+        """The job with so many workers."""
         job = self.cell.job
         return job.profiling() if self.profiling else job.first(self.workers)
 
@@ -49,7 +48,7 @@ class Run:
         return dump_job(self.job) if self.profiling else self.cell.data
 
     def progress(self, say: Callable[[str], None]) -> StepProgress:
-        """What tells how far it has come."""
+        """Progress of the run, told in words."""
         return StepProgress(
             name=self.name,
             steps=self.job.steps,
@@ -60,7 +59,7 @@ class Run:
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What came of a run.
+    """Outcome of a run: rows that nodes told, and how it ended.
 
     Attributes
     ----------
@@ -84,11 +83,9 @@ class Clock(Protocol):
 
     Attributes
     ----------
-    punctuality : of its links and of TCP
     record, network, recorder : for `run.json`
     """
 
-    punctuality: Punctuality
     record: dict[str, Any]
     network: dict[str, Any]
     recorder: dict[str, Any]

@@ -14,7 +14,6 @@ from emu.guest.kernel import Kernel
 from emu.guest.places import order_for
 from emu.guest.side_by_side import SideBySide, Wanted, record_of
 from emu.measurement.round_record import load_failure
-from emu.network.punctuality import VIRTUAL, Punctuality
 from emu.training import guest_program
 from emu.training.guest_program import JOB, ROWS, TASK
 from emu.training.progress import FileProgress
@@ -35,7 +34,6 @@ class VirtualClock:
     record: dict[str, Any]
     network: dict[str, Any] = field(default_factory=dict)
     recorder: dict[str, Any] = field(default_factory=dict)
-    punctuality: Punctuality = VIRTUAL
 
     @classmethod
     def of(cls, tcp: TcpSpec, guests: SideBySide) -> Self:

@@ -17,6 +17,7 @@ from tests.emu.run.world import World
 
 # Simulated credit returns at once; gRPC's windows of the first steps are small, and decide.
 STREAMS = {"h2": 0.01, "grpc": 0.03, "priority": 0.01, "whole": 0.01}
+# Models of preempted messages are off by 0.4 % here, and were first asked for 0.3: not looked into.
 OVER_MODELS = {"h2": 0.003, "grpc": 0.02, "priority": 0.01, "whole": 0.003}
 THROUGHPUT = 0.01
 _LONG_S = 900

@@ -67,14 +67,20 @@ def test_a_disk_that_fills_up(world: World) -> None:
         fill(world, f"{WORK}/out/filler")
         done = finish(run)
         assert run.wait_gone(10) == {}
+    left = left_by_a_full_disk(world, done)
+    assert "scenario.toml" in left
+    assert world.changes(below=f"{WORK}/out") == set()
+
+
+def left_by_a_full_disk(world: World, done: Done) -> list[str]:
+    """Names of what a run left on a disk that filled up: it said so, no file is half-written."""
     assert "Traceback" not in done.err + done.out
     assert done.code == 6
     assert done.last.startswith("emu.run: out/")
     assert done.last.endswith(": can't be written: No space left on device")
     left = [path.name for path in world.at(f"{WORK}/out").rglob("*")]
     assert not [name for name in left if name.endswith(".part")]
-    assert "scenario.toml" in left
-    assert world.changes(below=f"{WORK}/out") == set()
+    return left
 
 
 def fill(world: World, path: str) -> None:
