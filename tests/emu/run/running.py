@@ -211,7 +211,9 @@ def wait_for(what: str, look: Callable[[], T], seconds: float = 60) -> T:
 def wait_for_line(run: Run, text: str) -> None:
     """Read what the run tells of its progress up to this."""
     assert run.process.stderr is not None
+    said = []
     for line in run.process.stderr:
-        if text in line.decode():
+        said.append(line.decode())
+        if text in said[-1]:
             return
-    raise AssertionError(f"the run ended before it said: {text}")
+    raise AssertionError(f"the run ended before it said: {text}; it said:\n{''.join(said)}")
