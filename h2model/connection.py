@@ -93,7 +93,7 @@ class Connection:
 
         Raises
         ------
-        RuntimeError
+        StandstillError
             The credit never lets the burst finish.
         """
         return play([self.begin(plans, grants=grants, rate_bps=rate_bps, next_ns=next_ns)])[0]

@@ -24,7 +24,7 @@ def play(senders: Sequence[Sender], shares: Shares | None = None) -> list[Schedu
 
     Raises
     ------
-    RuntimeError
+    StandstillError
         The credit never lets a burst finish.
     """
     loop = EventLoop(shares)

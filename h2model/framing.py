@@ -13,9 +13,9 @@ from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES
 from h2model.way_back import ASKING_BYTES
 from netcosim.scenario import TransportSpec
 
-_OWN_RESPONSE_BYTES: Final = FRAME_HEADER_BYTES + 8
-"""HEADERS of our own sender's answer: the status by its index, the size's name by its index, seven
-digits by Huffman's code (RFC 7541)."""
+_OWN_RESPONSE_BYTES: Final = FRAME_HEADER_BYTES + 2
+"""HEADERS of our own sender's answer with a size that it has sent before, as in each step but the
+first: status and size by their indices (RFC 7541, section 6.1)."""
 
 _OWN_CALL_BYTES: Final = FRAME_HEADER_BYTES + 31
 """HEADERS of our own call that asks: the path's name by its index and its text by Huffman's code,

@@ -52,7 +52,7 @@ class Network:
 
         Raises
         ------
-        RuntimeError
+        StandstillError
             The credit never lets the burst finish.
         """
         begun = [

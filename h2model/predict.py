@@ -36,7 +36,7 @@ def predict(
     ------
     ValueError
         An unknown discipline, option or credit rule.
-    RuntimeError
+    StandstillError
         The credit rule never lets the burst finish.
     """
     return Connection(sender, receiver or ReceiverModel(), link).burst(plans)

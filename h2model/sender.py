@@ -35,6 +35,7 @@ from h2model.records import (
 from h2model.schedule_recorder import ScheduleRecorder
 from h2model.segments import SegmentQueue
 from h2model.socket_room import SocketRoom
+from h2model.standstill import StandstillError
 from h2model.way_back import requests_come
 
 Told = Callable[[int, float, float], None]
@@ -284,14 +285,14 @@ class Sender:
 
         Raises
         ------
-        RuntimeError
+        StandstillError
             The credit never let it finish.
         """
         self._machine.forget_credit()
         self._far_end.rest()
         if any(self._unsent.values()):
             unsent = sum(self._unsent.values())
-            raise RuntimeError(f"out of flow-control credit, with {unsent} bytes unsent")
+            raise StandstillError(f"out of flow-control credit, with {unsent} bytes unsent")
         return self._record.schedule()
 
     def _wake(self, time_ns: float) -> None:

@@ -16,6 +16,7 @@ from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
 from h2model.segments import SegmentQueue
 from h2model.sender import Sender
+from h2model.standstill import StandstillError
 from netcosim.training.executor import Acknowledgement, Answer, Over, Push, Request, Server, Worker
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import DOWN, UP
@@ -109,7 +110,7 @@ class JobOverModels:
 
         Raises
         ------
-        RuntimeError
+        StandstillError
             Nothing goes on any more before all steps are over.
         """
         for number, worker in enumerate(self._workers):
@@ -128,7 +129,7 @@ class JobOverModels:
             else:
                 self._loop.step()
         if not all(server.over for server in self._servers):
-            raise RuntimeError("the job stands still")
+            raise StandstillError("the job stands still")
 
     def _compute(self, now_ns: float) -> None:
         for number, worker in enumerate(self._workers):
@@ -149,7 +150,7 @@ class JobOverModels:
                 self.requested_ns[number, self.job.steps] = each.time_ns
 
     def _request(self, worker: int, step: int, now_ns: float) -> None:
-        """Ask every server for its parameters."""
+        """Ask every server for its parameters; the calls go the way of the gradients."""
         self.requested_ns[worker, step] = now_ns
         recorded = self.job.recorded_step(worker, step)
         pulls = [op for op in self.job.plan.sources[recorded].tolist() if self._is(op, DOWN)]
@@ -158,10 +159,12 @@ class JobOverModels:
             if mine:
                 way = Way(PULL, worker, server)
                 arrives_ns = self._begin(way, mine, (worker, step), now_ns)
+                self._load(Way(GRADIENT, worker, server), len(mine), now_ns)
                 self._at(arrives_ns, self._requested(worker, server, step))
 
     def _requested(self, worker: int, server: int, step: int) -> Callable[[float], None]:
         def act(now_ns: float) -> None:
+            self._load(Way(PULL, worker, server), len(self._pushes(server)), now_ns)
             self._answer(self._servers[server].requested(worker, step, now_ns))
 
         return act
@@ -174,20 +177,29 @@ class JobOverModels:
             self._hand_over(Way(PULL, each.worker, server), (*of, each.operation), each.time_ns)
 
     def _expect(self, worker: int, server: int, step: int, now_ns: float) -> None:
-        """Ask for a step's gradients: those of the step before have all come by now.
-
-        The calls go the way of the parameters, ahead of them.
-        """
+        """Begin a step's gradients: those of the step before have all come by now."""
         self._expected[worker, server] = step
-        pushes = [
+        pushes = self._pushes(server)
+        if pushes:
+            self._begin(Way(GRADIENT, worker, server), pushes, (worker, step), now_ns)
+
+    def _load(self, way: Way, calls: int, now_ns: float) -> None:
+        """Send calls that ask for what goes the other way between a worker and a server.
+
+        They are a connection's of their own, and queue at the link behind what this one has there.
+        In a job's first step no gradient has been asked for, and nothing else goes that way.
+        """
+        if way in self._steps:
+            asked_bytes = calls * self.models.call_bytes[1]
+            self._steps[way].sender.queue.put_control(asked_bytes, now_ns)
+
+    def _pushes(self, server: int) -> list[int]:
+        """Gradients that a server asks for in each step."""
+        return [
             op
             for op in range(self.job.plan.operations)
             if self._is(op, UP) and self._server_of(op) == server
         ]
-        if pushes:
-            self._begin(Way(GRADIENT, worker, server), pushes, (worker, step), now_ns)
-            asked_bytes = len(pushes) * self.models.call_bytes[1]
-            self._steps[Way(PULL, worker, server)].sender.queue.put_control(asked_bytes, now_ns)
 
     def _begin(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> float:
         """Begin a step on a connection; the time at which its first call has arrived."""

@@ -29,6 +29,20 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """Calls that ask for tensors, where each node goes on by its own state.
+
+    Attributes
+    ----------
+    up_bytes : (servers,) sent to each server as a worker requests a step's parameters
+    down_bytes : (servers,) sent to the worker for its gradients, as that request arrives
+    """
+
+    up_bytes: tuple[int, ...]
+    down_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
     """Multiplexing of every connection; a window of None is flow control off.
 

@@ -8,19 +8,11 @@ from h2model import disciplines
 from h2model.parameters import Parameters, followed, parameters
 from netcosim.cli import Parser, run_main
 from sim.compiling import Kernel, compile_missing
+from sim.compiling.printed import Printed
 from sim.fast.engine import NOT_ASKED
 from sim.kernels.compiled import kernels_are_kept
 
 PROG: Final = "sim.precompile"
-
-
-class _Lines:
-    """A listener that prints."""
-
-    def say(self, message: str) -> None:
-        """Print a line."""
-        sys.stdout.write(f"{message}\n")
-        sys.stdout.flush()
 
 
 def usual() -> tuple[Kernel, ...]:
@@ -44,9 +36,9 @@ def _main(arguments: Sequence[str]) -> int:
     )
     named = [Kernel.named(name) for name in parser.parse_args(arguments).kernel]
     if kernels_are_kept():
-        compile_missing(named or usual(), _Lines())
+        compile_missing(named or usual(), Printed())
     else:
-        _Lines().say("the cache folder can't be written: nothing is compiled ahead")
+        Printed().say("the cache folder can't be written: nothing is compiled ahead")
     return 0
 
 

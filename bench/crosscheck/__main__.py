@@ -11,22 +11,26 @@ ended; a bench that is cut short goes on with the cells that the present sources
     ./dev bench crosscheck --budget-s 3600       begins no cell after an hour
     python -m bench.crosscheck --recompute       the figures of what is there, without root
     python -m bench.crosscheck --replay          predictions again, from the records that are kept
+    python -m bench.crosscheck --again           those of these sources, for the runs that are kept
 """
 
 import argparse
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from bench.common.record import RESULTS, heading, record
+from bench.common.record import RESULTS, commit, heading, record
 from bench.crosscheck import attempts
 from bench.crosscheck.cells import Cell
 from bench.crosscheck.figures import figures_of, table
 from bench.crosscheck.listed import development, drawn, source_hash
-from bench.crosscheck.records import RECORDS, replay
-from bench.crosscheck.running import run_missing
+from bench.crosscheck.records import RECORDS, check_with_these_sources, replay
+from bench.crosscheck.running import line, run_missing
 from netcosim.cli import CrashSite, Parser, run_main
 from netcosim.errors import ScenarioError
+from sim.compiling.printed import Printed
 
 PROG = "bench crosscheck"
 SECONDS_PER_MB = 0.6
@@ -38,13 +42,19 @@ def main(site: CrashSite) -> int:
     options = _parser().parse_args()
     if options.replay:
         return _replay(options.cells)
+    if options.again:
+        return _sum_up(_predict_again(options.cells))
     cells = _chosen(options.cells, drawn() if options.drawn else development())
     if options.plan:
         _print_plan(cells)
         return 0
     if not options.recompute:
         run_missing(cells, budget_s=options.budget_s, say=_say)
-    every = attempts.kept()
+    return _sum_up(attempts.kept())
+
+
+def _sum_up(every: Sequence[attempts.Attempt]) -> int:
+    """Write the figures of the attempts by the newest sources."""
     kept = [attempt for attempt in every if attempt.sources == every[-1].sources]
     page = RESULTS / "crosscheck.md"
     page.write_text(f"{heading('crosscheck')}\n{table(kept)}", encoding="utf-8")
@@ -74,24 +84,37 @@ def _print_plan(cells: Sequence[Cell]) -> None:
 
 def _replay(names: Sequence[str]) -> int:
     """Predict again what kept records have, of these cells or of all; 1 if it is not as sealed."""
+    all_equal = True
+    for folder, equal in replay(_kept_records(names), Printed()):
+        _say(f"{folder.name}: {'as sealed' if equal else 'not as sealed'}")
+        all_equal &= equal
+    return 0 if all_equal else 1
+
+
+def _predict_again(names: Sequence[str]) -> list[attempts.Attempt]:
+    """Predict kept runs of listed cells by the present sources, and keep it as attempts."""
+    newest = {a.cell: a for a in attempts.kept() if a.checked and not a.predicted_again}
+    folders = [f for f in _kept_records(names) if not newest[f.name].properties["drawn"]]
+    for folder, checked in check_with_these_sources(folders, Printed()):
+        attempt = replace(
+            newest[folder.name],
+            sources=source_hash(),
+            seconds={},
+            checked=checked,
+            predicted_again=commit(),
+        )
+        attempts.keep(attempt)
+        _say(line(attempt))
+    return attempts.kept()
+
+
+def _kept_records(names: Sequence[str]) -> list[Path]:
     there = sorted(path.name for path in RECORDS.glob("[!.]*"))
     for name in names:
         if name not in there:
             allowed = f"must be one of those in {RECORDS.relative_to(RESULTS.parent)}"
             raise ScenarioError.at("--cells", name, allowed)
-    found = replay([RECORDS / name for name in names or there], _Lines())
-    for each in found:
-        off = f"throughput off by up to {100 * each.farthest:.2g} %"
-        _say(f"{each.cell}: {'as sealed' if each.equal else f'not as sealed: {off}'}")
-    return 0 if all(each.equal for each in found) else 1
-
-
-class _Lines:
-    """A listener that prints."""
-
-    def say(self, message: str) -> None:
-        """Print a line."""
-        _say(message)
+    return [RECORDS / name for name in names or there]
 
 
 def _notes(kept: Sequence[attempts.Attempt]) -> list[str]:
@@ -99,6 +122,9 @@ def _notes(kept: Sequence[attempts.Attempt]) -> list[str]:
     for attempt in kept:
         by_cell[attempt.cell] = by_cell.get(attempt.cell, 0) + 1
     notes = [f"attempts of commits {', '.join(dict.fromkeys(a.commit for a in kept))}"]
+    again = [a for a in kept if a.predicted_again]
+    if again:
+        notes.append(f"{len(again)} predictions were made again, after the runs, by newer sources")
     notes += [f"{cell}: {count} attempts" for cell, count in by_cell.items() if count > 1]
     notes += [f"{a.cell}: {a.failed}" for a in kept if a.failed]
     return notes
@@ -113,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--budget-s", metavar="N", type=float, default=math.inf, help="begin no cell after N s")
     add("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
     add("--replay", action="store_true", help="predict again, from kept records; needs no root")
+    add("--again", action="store_true", help="compare kept runs with what these sources predict")
     return parser
 
 

@@ -20,7 +20,9 @@ class Attempt:
     cell : its name
     properties : of the cell
     sources : hash of the sources that predicted and that ran the nodes
-    commit : of the checkout
+    commit : of the checkout that measured
+    predicted_again : commit of the checkout that predicted after it was measured, from the kept
+        record; empty of an attempt whose prediction was sealed before
     seconds : wall time of record, prediction, runs
     failed : the command that failed and its last line; empty if none did
     checked : the cell's part of ``crosscheck.json``; None if it failed
@@ -33,6 +35,7 @@ class Attempt:
     seconds: dict[str, float]
     failed: str = ""
     checked: dict[str, Any] | None = None
+    predicted_again: str = ""
 
 
 def keep(attempt: Attempt, path: Path = KEPT) -> None:
@@ -56,4 +59,5 @@ def kept(path: Path = KEPT) -> list[Attempt]:
 
 def done_by(sources: str, path: Path = KEPT) -> set[str]:
     """Cells that these sources have run to the end; those that failed are to be run again."""
-    return {a.cell for a in kept(path) if a.sources == sources and not a.failed}
+    ran = [a for a in kept(path) if a.sources == sources and not a.predicted_again]
+    return {a.cell for a in ran if not a.failed}

@@ -4,20 +4,22 @@ Of one worker's record and of the run it has what the simulator and the cross-ch
 pictures, no pages, nothing of the machine.
 """
 
+import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.common.record import RESULTS
 from netcosim.results.folder import OPERATIONS, SCENARIO, SEAL, STEPS, SUMMARY
 from netcosim.results.storage.directory import storage_errors
-from netcosim.results.training.seal import SealedPoint, load_seal
+from netcosim.results.training.seal import Seal, load_seal
+from ray_sweeps.crosscheck.training.check import check_again
 from sim.compiling import compile_missing
 from sim.compiling.builds import Listener
-from sim.sealing.predict import kernels_needed, predict
+from sim.sealing.predict import kernels_needed
 from sim.sealing.record import read_record
+from sim.sealing.seal import seal_of
 
 RECORDS: Final = RESULTS / "crosscheck"
 """A cell's in one folder: `record`, and `run` with its seal."""
@@ -46,52 +48,44 @@ def keep_record(folder: Path, kept: Path) -> None:
         new.rename(kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
-    """A cell that was predicted again from its kept record.
-
-    Attributes
-    ----------
-    equal : all figures are those that were sealed, to the last digit
-    farthest : the largest difference of a throughput, over the sealed one; others may differ more
-    """
-
-    cell: str
-    equal: bool
-    farthest: float
-
-
-def replay(folders: Sequence[Path], listener: Listener) -> list[Replayed]:
-    """Predict again what was sealed, from kept records.
+def replay(folders: Sequence[Path], listener: Listener) -> Iterator[tuple[Path, bool]]:
+    """Predict again what was sealed, from kept records; true of those that come out as sealed.
 
     Raises
     ------
     StorageError
         A folder can't be read, or its seal was changed.
     """
+    for folder, again in _predicted_again(folders, listener):
+        path = folder / RUN / SEAL
+        with storage_errors(path, "can't be read"):
+            sealed = load_seal(path.read_bytes(), path)
+        yield folder, sealed.cells == again.cells
+
+
+def check_with_these_sources(
+    folders: Sequence[Path], listener: Listener
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Compare kept runs with predictions by the present sources: the cell's part of the record.
+
+    Such predictions come after the measurement; only cells for development may be read so.
+
+    Raises
+    ------
+    StorageError
+        A folder can't be read.
+    """
+    for folder, again in _predicted_again(folders, listener):
+        (found,) = check_again(folder / RUN, again, [])
+        cell = json.loads(found.check.model_dump_json())
+        yield folder, cell | {"run": str(folder.relative_to(RESULTS.parent.parent) / RUN)}
+
+
+def _predicted_again(folders: Sequence[Path], listener: Listener) -> Iterator[tuple[Path, Seal]]:
     records = {folder: read_record(folder / RECORD) for folder in folders}
     compile_missing(
         [k for record in records.values() for _, a in record.cells for k in kernels_needed(a)],
         listener,
     )
-    found = []
     for folder, record in records.items():
-        path = folder / RUN / SEAL
-        ((_, assumed),) = record.cells
-        with storage_errors(path, "can't be read"):
-            data = path.read_bytes()
-        (sealed,) = load_seal(data, path).cells
-        again = [predict(assumed, point.workers) for point in sealed.points]
-        pairs = list(zip(sealed.points, again, strict=True))
-        found.append(
-            Replayed(
-                cell=folder.name,
-                equal=all(one == other for one, other in pairs),
-                farthest=max(_difference(one, other) for one, other in pairs),
-            )
-        )
-    return found
-
-
-def _difference(sealed: SealedPoint, again: SealedPoint) -> float:
-    return abs(again.examples_per_s / sealed.examples_per_s - 1)
+        yield folder, seal_of(record)

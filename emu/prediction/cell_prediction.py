@@ -53,6 +53,7 @@ from h2model.overhead import (
     with_transport_ns,
 )
 from h2model.protocol import DEFAULT_WINDOW_BYTES, FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES
+from h2model.standstill import StandstillError
 from netcosim.job import Cell
 from netcosim.trace import LEVELS, Level, Service, Stall, StreamRow
 
@@ -190,7 +191,7 @@ def _round_rows(asked: _Question, round_: RoundInputs, shares: Shares) -> Iterat
             schedules = [_alone(asked, round_.connections[0])]
         else:
             schedules = _together(asked, round_, shares)
-    except RuntimeError:
+    except StandstillError:
         if asked.level == "ORACLE":
             return
         raise

@@ -10,14 +10,12 @@ from netcosim.cli.options import given_path
 from netcosim.errors import ScenarioError
 from netcosim.formatting import escaped
 from netcosim.results.storage.directory import storage_errors
-from netcosim.results.training.job_summary import JobSeries
-from netcosim.results.training.seal import Seal, SealedCell, dump_seal, sealed
+from netcosim.results.training.seal import Seal, dump_seal
 from sim.compiling import compile_missing
-from sim.kernels.compiled import engine_hash
 from sim.progress import Progress
-from sim.sealing.assumed import Assumed
-from sim.sealing.predict import kernels_needed, predict
-from sim.sealing.record import Record, read_record
+from sim.sealing.predict import kernels_needed
+from sim.sealing.record import read_record
+from sim.sealing.seal import seal_of
 
 
 def add_sealing_options(parser: Parser) -> None:
@@ -61,33 +59,12 @@ def seal_record(record_path: Path, seal_path: Path) -> int:
     console = Console(stderr=True, highlight=False)
     needed = [kernel for _, assumed in record.cells for kernel in kernels_needed(assumed)]
     compile_missing(needed, Progress(console))
-    cells = []
-    for series, assumed in record.cells:
-        with console.status(escaped(f"predicting {series.cell}")):
-            cells.append(_predicted(record, series, assumed))
-    seal = sealed(
-        scenario=record.text,
-        record_sha256=dict(record.sha256),
-        simulator=engine_hash(),
-        cells=tuple(cells),
-    )
+    with console.status("predicting") as status:
+        seal = seal_of(record, lambda cell: status.update(escaped(f"predicting {cell}")))
     with storage_errors(seal_path, "can't be written"), seal_path.open("xb") as file:
         file.write(dump_seal(seal))
     _print(seal, seal_path)
     return 0
-
-
-def _predicted(record: Record, series: JobSeries, assumed: Assumed) -> SealedCell:
-    return SealedCell(
-        cell=series.cell,
-        job_sha256=series.job_sha256,
-        discipline=assumed.sending.discipline,
-        order=record.scenario.policy.order,
-        batch=series.batch,
-        recorded_steps=assumed.job.plan.steps,
-        recorded_examples_per_s=series.points[0].examples_per_s,
-        points=tuple(predict(assumed, count) for count in record.counts),
-    )
 
 
 def _print(seal: Seal, path: Path) -> None:

@@ -10,13 +10,14 @@ from h2model import disciplines
 from h2model.state import CONNECTION_CREDIT, CURRENT, HEAD, NONE, SHARED_SIZE, TAIL, State
 from netcosim.training.plan import DOWN, WORKER, Draws, StepPlan
 from netcosim.training.speed import SpeedTrace
+from sim.engine.calls import with_calls
 from sim.engine.control import Control
 from sim.engine.gates import gate_state, gate_tables
 from sim.engine.parts import part_state, part_tables
 from sim.kernels import arrays
 from sim.kernels.arrays import C, Floats, G, Ints, K, N, Net, P, Run, Step, T, U, W
 from sim.kernels.tree import seed, width
-from sim.plan import Network, Sending
+from sim.plan import Calls, Network, Sending
 
 UNBOUNDED = 2**62
 NOBODY_WAITS = 2**62
@@ -24,8 +25,9 @@ _SMALL_BYTES = 64
 _JOINS = {"step": arrays.BY_STEP, "tensor": arrays.BY_TENSOR}
 
 
-def make_step(plan: StepPlan, workers: int) -> Step:
+def make_step(plan: StepPlan, workers: int, calls: Calls | None = None) -> Step:
     """Build a plan's arrays for so many workers."""
+    plan, call = with_calls(plan, calls)
     channels = len(plan.channels)
     transfer = plan.place < channels
     shared = np.array([p.shared for p in plan.processors], dtype=bool)
@@ -85,7 +87,8 @@ def make_step(plan: StepPlan, workers: int) -> Step:
         **_shared_processors(shared, all_places, members, workers),
         **joined_updates(plan),
         **gate_tables(plan),
-        **part_tables(plan),
+        **part_tables(plan, int((call != NONE).sum())),
+        call=call,
     )
 
 

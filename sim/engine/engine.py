@@ -22,7 +22,7 @@ from sim.kernels.compiled import compile_engine, interpret
 from sim.kernels.connections import scheduler
 from sim.kernels.gates import empty
 from sim.kernels.loop import advance
-from sim.plan import Network, Sending
+from sim.plan import Calls, Network, Sending
 
 _ROWS = 1 << 16
 
@@ -84,6 +84,8 @@ class Engine(BaseEngine):
         Each worker's speed over time; None: always 1.
     absent
         Workers that do not take part from the start.
+    calls
+        What requests take of links; None: nothing. Only where each node goes on by its own state.
     compiled
         False: the same source as plain Python, some thousand times slower.
     """
@@ -98,11 +100,14 @@ class Engine(BaseEngine):
         *,
         speeds: Sequence[SpeedTrace | None] | None = None,
         absent: Sequence[int] = (),
+        calls: Calls | None = None,
         compiled: bool = True,
     ) -> None:
         workers, steps = draws.step.shape
         if control.in_parts:
             check_parts(plan, control, absent)
+        elif calls is not None:
+            raise ValueError("calls: only where each node goes on by its own state")
         self.plan = plan
         self._bound = (sending.discipline, network.share)
         self._schedule = sending.schedule if plan.gates else None
@@ -114,7 +119,7 @@ class Engine(BaseEngine):
             if compiled
             else self._interpreted(advance)
         )
-        self._step = make_step(plan, workers)
+        self._step = make_step(plan, workers, calls)
         self._net = make_net(
             network, sending, draws, control, speeds or [None] * workers, gate_rates(plan, network)
         )

@@ -12,15 +12,20 @@ from sim.engine.control import Control
 from sim.kernels.arrays import NONE, Ints, K, Step, W
 
 
-def part_tables(plan: StepPlan) -> dict[str, Ints]:
-    """Node of each operation, and what each node's part of a step has."""
+def part_tables(plan: StepPlan, calls: int) -> dict[str, Ints]:
+    """Node of each operation, and what each node's part of a step has; no part has the calls.
+
+    Parameters
+    ----------
+    calls : how many of the operations, the last ones
+    """
     channels, parts = len(plan.channels), 1 + plan.servers
-    part_of = np.zeros(plan.operations, dtype=np.int64)
+    part_of = np.full(plan.operations, NONE, dtype=np.int64)
     size, waiting = np.zeros(parts, dtype=np.int64), [list[int]() for _ in range(parts)]
     processor_part = np.array(
         [1 + p.server if p.node == SERVER else 0 for p in plan.processors], dtype=np.int64
     )
-    for op, place in enumerate(plan.place.tolist()):
+    for op, place in enumerate(plan.place[: plan.operations - calls].tolist()):
         if place < channels:
             part_of[op] = 1 + plan.channels[place].server
             size[0] += 1

@@ -121,10 +121,12 @@ class Step(NamedTuple):
     brings : (n,) the message that has arrived with an operation's end, by what is held; else NONE
     gate_op, gate_bytes, gate_generated : (G, M) of each message: operation, bytes, expected time
     gate_messages : (G,)
-    part_of : (n,) node at which an operation is: 0 the worker, 1 + k server k, of transfers too
+    part_of : (n,) node at which an operation is: 0 the worker, 1 + k server k, of transfers too;
+        NONE of calls, which are in no part
     part_size : (1 + K,) what there is to be over in each part of a step; see `sim.kernels.parts`
     reset_op, reset_start : (...), (2 + K,) operations that wait for something, by part
     processor_part : (P,)
+    call : (2, K) transfers of calls that ask for tensors, by direction; NONE where there are none
     """
 
     place: Ints
@@ -175,6 +177,7 @@ class Step(NamedTuple):
     reset_op: Ints
     reset_start: Ints
     processor_part: Ints
+    call: Ints
 
 
 # Classes of sources of events, in the order in which they go at one time; indices of first_leaf.

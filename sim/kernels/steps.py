@@ -2,6 +2,7 @@
 
 import math
 
+from netcosim.training.plan import DOWN, UP
 from sim.kernels.arrays import (
     ABSENT,
     AT_SLOWEST,
@@ -97,6 +98,9 @@ def end_operation(step: Step, net: Net, run: Run, worker: int, op: int) -> bool:
 
 def end_in_parts(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
     """End an operation where each node goes on by its own state, and what follows from it."""
+    part = step.part_of[op]
+    if part == NONE:
+        return
     if net.flag[KEEP_ROWS]:
         _note_row(step, net, run, worker, op)
     if GATED and step.brings[op] != NONE:
@@ -106,7 +110,6 @@ def end_in_parts(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
         run.waits[worker, follower] -= 1
         if run.waits[worker, follower] == 0 and not is_joined(step, net, follower):
             _make_part_ready(step, net, run, worker, follower)
-    part = step.part_of[op]
     if part > 0 and not is_pull(step, op) and part_is_over(run, worker, part):
         _part_is_over(step, net, run, worker, part)
         answer_all(step, net, run, part)
@@ -142,10 +145,18 @@ def _make_part_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> No
 def begin_own_part(step: Step, net: Net, run: Run, worker: int) -> None:
     """Begin a worker's own part of its next step: compute what waits for nothing, request."""
     recorded = begin_own(step, net, run, worker)
+    _ask(step, net, run, worker, UP)
     for i in range(step.sources.shape[1]):
         op = step.sources[recorded, i]
         if step.part_of[op] == 0:
             make_ready(step, net, run, worker, op)
+
+
+def _ask(step: Step, net: Net, run: Run, worker: int, direction: int) -> None:
+    """Send the calls that ask the other end of each connection for a step's tensors."""
+    for server in range(step.sizes[K]):
+        if step.call[direction, server] != NONE:
+            hand_over(step, net, run, worker, step.call[direction, server])
 
 
 def answer_all(step: Step, net: Net, run: Run, part: int) -> None:
@@ -257,6 +268,7 @@ def requests_arrive(step: Step, net: Net, run: Run, worker: int) -> None:
     """Hand over a worker's pulls, as its requests arrive at the servers."""
     if EXTENDED and net.flag[IN_PARTS]:
         request_arrives(step, run, worker)
+        _ask(step, net, run, worker, DOWN)
         for part in range(1, 1 + step.sizes[K]):
             answer_all(step, net, run, part)
         return

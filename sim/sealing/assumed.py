@@ -18,9 +18,9 @@ from netcosim.training.prepare.message_costs import with_message_costs
 from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
 from netcosim.workload import Profile
 from sim.experiment.link_share import with_share
-from sim.plan import Network, Sending
+from sim.plan import Calls, Network, Sending
 from sim.sealing.connection_models import models_of
-from sim.sealing.on_the_wire import on_the_wire
+from sim.sealing.on_the_wire import calls_of, on_the_wire
 from sim.settings import network_of, sending_of
 from topo.spec import BOTH_WAYS_SHARE, GOODPUT_SHARE
 
@@ -35,6 +35,7 @@ class Assumed:
     ----------
     job : with its messages as they are on the wire
     as_recorded : with their own bytes
+    calls : what requests take of links
     models_of : models of the connections of a job with fewer workers; None where there are none
     networks : by number of workers
     orders : plans with the tensors in other orders, by the order's name
@@ -44,6 +45,7 @@ class Assumed:
 
     job: TrainingJob
     as_recorded: TrainingJob
+    calls: Calls
     models_of: Callable[[TrainingJob], Models | None]
     sending: Sending
     networks: Mapping[int, Network]
@@ -73,6 +75,7 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     return Assumed(
         job=replace(job, plan=on_wire(job.plan)),
         as_recorded=job,
+        calls=calls_of(job.plan, transport, pushed=job.pushed),
         models_of=partial(models_of, scenario, transport, series.path),
         sending=replace(
             _sending(transport, series.socket_buffer_bytes),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from h2model.standstill import StandstillError
 from h2model.training_job import JobOverModels, Key
 from sim.sealing.assumed import Assumed
 
@@ -33,7 +34,7 @@ def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
     run = JobOverModels(job, models)
     try:
         run.run()
-    except RuntimeError:
+    except StandstillError:
         return None
     counted = job.steps - assumed.warmup
     rate = sum(

@@ -6,22 +6,18 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
-from netcosim.results.training.seal import SealedPoint, Spread, StepTimes
+from netcosim.results.training.seal import SealedPoint, StepTimes
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Floats
 from sim.compiling import Kernel
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
-from sim.plan import Sending
+from sim.plan import Network, Sending
 from sim.sealing.assumed import Assumed
+from sim.sealing.ensemble import spread_of
 from sim.sealing.over_models import run_over_models
 from sim.settings import CHUNK_BYTES
 
-ENSEMBLE: Final = 20
-PERTURBATION: Final = 1e-3
-"""Standard deviation of the factor of each step's computations in a perturbed simulation."""
-
-_LARGE_SD: Final = 0.005
 _OTHER_DISCIPLINES: Final = ("fifo", "round_robin", "priority")
 
 
@@ -40,11 +36,15 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
     lengths = found.lengths_ns
     over = run_over_models(assumed, workers)
     alone = simulate(assumed, assumed.job.first(1)).examples_per_s
+
+    def rate_of(perturbed: TrainingJob, network: Network) -> float:
+        return simulate(assumed, perturbed, network=network).examples_per_s
+
     return SealedPoint(
         workers=workers,
         examples_per_s=found.examples_per_s,
         step_ns=StepTimes(median=float(np.median(lengths)), p95=float(np.quantile(lengths, 0.95))),
-        spread=_spread(assumed, job),
+        spread=spread_of(job, assumed.networks[workers], assumed.seed, rate_of),
         models=None if over is None else over.examples_per_s,
         linear=alone * workers,
         bound=min(alone * workers, _port_bound(assumed, workers)),
@@ -81,16 +81,17 @@ def simulate(
     job: TrainingJob,
     sending: Sending | None = None,
     *,
+    network: Network | None = None,
     keep_operations: bool = False,
     compiled: bool = True,
 ) -> Simulated:
-    """Simulate a job with these assumptions; `sending` instead of theirs if it is given.
+    """Simulate a job with these assumptions; `sending` and `network` instead of theirs if given.
 
     Small jobs are done sooner as plain Python than a kernel is compiled.
     """
     engine = Engine(
         job.plan,
-        assumed.networks[job.workers],
+        assumed.networks[job.workers] if network is None else network,
         assumed.sending if sending is None else sending,
         job.draws,
         Control(
@@ -100,6 +101,7 @@ def simulate(
             in_parts=True,
         ),
         speeds=job.speeds,
+        calls=assumed.calls,
         compiled=compiled,
     )
     engine.run()
@@ -114,37 +116,6 @@ def simulate(
         lengths_ns=lengths.ravel(),
         operations=engine.operations(),
     )
-
-
-def _spread(assumed: Assumed, job: TrainingJob) -> Spread:
-    rng = np.random.default_rng(np.random.SeedSequence(assumed.seed, spawn_key=(job.workers,)))
-    found = np.sort(
-        [simulate(assumed, _perturbed(job, rng)).examples_per_s for _ in range(ENSEMBLE)]
-    )
-    sd = float(found.std(ddof=1) / found.mean())
-    low, high = np.quantile(found, (0.025, 0.975))
-    return Spread(
-        runs=ENSEMBLE,
-        perturbation=PERTURBATION,
-        sd=sd,
-        low=float(low),
-        high=float(high),
-        bimodal=sd > _LARGE_SD and _in_two_groups(found),
-    )
-
-
-def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
-    factor = np.broadcast_to(job.draws.factor, job.draws.step.shape)
-    factor = factor * rng.normal(1.0, PERTURBATION, factor.shape)
-    return replace(job, draws=replace(job.draws, factor=factor))
-
-
-def _in_two_groups(rising: Floats) -> bool:
-    """True if one gap is half of the range or more, with three values or more on each side."""
-    gaps = np.diff(rising)
-    largest = int(np.argmax(gaps))
-    each_side = min(largest + 1, len(rising) - largest - 1)
-    return each_side >= 3 and float(gaps[largest]) >= 0.5 * float(rising[-1] - rising[0])
 
 
 def _port_bound(assumed: Assumed, workers: int) -> float:

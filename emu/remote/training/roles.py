@@ -73,7 +73,7 @@ class Log:
         self._rows.append((kind, worker, step, operation, round(at_ns)))
 
     def take(self) -> list[Row]:
-        """What was noted since this was asked last."""
+        """Rows that were noted and not taken yet."""
         taken, self._rows = self._rows, []
         self.step_over = False
         return taken

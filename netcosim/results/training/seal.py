@@ -20,13 +20,17 @@ class _Record(BaseModel):
 
 
 class Spread(_Record):
-    """What simulations of the same job say whose computations are perturbed a little."""
+    """What simulations of the same job say in which everybody's time is changed a little.
+
+    Computations vary, and each worker's path is longer by up to the time in which a server's port
+    carries a frame of every worker.
+    """
 
     runs: int
     perturbation: float = Field(description="standard deviation of the factor of each computation")
     sd: float = Field(description="standard deviation of the throughput over its mean")
-    low: float = Field(description="2.5 % of them are lower, examples/s")
-    high: float = Field(description="2.5 % of them are higher, examples/s")
+    low: float = Field(description="one more of them is not lower in 97.5 % of cases, examples/s")
+    high: float = Field(description="nor higher; by Student's t")
     bimodal: bool = Field(description="they are in two groups: a small cause may decide which")
 
 

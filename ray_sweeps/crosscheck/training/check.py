@@ -59,7 +59,19 @@ def check_run(path: Path, lines: list[str]) -> list[Checked]:
     StorageError
         The folder can't be read; the run was not sealed, or is not the one that was.
     """
-    run = _read(path)
+    return _check_cells(_read(path), lines)
+
+
+def check_again(path: Path, seal: Seal, lines: list[str]) -> list[Checked]:
+    """Check a run against predictions that were made after it, as by newer sources.
+
+    They could have been fitted to it: a cross-check refuses them.
+    """
+    return _check_cells(_read(path, seal), lines)
+
+
+def _check_cells(run: _Run, lines: list[str]) -> list[Checked]:
+    path = run.name
     if not run.summary.complete:
         why = "; ".join(run.summary.reasons)
         lines.append(f"{path}: the run is incomplete ({why}); what it finished is compared")
@@ -76,7 +88,7 @@ def check_run(path: Path, lines: list[str]) -> list[Checked]:
     return checked
 
 
-def _read(path: Path) -> _Run:
+def _read(path: Path, predicted: Seal | None = None) -> _Run:
     with ResultsFolder.open(path) as folder:
         summary = folder.read_job_summary() if folder.world() == "job" else None
         if summary is None:
@@ -87,6 +99,8 @@ def _read(path: Path) -> _Run:
         seal = load_seal(folder.read(SEAL), f"{path}/{SEAL}")
         if seal.sha256 != summary.sealed_sha256:
             raise StorageError(f"{path}: {SEAL}: is not the seal with which the run was made")
+        if predicted is not None:
+            seal = predicted
         jobs = {}
         for cell in seal.cells:
             data, source = folder.read_job(cell.cell), f"{path}/{job_name(cell.cell)}"

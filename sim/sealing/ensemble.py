@@ -1,0 +1,76 @@
+"""Ensembles of perturbed simulations: how far chance alone moves a job's throughput."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from netcosim.intervals import t_95
+from netcosim.results.training.seal import Spread
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import Floats
+from sim.plan import Network
+from topo.spec import FRAME_BYTES, GOODPUT_SHARE
+
+RUNS: Final = 20
+PERTURBATION: Final = 1e-3
+"""Standard deviation of the factor of each step's computations in a perturbed simulation."""
+
+LARGE_SD: Final = 0.005
+"""Of throughput, over its mean: beyond it a single simulation says little."""
+
+
+def spread_of(
+    job: TrainingJob,
+    network: Network,
+    seed: int,
+    rate_of: Callable[[TrainingJob, Network], float],
+) -> Spread:
+    """Simulate a job again and again, each time with a little of everybody's time changed.
+
+    Computations vary by `PERTURBATION`, and each worker's path is longer by up to the time in which
+    a server's port carries a frame of every worker: so long a segment may wait for its turn, of
+    which a simulation knows nothing. Small as they are, they decide which of workers that begin
+    together comes first, and where nobody waits for others, what follows from it grows.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.workers,)))
+    found = np.sort(
+        [rate_of(_perturbed(job, rng), _later(network, job.workers, rng)) for _ in range(RUNS)]
+    )
+    mean, sd = float(found.mean()), float(found.std(ddof=1))
+    # Of one more run like these, not of their mean.
+    half = t_95(RUNS - 1) * sd * (1 + 1 / RUNS) ** 0.5
+    return Spread(
+        runs=RUNS,
+        perturbation=PERTURBATION,
+        sd=sd / mean,
+        low=mean - half,
+        high=mean + half,
+        bimodal=sd > LARGE_SD * mean and _in_two_groups(found),
+    )
+
+
+def turn_ns(network: Network, workers: int) -> float:
+    """Time in which the slowest server's port carries one frame of every worker."""
+    frame_bytes = FRAME_BYTES * GOODPUT_SHARE
+    return workers * frame_bytes * 8e9 / float(network.server_bps.min())
+
+
+def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
+    factor = np.broadcast_to(job.draws.factor, job.draws.step.shape)
+    factor = factor * rng.normal(1.0, PERTURBATION, factor.shape)
+    return replace(job, draws=replace(job.draws, factor=factor))
+
+
+def _later(network: Network, workers: int, rng: np.random.Generator) -> Network:
+    more_ns = rng.uniform(0.0, turn_ns(network, workers), workers)
+    return replace(network, delay_ns=network.delay_ns + np.round(more_ns).astype(np.int64))
+
+
+def _in_two_groups(rising: Floats) -> bool:
+    """True if one gap is half of the range or more, with three values or more on each side."""
+    gaps = np.diff(rising)
+    largest = int(np.argmax(gaps))
+    each_side = min(largest + 1, len(rising) - largest - 1)
+    return each_side >= 3 and float(gaps[largest]) >= 0.5 * float(rising[-1] - rising[0])

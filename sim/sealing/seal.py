@@ -1,0 +1,37 @@
+"""Seal of a record: predictions of all its cells, for all numbers of workers of its scenario."""
+
+from collections.abc import Callable
+
+from netcosim.results.training.job_summary import JobSeries
+from netcosim.results.training.seal import Seal, SealedCell, sealed
+from sim.kernels.compiled import engine_hash
+from sim.sealing.assumed import Assumed
+from sim.sealing.predict import predict
+from sim.sealing.record import Record
+
+
+def seal_of(record: Record, begins: Callable[[str], None] = lambda _: None) -> Seal:
+    """Predict what a record's scenario will measure; `begins` is told of each cell."""
+    cells = []
+    for series, assumed in record.cells:
+        begins(series.cell)
+        cells.append(_predicted(record, series, assumed))
+    return sealed(
+        scenario=record.text,
+        record_sha256=dict(record.sha256),
+        simulator=engine_hash(),
+        cells=tuple(cells),
+    )
+
+
+def _predicted(record: Record, series: JobSeries, assumed: Assumed) -> SealedCell:
+    return SealedCell(
+        cell=series.cell,
+        job_sha256=series.job_sha256,
+        discipline=assumed.sending.discipline,
+        order=record.scenario.policy.order,
+        batch=series.batch,
+        recorded_steps=assumed.job.plan.steps,
+        recorded_examples_per_s=series.points[0].examples_per_s,
+        points=tuple(predict(assumed, count) for count in record.counts),
+    )
