@@ -140,10 +140,11 @@ def compile_kernel(
     parts = linked.options_of(source, replaced) if at_once else {}
 
     def compiled(function: FunctionType, copy: FunctionType) -> Callable[..., Any]:
+        # Code that is loaded from the cache is linked by name: no two kernels may share one.
+        copy.__qualname__ = f"{function.__qualname__}_{name}"
         if function is not source:
             more = parts.get(function, {"forceinline": True})
             return cast("Callable[..., Any]", numba.njit(copy, **more, **options))
-        copy.__qualname__ = f"{source.__qualname__}_{name}"
         kernel = numba.njit(copy, **options)
         return cast("Callable[..., Any]", kernel) if folder is None else keep(kernel)
 
