@@ -83,12 +83,19 @@ def _print_plan(cells: Sequence[Cell]) -> None:
 
 
 def _replay(names: Sequence[str]) -> int:
-    """Predict again what kept records have, of these cells or of all; 1 if it is not as sealed."""
-    all_equal = True
-    for folder, equal in replay(_kept_records(names), Printed()):
-        _say(f"{folder.name}: {'as sealed' if equal else 'not as sealed'}")
-        all_equal &= equal
-    return 0 if all_equal else 1
+    """Predict again what kept records have, of these cells or of all.
+
+    Returns 1 if what the same simulator had sealed comes out otherwise.
+    """
+    code = 0
+    for each in replay(_kept_records(names), Printed()):
+        said = "as sealed"
+        if not each.same:
+            by = "not as sealed" if each.same_simulator else "sealed by another simulator"
+            said = f"{by}: throughput differs by up to {100 * each.farthest:.2g} %"
+            code |= each.same_simulator
+        _say(f"{each.cell}: {said}")
+    return int(code)
 
 
 def _predict_again(names: Sequence[str]) -> list[attempts.Attempt]:

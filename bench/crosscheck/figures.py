@@ -162,8 +162,8 @@ def table(attempts: Sequence[Attempt]) -> str:
     """The newest attempt at each cell as a Markdown table."""
     newest = {attempt.cell: attempt for attempt in attempts}
     lines = [
-        "| cell | W | measured | predicted | error % | sd % | step median, p95 % | streams % |"
-        " wrong discipline, order % | models: error, streams % |",
+        "| cell | W | measured | predicted | error % | sd, range % | step median, p95 % | streams %"
+        " | wrong discipline, order % | models: error, streams % |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, attempt in sorted(newest.items()):
@@ -179,10 +179,16 @@ def _row(name: str, p: Point) -> str:
     worst = (_farthest(p["discipline_errors"]), _farthest(p["order_errors"]))
     return (
         f"| {name} | {p['workers']} | {p['measured']:.4g} | {p['predicted']:.4g}"
-        f" | {100 * p['error']:+.2f} | {100 * p['sd']:.2f}{', two groups' * p['bimodal']}"
+        f" | {100 * p['error']:+.2f} | {_spread(p)}{', two groups' * p['bimodal']}"
         f" | {100 * p['step_median_error']:+.2f}, {100 * p['step_p95_error']:+.2f} | {streams}"
         f" | {worst[0]}, {worst[1]} | {_models(p.get('models'))} |"
     )
+
+
+def _spread(p: Point) -> str:
+    """Standard deviation of perturbed simulations, and their range over what was measured."""
+    low, high = (100 * (p[end] / p["measured"] - 1) for end in ("low", "high"))
+    return f"{100 * p['sd']:.2f}, {low:+.1f} to {high:+.1f}"
 
 
 def _models(found: dict[str, Any] | None) -> str:

@@ -7,6 +7,7 @@ pictures, no pages, nothing of the machine.
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,8 +49,25 @@ def keep_record(folder: Path, kept: Path) -> None:
         new.rename(kept)
 
 
-def replay(folders: Sequence[Path], listener: Listener) -> Iterator[tuple[Path, bool]]:
-    """Predict again what was sealed, from kept records; true of those that come out as sealed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A cell that was predicted again from its kept record.
+
+    Attributes
+    ----------
+    same : all figures are those that were sealed, to the last digit
+    same_simulator : the simulator's source is that of the seal
+    farthest : the largest difference of a throughput, over the sealed one
+    """
+
+    cell: str
+    same: bool
+    same_simulator: bool
+    farthest: float
+
+
+def replay(folders: Sequence[Path], listener: Listener) -> Iterator[Replayed]:
+    """Predict again what was sealed, from kept records.
 
     Raises
     ------
@@ -60,7 +78,17 @@ def replay(folders: Sequence[Path], listener: Listener) -> Iterator[tuple[Path, 
         path = folder / RUN / SEAL
         with storage_errors(path, "can't be read"):
             sealed = load_seal(path.read_bytes(), path)
-        yield folder, sealed.cells == again.cells
+        pairs = [
+            (one, other)
+            for before, after in zip(sealed.cells, again.cells, strict=True)
+            for one, other in zip(before.points, after.points, strict=True)
+        ]
+        yield Replayed(
+            cell=folder.name,
+            same=sealed.cells == again.cells,
+            same_simulator=sealed.simulator == again.simulator,
+            farthest=max(abs(b.examples_per_s / a.examples_per_s - 1) for a, b in pairs),
+        )
 
 
 def check_with_these_sources(

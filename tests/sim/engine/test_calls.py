@@ -59,26 +59,26 @@ def ends(calls, *, discipline="fifo", chunk_bytes=10_000, delay_ns=0, workers=1)
     return {(int(w), int(s), job.names[op]): float(end) for w, s, op, end in keys}
 
 
-def test_the_first_parameters_come_behind_the_calls_for_gradients():
+def test_the_first_parameters_share_their_port_with_the_calls_for_gradients():
     found = ends(CALLS)
     assert found[0, 0, "pull"] == 200 + PULL_BYTES
-    assert found[0, 0, "push"] == 200 + PULL_BYTES + COMPUTE_NS + PUSH_BYTES
+    assert found[0, 0, "push"] == 200 + PULL_BYTES + COMPUTE_NS + PUSH_BYTES + 300
 
 
 def test_later_ones_do_not_where_calls_go_while_gradients_are_sent():
     with_calls, without = ends(CALLS), ends(None)
-    for step in range(1, STEPS):
-        for name in ("pull", "compute", "push", "update"):
-            assert with_calls[0, step, name] - without[0, step, name] == 200
+    for step in range(1, STEPS - 1):
+        requests = 300 * step
+        for name, later in (("pull", requests), ("compute", requests), ("push", requests + 300)):
+            assert with_calls[0, step, name] - without[0, step, name] == 200 + later
 
 
-@pytest.mark.parametrize(("discipline", "later_ns"), [("fifo", 0), ("priority", 300)])
-def test_requests_are_behind_gradients_or_overtake_them(discipline, later_ns):
-    """The gradient has begun with a chunk of its own when the request is made."""
-    with_calls = ends(CALLS, discipline=discipline, chunk_bytes=100)
-    without = ends(None, discipline=discipline, chunk_bytes=100)
-    pushed = (with_calls[0, 0, "push"] - without[0, 0, "push"]) - 200
-    assert pushed == later_ns
+@pytest.mark.parametrize("discipline", ["fifo", "priority", "round_robin"])
+def test_requests_overtake_gradients(discipline):
+    """The gradient shares its port with the request that is made when it is handed over."""
+    with_calls = ends(CALLS, discipline=discipline)
+    without = ends(None, discipline=discipline)
+    assert with_calls[0, 0, "push"] - without[0, 0, "push"] == 200 + 300
 
 
 def test_workers_share_the_port_for_calls_too():
