@@ -43,24 +43,26 @@ def main(site: CrashSite) -> int:
     if options.replay:
         return _replay(options.cells)
     if options.again:
-        return _sum_up(_predict_again(options.cells))
+        return _sum_up(_predict_again(options.cells), None)
     cells = _chosen(options.cells, drawn() if options.drawn else development())
     if options.plan:
         _print_plan(cells)
         return 0
     if not options.recompute:
         run_missing(cells, budget_s=options.budget_s, say=_say)
-    return _sum_up(attempts.kept())
+    return _sum_up(attempts.kept(), options.sources)
 
 
-def _sum_up(every: Sequence[attempts.Attempt]) -> int:
-    """Write the figures of the attempts by the newest sources."""
-    kept = [attempt for attempt in every if attempt.sources == every[-1].sources]
+def _sum_up(every: Sequence[attempts.Attempt], sources: str | None) -> int:
+    """Write the figures of the attempts by these sources, or by the newest."""
+    kept = [attempt for attempt in every if attempt.sources == (sources or every[-1].sources)]
+    if not kept:
+        raise ScenarioError.at("--sources", sources, f"must be in {attempts.KEPT.name}")
     page = RESULTS / "crosscheck.md"
     page.write_text(f"{heading('crosscheck')}\n{table(kept)}", encoding="utf-8")
     notes = _notes(kept)
     if len(every) > len(kept):
-        older = f"{len(every) - len(kept)} attempts of older sources are in {attempts.KEPT.name}"
+        older = f"{len(every) - len(kept)} attempts of other sources are in {attempts.KEPT.name}"
         notes.append(f"{older}, and in no figure")
     return record("crosscheck", figures_of(kept), notes, clock=None)
 
@@ -102,13 +104,14 @@ def _predict_again(names: Sequence[str]) -> list[attempts.Attempt]:
     """Predict kept runs of listed cells by the present sources, and keep it as attempts."""
     newest = {a.cell: a for a in attempts.kept() if a.checked and not a.predicted_again}
     folders = [f for f in _kept_records(names) if not newest[f.name].properties["drawn"]]
+    sources, at = source_hash(), commit()  # of what is loaded, whatever is edited meanwhile
     for folder, checked in check_with_these_sources(folders, Printed()):
         attempt = replace(
             newest[folder.name],
-            sources=source_hash(),
+            sources=sources,
             seconds={},
             checked=checked,
-            predicted_again=commit(),
+            predicted_again=at,
         )
         attempts.keep(attempt)
         _say(line(attempt))
@@ -145,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--plan", action="store_true", help="say what would be run, then stop; needs no root")
     add("--budget-s", metavar="N", type=float, default=math.inf, help="begin no cell after N s")
     add("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
+    add("--sources", metavar="HASH", help="sum up those of these sources, in place of the newest")
     add("--replay", action="store_true", help="predict again, from kept records; needs no root")
     add("--again", action="store_true", help="compare kept runs with what these sources predict")
     return parser
