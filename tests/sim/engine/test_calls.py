@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from netcosim.training.plan import DOWN
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Calls
@@ -39,7 +38,7 @@ def plan():
     )
 
 
-def ends(calls, *, discipline="fifo", chunk_bytes=10_000, delay_ns=0, workers=1):
+def ends(calls, *, discipline="fifo", delay_ns=0, workers=1):
     """End of each operation, ns, by worker, step and name."""
     network = make_network(workers=workers, servers=1)
     network = replace(network, delay_ns=np.full(workers, delay_ns, dtype=np.int64))
@@ -47,7 +46,7 @@ def ends(calls, *, discipline="fifo", chunk_bytes=10_000, delay_ns=0, workers=1)
     engine = Engine(
         job,
         network,
-        make_sending(discipline, chunk_bytes=chunk_bytes),
+        make_sending(discipline, chunk_bytes=10_000),
         same_draws(workers=workers, steps=STEPS),
         Control(keep_operations=True, in_parts=True),
         calls=calls,
@@ -97,7 +96,6 @@ def test_calls_of_no_bytes_are_none():
 
 def test_nothing_of_a_step_is_a_call():
     assert len(ends(CALLS, workers=2)) == 2 * STEPS * plan().operations
-    assert plan().channels[0].direction == DOWN
 
 
 def test_they_are_refused_where_steps_are_not_in_parts():
