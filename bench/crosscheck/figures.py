@@ -7,11 +7,11 @@ import numpy as np
 
 from bench.common.record import Figure, at_least, at_most
 from bench.crosscheck.attempts import Attempt
+from sim.sealing.ensemble import LARGE_SD
 
 Point = dict[str, Any]
 
 BSP_MOST: Final = 0.5
-STEADY_SD: Final = 0.005
 ASP_MOST: Final = 1.0
 INSIDE_LEAST: Final = 90.0
 FIFO_MEDIAN: Final = 2.0
@@ -75,13 +75,13 @@ def _bsp(points: Sequence[Point], which: str) -> Iterator[Figure]:
 
 
 def _asynchronous(points: Sequence[Point], which: str) -> Iterator[Figure]:
-    steady = [p for p in points if p["sd"] <= STEADY_SD]
+    steady = [p for p in points if p["sd"] <= LARGE_SD]
     if steady:
         over = [100 * (abs(p["error"]) - 2 * p["sd"]) for p in steady]
         note = f"{len(steady)} points, {sum(o <= ASP_MOST for o in over)} within"
         name = f"{which}: fair, asp and ssp: largest error less 2 sd, where the sd is small"
         yield at_most(name, max(over), "%", ASP_MOST, note)
-    other = [p for p in points if p["sd"] > STEADY_SD]
+    other = [p for p in points if p["sd"] > LARGE_SD]
     if other:
         inside = [p["low"] <= p["measured"] <= p["high"] for p in other]
         name = f"{which}: fair, asp and ssp: inside the range, where the sd is large"

@@ -11,7 +11,7 @@ from netcosim.results.training.seal import Spread
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Floats
 from sim.plan import Network
-from topo.spec import FRAME_BYTES, GOODPUT_SHARE
+from topo.spec import PAYLOAD_BYTES
 
 RUNS: Final = 20
 PERTURBATION: Final = 1e-3
@@ -51,10 +51,9 @@ def spread_of(
     )
 
 
-def turn_ns(network: Network, workers: int) -> float:
+def _turn_ns(network: Network, workers: int) -> float:
     """Time in which the slowest server's port carries one frame of every worker."""
-    frame_bytes = FRAME_BYTES * GOODPUT_SHARE
-    return workers * frame_bytes * 8e9 / float(network.server_bps.min())
+    return workers * PAYLOAD_BYTES * 8e9 / float(network.server_bps.min())
 
 
 def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
@@ -64,7 +63,7 @@ def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
 
 
 def _later(network: Network, workers: int, rng: np.random.Generator) -> Network:
-    more_ns = rng.uniform(0.0, turn_ns(network, workers), workers)
+    more_ns = rng.uniform(0.0, _turn_ns(network, workers), workers)
     return replace(network, delay_ns=network.delay_ns + np.round(more_ns).astype(np.int64))
 
 

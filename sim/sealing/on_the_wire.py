@@ -22,7 +22,7 @@ def on_the_wire(plan: StepPlan, transport: TransportSpec, *, pushed: bool) -> St
 
 
 def calls_of(plan: StepPlan, transport: TransportSpec, *, pushed: bool) -> Calls:
-    """What the calls take that ask for a step's parameters and, unless pushed, its gradients."""
+    """Bytes of the calls that ask for a step's parameters and, unless pushed, its gradients."""
     asked = {UP: [0] * plan.servers, DOWN: [0] * plan.servers}
     for _, direction, server in _transfers(plan):
         if direction == DOWN:

@@ -20,7 +20,7 @@ class _Record(BaseModel):
 
 
 class Spread(_Record):
-    """What simulations of the same job say in which everybody's time is changed a little.
+    """Throughput of simulations of the same job with everybody's time changed a little.
 
     Computations vary, and each worker's path is longer by up to the time in which a server's port
     carries a frame of every worker.
