@@ -37,6 +37,14 @@ def test_the_time_stamp_counter_shows_the_guests_clock(tmp_path: Path) -> None:
     assert processor == 0
 
 
+def test_the_counters_frequency_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "counter"
+    subprocess.run(["gcc", "-o", str(program), str(COUNTER)], check=True)
+    said = f"cat /sys/devices/system/cpu/cpu0/tsc_freq_khz; {program}"
+    told_khz, counted = call("output", command=["sh", "-c", said]).splitlines()
+    assert json.loads(counted)[0] == pytest.approx(1e3 * int(told_khz), rel=1e-4)
+
+
 def test_chance_is_of_the_seed() -> None:
     first, again, other = (call("random", seed=seed) for seed in (1, 1, 2))
     assert first == again
