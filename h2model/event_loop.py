@@ -4,12 +4,40 @@ import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
+from h2model.events import At
+from h2model.link import SendQueue
 from h2model.records import Schedule
+from h2model.segments import SegmentQueue
 from h2model.sender import Sender
 
 Shares = Callable[[frozenset[int]], Mapping[int, float]]
 """From the connections with data in their kernels, by position, to the rate of each in bits/s."""
+
+
+class Sending(Protocol):
+    """A connection's sending end, as the loop knows it."""
+
+    @property
+    def queue(self) -> SegmentQueue | SendQueue:
+        """What was handed to the kernel and has not left."""
+
+    @property
+    def has_messages(self) -> bool:
+        """True if there is something that was not handed to the kernel."""
+
+    def begin(self, at: At) -> None:
+        """Schedule the events that are known before."""
+
+    def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
+        """Take an event; True if a decision may follow from it."""
+
+    def pump(self, now: float) -> None:
+        """Decide as long as the kernel has room."""
+
+    def share(self, rate_bps: float, now: float, keep: float) -> None:
+        """Change the connection's share of its path; it keeps that part of what its bucket has."""
 
 
 def play(senders: Sequence[Sender], shares: Shares | None = None) -> list[Schedule]:
@@ -46,9 +74,9 @@ class EventLoop:
     """
 
     def __init__(self, shares: Shares | None) -> None:
-        self._senders: dict[int, Sender] = {}
+        self._senders: dict[int, Sending] = {}
         self._shares = None if shares is None else _Remembered(shares)
-        self._events: list[tuple[float, int, int, Sender, int, int, int]] = []
+        self._events: list[tuple[float, int, int, Sending, int, int, int]] = []
         self._count = 0
         self._now = -math.inf
         self._busy: frozenset[int] = frozenset()
@@ -58,7 +86,7 @@ class EventLoop:
         """Time of the next event; infinite if there is none."""
         return self._events[0][0] if self._events else math.inf
 
-    def begin(self, position: int, sender: Sender) -> None:
+    def begin(self, position: int, sender: Sending) -> None:
         """Begin a connection's burst; what was to come of the one before is dropped."""
         self._senders[position] = sender
         sender.begin(partial(self._at, position, sender))
@@ -84,7 +112,7 @@ class EventLoop:
             self._share(self._shares, touched, joined, now)
 
     def _at(
-        self, who: int, sender: Sender, time: float, kind: int, stream: int = 0, value: int = 0
+        self, who: int, sender: Sending, time: float, kind: int, stream: int = 0, value: int = 0
     ) -> None:
         event = (max(time, self._now), self._count, who, sender, kind, stream, value)
         heapq.heappush(self._events, event)

@@ -11,27 +11,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from h2model.asking import Asking
 from h2model.connection import Connection
 from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
-from h2model.segments import SegmentQueue
 from h2model.sender import Sender
 from h2model.standstill import StandstillError
 from netcosim.training.executor import Acknowledgement, Answer, Over, Push, Request, Server, Worker
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import DOWN, UP
 
-Kind = Literal["pull", "gradient"]
+Kind = Literal["pull", "gradient", "ask for pulls", "ask for gradients"]
 PULL: Final[Kind] = "pull"
 GRADIENT: Final[Kind] = "gradient"
+ASK_PULLS: Final[Kind] = "ask for pulls"
+"""From a worker to a server, by the connection whose other direction brings parameters."""
+ASK_GRADIENTS: Final[Kind] = "ask for gradients"
+"""From a server to a worker, by the connection whose other direction brings gradients."""
 
+_ASKED: Final[Mapping[Kind, Kind]] = {ASK_PULLS: PULL, ASK_GRADIENTS: GRADIENT}
 _FOR_EVER_NS: Final = 2**62
 Key = tuple[int, int, int]
 """Worker, step, operation."""
 
 
 class Way(NamedTuple):
-    """A connection of a job: what it brings, and between whom."""
+    """One way of a connection of a job: what goes it, and between whom."""
 
     kind: Kind
     worker: int
@@ -44,13 +49,14 @@ class Models:
 
     Attributes
     ----------
-    connections : by way, in the order of their positions
-    links : the path of each
+    connections : of those ways that bring messages
+    links : the path of every way, in the order of their positions
     shares : how they share the links, by position
     message_bytes : flow-controlled bytes of each transfer, by operation
     call_bytes : of a call that asks, with its HEADERS alone and with all of it
     whole_with_trailers : True if a message counts as delivered when what is behind it has come
-    writes_each : True if a sender writes the first message of a moment before it knows of others
+    writes_each : True if a sender writes each call of a moment, and the first message of one before
+        it knows of others
     """
 
     connections: Mapping[Way, Connection]
@@ -68,7 +74,6 @@ class _Step:
 
     sender: Sender
     stream_of: Mapping[int, int]
-    asked_ns: Mapping[int, float]
 
 
 @dataclass(slots=True)
@@ -90,8 +95,13 @@ class JobOverModels:
     _workers: list[Worker] = field(init=False)
     _servers: list[Server] = field(init=False)
     _position: dict[Way, int] = field(init=False)
+    _asking: dict[Way, Asking] = field(default_factory=dict)
+    _asked_for: dict[Way, dict[int, Key]] = field(default_factory=dict)
+    _asked: set[Key] = field(default_factory=set)
+    _ready: set[Key] = field(default_factory=set)
     _steps: dict[Way, _Step] = field(default_factory=dict)
     _numbers: dict[Way, int] = field(default_factory=dict)
+    _begun: dict[Way, int] = field(default_factory=dict)
     _expected: dict[tuple[int, int], int] = field(default_factory=dict)
     _events: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     _count: int = 0
@@ -103,7 +113,20 @@ class JobOverModels:
         self._loop = EventLoop(self.models.shares)
         self._workers = [Worker(self.job, number) for number in range(self.job.workers)]
         self._servers = [Server(self.job, number) for number in range(self.job.plan.servers)]
-        self._position = {way: position for position, way in enumerate(self.models.connections)}
+        self._position = {way: position for position, way in enumerate(self.models.links)}
+        for way, link in self.models.links.items():
+            if way not in self.models.connections:
+                self._open_calls(way, link)
+
+    def _open_calls(self, way: Way, link: LinkModel) -> None:
+        calls = Asking(
+            link,
+            self.models.call_bytes[1],
+            writes_each=self.models.writes_each,
+            came=lambda number, arrives_ns: self._at(arrives_ns, self._call_came(way, number)),
+        )
+        self._asking[way], self._asked_for[way] = calls, {}
+        self._loop.begin(self._position[way], calls)
 
     def run(self) -> None:
         """Carry out the job.
@@ -150,24 +173,44 @@ class JobOverModels:
                 self.requested_ns[number, self.job.steps] = each.time_ns
 
     def _request(self, worker: int, step: int, now_ns: float) -> None:
-        """Ask every server for its parameters; the calls go the way of the gradients."""
+        """Ask every server for its parameters."""
         self.requested_ns[worker, step] = now_ns
         recorded = self.job.recorded_step(worker, step)
         pulls = [op for op in self.job.plan.sources[recorded].tolist() if self._is(op, DOWN)]
         for server in range(self.job.plan.servers):
             mine = [op for op in pulls if self._server_of(op) == server]
             if mine:
-                way = Way(PULL, worker, server)
-                arrives_ns = self._begin(way, mine, (worker, step), now_ns)
-                self._load(Way(GRADIENT, worker, server), len(mine), now_ns)
-                self._at(arrives_ns, self._requested(worker, server, step))
+                self._begin(Way(PULL, worker, server), mine, (worker, step), now_ns)
+                self._ask(Way(ASK_PULLS, worker, server), mine, (worker, step), now_ns)
 
-    def _requested(self, worker: int, server: int, step: int) -> Callable[[float], None]:
+    def _ask(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> None:
+        """Make the calls that ask for so many messages, beside what other connections send."""
+        numbers = self._asking[way].ask(len(ops), now_ns)
+        for number, op in zip(numbers, ops, strict=True):
+            self._asked_for[way][number] = (*of, op)
+
+    def _call_came(self, way: Way, number: int) -> Callable[[float], None]:
+        """Take a call: it begins a step at the server, or lets go what was ready for it."""
+
         def act(now_ns: float) -> None:
-            self._load(Way(PULL, worker, server), len(self._pushes(server)), now_ns)
-            self._answer(self._servers[server].requested(worker, step, now_ns))
+            key = self._asked_for[way].pop(number)
+            self._asked.add(key)
+            worker, step, _ = key
+            if way.kind == ASK_PULLS and self._begun.get(way) != step:
+                self._begun[way] = step
+                self._requested(worker, way.server, step, now_ns)
+            if key in self._ready:
+                self._ready.remove(key)
+                self._hand_over(Way(_ASKED[way.kind], worker, way.server), key, now_ns)
 
         return act
+
+    def _requested(self, worker: int, server: int, step: int, now_ns: float) -> None:
+        """Let a server take a worker's request; it asks for the step's gradients at once."""
+        pushes = self._pushes(server)
+        if pushes:
+            self._ask(Way(ASK_GRADIENTS, worker, server), pushes, (worker, step), now_ns)
+        self._answer(self._servers[server].requested(worker, step, now_ns))
 
     def _answer(self, out: Sequence[Answer | Acknowledgement]) -> None:
         for each in out:
@@ -183,16 +226,6 @@ class JobOverModels:
         if pushes:
             self._begin(Way(GRADIENT, worker, server), pushes, (worker, step), now_ns)
 
-    def _load(self, way: Way, calls: int, now_ns: float) -> None:
-        """Send calls that ask for what goes the other way between a worker and a server.
-
-        They are a connection's of their own, and queue at the link behind what this one has there.
-        In a job's first step no gradient has been asked for, and nothing else goes that way.
-        """
-        if way in self._steps:
-            asked_bytes = calls * self.models.call_bytes[1]
-            self._steps[way].sender.queue.put_control(asked_bytes, now_ns)
-
     def _pushes(self, server: int) -> list[int]:
         """Gradients that a server asks for in each step."""
         return [
@@ -201,15 +234,13 @@ class JobOverModels:
             if self._is(op, UP) and self._server_of(op) == server
         ]
 
-    def _begin(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> float:
-        """Begin a step on a connection; the time at which its first call has arrived."""
-        connection, link = self.models.connections[way], self.models.links[way]
-        arrivals = self._calls_arrive(link, len(ops), now_ns)
+    def _begin(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> None:
+        """Begin a step on a connection."""
         first = self._numbers.get(way, 0)
         self._numbers[way] = first + len(ops)
         streams = {op: 1 + 2 * (first + number) for number, op in enumerate(ops)}
         keys = {stream: (*of, op) for op, stream in streams.items()}
-        sender = connection.begin(
+        sender = self.models.connections[way].begin(
             [
                 StreamPlan(
                     stream=stream,
@@ -225,27 +256,17 @@ class JobOverModels:
             told=lambda stream, whole, behind: self._told(keys[stream], whole, behind),
         )
         self._loop.begin(self._position[way], sender)
-        self._steps[way] = _Step(sender, streams, dict(zip(ops, arrivals, strict=True)))
-        return arrivals[0]
-
-    def _calls_arrive(self, link: LinkModel, count: int, now_ns: float) -> list[float]:
-        """Times at which so many calls that are made at one time have arrived."""
-        path = SegmentQueue(link, link.rate_bps)
-        for _ in range(count):
-            path.put(0, self.models.call_bytes[1], now_ns, counted_bytes=0)
-        path.push(now_ns)
-        found = []
-        while (frame := path.head()) is not None:
-            found.append(frame.end_ns + link.delay_ns)
-            path.take()
-        return found
+        self._steps[way] = _Step(sender, streams)
 
     def _hand_over(self, way: Way, key: Key, time_ns: float) -> None:
-        """Hand a message over as soon as it has been asked for."""
+        """Hand a message over, or keep it until it has been asked for."""
+        if key not in self._asked:
+            self._ready.add(key)
+            return
+        self._asked.remove(key)
         step, op = self._steps[way], key[2]
-        handed_ns = max(time_ns, step.asked_ns[op])
-        self.handed_ns[key] = handed_ns
-        step.sender.hand_over(step.stream_of[op], int(self.job.plan.priority[op]), handed_ns)
+        self.handed_ns[key] = time_ns
+        step.sender.hand_over(step.stream_of[op], int(self.job.plan.priority[op]), time_ns)
 
     def _told(self, key: Key, whole_ns: float, behind_ns: float) -> None:
         delivered_ns = behind_ns if self.models.whole_with_trailers else whole_ns

@@ -6,7 +6,7 @@ from h2model.connection import Connection
 from h2model.framing import call_bytes, headers_bytes
 from h2model.protocol import GRPC_PREFIX_BYTES
 from h2model.records import LinkModel
-from h2model.training_job import GRADIENT, PULL, Models, Way
+from h2model.training_job import ASK_GRADIENTS, ASK_PULLS, GRADIENT, PULL, Models, Way
 from netcosim.results.training.job_summary import PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.training.job import TrainingJob
@@ -41,7 +41,7 @@ def models_of(
     receiver = receiver_model(transport, transport.window)
     ways = [
         Way(kind, worker, server)
-        for kind in (PULL, GRADIENT)
+        for kind in (PULL, GRADIENT, ASK_PULLS, ASK_GRADIENTS)
         for worker in range(job.workers)
         for server in range(job.plan.servers)
     ]
@@ -53,7 +53,11 @@ def models_of(
     }
     grpc = speaks_grpc(transport)
     return Models(
-        connections={way: Connection(sender, receiver, links[way]) for way in ways},
+        connections={
+            way: Connection(sender, receiver, links[way])
+            for way in ways
+            if way.kind in (PULL, GRADIENT)
+        },
         links=links,
         shares=shares,
         message_bytes={
@@ -84,7 +88,7 @@ def _link(net: NetSpec, way: Way, facts: PathFacts, rate_bps: float) -> LinkMode
 
 def _route(net: NetSpec, way: Way) -> Route:
     server, worker = net.servers[way.server].name, net.workers[way.worker].name
-    ends = (server, worker) if way.kind == PULL else (worker, server)
+    ends = (server, worker) if way.kind in (PULL, ASK_GRADIENTS) else (worker, server)
     return route_between(net, *ends, worker)
 
 

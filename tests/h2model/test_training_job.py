@@ -7,7 +7,15 @@ import pytest
 
 from h2model.connection import Connection
 from h2model.records import LinkModel, ReceiverModel, SenderModel
-from h2model.training_job import GRADIENT, PULL, JobOverModels, Models, Way
+from h2model.training_job import (
+    ASK_GRADIENTS,
+    ASK_PULLS,
+    GRADIENT,
+    PULL,
+    JobOverModels,
+    Models,
+    Way,
+)
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Draws, StepPlan
 from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
@@ -44,16 +52,20 @@ def job(workers: int, tensors: int = 1, steps: int = 3) -> TrainingJob:
 
 
 def models(job: TrainingJob, link: LinkModel, **changes) -> Models:
-    """Everybody's pulls share a link, and so do everybody's gradients."""
-    ways = [Way(kind, w, 0) for kind in (PULL, GRADIENT) for w in range(job.workers)]
+    """Everybody's ways to the workers share a link, and so do those to the server."""
+    kinds = (PULL, GRADIENT, ASK_GRADIENTS, ASK_PULLS)
+    ways = [Way(kind, w, 0) for kind in kinds for w in range(job.workers)]
 
     def shares(busy):
-        down = [i for i in busy if i < job.workers]
-        return {i: BYTE_A_NS / (len(down) if i in down else len(busy) - len(down)) for i in busy}
+        to_workers = [i for i in busy if ways[i].kind in (PULL, ASK_GRADIENTS)]
+        counts = {True: len(to_workers), False: len(busy) - len(to_workers)}
+        return {i: BYTE_A_NS / counts[i in to_workers] for i in busy}
 
     settings = {
         "connections": {
-            way: Connection(SenderModel(discipline="fifo"), ReceiverModel(), link) for way in ways
+            way: Connection(SenderModel(discipline="fifo"), ReceiverModel(), link)
+            for way in ways
+            if way.kind in (PULL, GRADIENT)
         },
         "links": dict.fromkeys(ways, link),
         "shares": shares,
@@ -105,6 +117,15 @@ def test_a_path_s_delay_is_taken_by_requests_and_data():
     assert run.delivered_ns[0, 1, 0] - run.handed_ns[0, 1, 0] == pytest.approx(
         1_000_000 + wire_ns(SIZE), abs=6_000
     )
+
+
+def test_requests_leave_beside_gradients_that_are_not_sent_yet():
+    free, asking_bytes = replace(job(1), staleness=None), 20_000
+    run = JobOverModels(free, models(free, LINK, call_bytes=(30, asking_bytes)))
+    run.run()
+    # They share the link, as they are on another connection, and the gradient is there later.
+    taken_ns = run.delivered_ns[0, 0, 2] - run.requested_ns[0, 1]
+    assert taken_ns == pytest.approx(wire_ns(SIZE) + asking_bytes, abs=6_000)
 
 
 def test_jobs_whose_gradients_are_pushed_are_refused():

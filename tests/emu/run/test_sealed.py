@@ -18,8 +18,6 @@ from tests.emu.run.world import World
 # Half a per cent of a step is what is asked for. With gRPC's default settings it is not reached:
 # simulated credit returns at once, and windows of the first steps are small, and decide.
 STREAMS = {"h2": 0.005, "grpc": 0.03, "priority": 0.005, "whole": 0.005}
-# Models put requests behind what a connection has written; real ones overtake it. With whole
-# messages that makes 0.33 %, where 0.3 was asked for before requests counted.
 OVER_MODELS = {"h2": 0.003, "grpc": 0.02, "priority": 0.005, "whole": 0.005}
 THROUGHPUT = 0.01
 _LONG_S = 900

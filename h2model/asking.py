@@ -1,0 +1,93 @@
+"""Calls that ask for messages, on a connection of their own: their bytes take part of its links."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from h2model.events import ENQUEUE, LEFT, At
+from h2model.records import LinkModel
+from h2model.segments import SegmentQueue
+
+Came = Callable[[int, float], None]
+"""Takes a call's number, when it has arrived."""
+
+_NO_PAYLOAD: Final = 0
+
+
+class Asking:
+    """A connection's calls in the event loop; they need no credit, and leave in their order.
+
+    Parameters
+    ----------
+    link
+        The path of the calls.
+    call_bytes
+        Of each call, with all of its frames.
+    writes_each
+        True if each call is a write of its own, also of those that are made at one moment.
+    came
+        Told of each call when it has arrived.
+    """
+
+    def __init__(self, link: LinkModel, call_bytes: int, *, writes_each: bool, came: Came) -> None:
+        self.queue = SegmentQueue(link, link.rate_bps)
+        self._delay_ns = link.delay_ns
+        self._call_bytes = call_bytes
+        self._writes_each = writes_each
+        self._came = came
+        self._made = 0
+        self._waiting: deque[int] = deque()
+        self._version = 0
+        self._leaving = False
+
+    def begin(self, at: At) -> None:
+        """Take the scheduler of its events; there are none yet."""
+        self._at = at
+
+    def ask(self, count: int, now: float) -> range:
+        """Make so many calls; their numbers."""
+        numbers = range(self._made, self._made + count)
+        self._made = numbers.stop
+        for number in numbers:
+            self._at(now, ENQUEUE, number)
+        return numbers
+
+    @property
+    def has_messages(self) -> bool:
+        """True if there are calls that were not handed to the kernel."""
+        return bool(self._waiting)
+
+    def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
+        """Take an event; True if calls are to be written."""
+        if kind == ENQUEUE:
+            self._waiting.append(stream)
+            return True
+        if value == self._version:
+            self._leaving = False
+            frame = self.queue.take()
+            self._came(frame.stream, frame.end_ns + self._delay_ns)
+            self._next_leaves()
+        return False
+
+    def pump(self, now: float) -> None:
+        """Write the calls that were made."""
+        while self._waiting:
+            number = self._waiting.popleft()
+            self.queue.put(number, self._call_bytes, now, counted_bytes=_NO_PAYLOAD)
+            if self._writes_each:
+                self.queue.push(now)
+        self.queue.push(now)
+        self._next_leaves()
+
+    def share(self, rate_bps: float, now: float, keep: float) -> None:
+        """Change the connection's share of its path; it keeps that part of what its bucket has."""
+        self.queue.replan(rate_bps, now, keep)
+        self._version += 1
+        self._leaving = False
+        self._next_leaves()
+
+    def _next_leaves(self) -> None:
+        if self._leaving or (head := self.queue.head()) is None:
+            return
+        self._leaving = True
+        self._at(head.end_ns, LEFT, 0, self._version)
