@@ -61,6 +61,12 @@ class BaseEngine:
         return int(self._run.scalar[arrays.ENDED])
 
     @property
+    def last_step(self) -> tuple[int, int, float, float]:
+        """The step that ended last, once there is one: its worker, number, begin and end in ns."""
+        row, time = self._steps[-1]
+        return int(row[-1, 0]), int(row[-1, 1]), float(time[-1, 0]), float(time[-1, 1])
+
+    @property
     def spent_ns(self) -> Floats:
         """(workers, MODES) time in each mode; see `sim.kernels.arrays`."""
         spent: Floats = self._run.spent

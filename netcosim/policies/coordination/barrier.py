@@ -1,0 +1,40 @@
+"""Barrier behind every step, where batches of the next one are decided."""
+
+from collections.abc import Callable
+
+from netcosim.policies.coordination.observed import Begin, Ended, UseOf
+
+Decide = Callable[[list[int], list[float], UseOf], list[int]]
+"""From the batches of a step and the time that each took, by worker, to those of the next one."""
+
+
+class Barrier:
+    """Coordinator that lets all workers go on together.
+
+    Parameters
+    ----------
+    decide : batches of the next step
+    """
+
+    def __init__(self, decide: Decide) -> None:
+        self._decide = decide
+        self._batches: list[int] = []
+        self._taken_ns: dict[int, float] = {}
+
+    def begin(self, batches: list[int]) -> list[Begin]:
+        """Begin all."""
+        self._batches = batches
+        return self._all()
+
+    def ended(self, ended: Ended, use: UseOf) -> list[Begin]:
+        """Begin all with new batches when the last worker has ended the step."""
+        self._taken_ns[ended.worker] = ended.taken_ns
+        if len(self._taken_ns) < len(self._batches):
+            return []
+        taken_ns = [self._taken_ns[worker] for worker in range(len(self._batches))]
+        self._taken_ns.clear()
+        self._batches = self._decide(self._batches, taken_ns, use)
+        return self._all()
+
+    def _all(self) -> list[Begin]:
+        return [Begin(worker, batch) for worker, batch in enumerate(self._batches)]

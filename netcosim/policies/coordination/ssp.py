@@ -1,0 +1,37 @@
+"""Stale synchronous parallel: a worker may be so many steps ahead of the slowest one.
+
+Source: Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server"
+(NIPS 2013). With a gap of 0 it is bulk synchronous.
+"""
+
+from netcosim.policies.coordination.observed import Begin, Ended, UseOf
+
+
+class StaleSynchronous:
+    """Coordinator that holds workers back which are too far ahead.
+
+    Parameters
+    ----------
+    gap : steps
+    """
+
+    def __init__(self, gap: int) -> None:
+        self._gap = gap
+        self._done: list[int] = []
+        self._batches: list[int] = []
+        self._waiting: set[int] = set()
+
+    def begin(self, batches: list[int]) -> list[Begin]:
+        """Begin all."""
+        self._batches = batches
+        self._done = [0] * len(batches)
+        return [Begin(worker, batch) for worker, batch in enumerate(batches)]
+
+    def ended(self, ended: Ended, use: UseOf) -> list[Begin]:
+        """Let those go on that may, the lowest first."""
+        self._done[ended.worker] += 1
+        self._waiting.add(ended.worker)
+        furthest = min(self._done) + self._gap
+        free = sorted(worker for worker in self._waiting if self._done[worker] <= furthest)
+        self._waiting.difference_update(free)
+        return [Begin(worker, self._batches[worker]) for worker in free]

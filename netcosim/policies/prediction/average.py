@@ -1,0 +1,30 @@
+"""Exponential moving average of the speeds so far."""
+
+from typing import Final
+
+from netcosim.policies.coordination.observed import Use
+
+NEWEST: Final = 0.2
+"""Weight of the newest speed (Chen et al., SoCC 2020, Table 3)."""
+
+
+class MovingAverage:
+    """Predictor by an exponential moving average.
+
+    Parameters
+    ----------
+    newest : weight of the newest speed, above 0 and up to 1
+    """
+
+    def __init__(self, newest: float = NEWEST) -> None:
+        self._newest = newest
+        self._mean: float | None = None
+
+    def observe(self, speed: float) -> None:
+        """Mix it in; the first one counts alone."""
+        before = speed if self._mean is None else self._mean
+        self._mean = before + self._newest * (speed - before)
+
+    def predict(self, use: Use) -> float:
+        """The mean."""
+        return self._mean or 0.0
