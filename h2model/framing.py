@@ -1,5 +1,6 @@
 """Bytes of a message on the wire: its frames' headers, HEADERS, trailers, gRPC's prefix."""
 
+import math
 from typing import Final
 
 from h2model.candidates import (
@@ -39,6 +40,22 @@ def wire_bytes(transport: TransportSpec, size_bytes: int, *, path: str, pushed: 
     message = size_bytes + GRPC_PREFIX_BYTES * grpc
     frames = -(-message // largest_frame_bytes(transport))
     return message + frames * FRAME_HEADER_BYTES + _beside_bytes(transport, path, pushed=pushed)
+
+
+def packets_alone(transport: TransportSpec, wire_bytes: int, payload_bytes: int) -> float:
+    """Packets of a pushed message that is alone in its queue, beyond those that its bytes fill.
+
+    Its last packet is not full, its answer is acknowledged by one, and our own sender's HEADERS
+    have one of their own; gRPC writes them with what follows.
+
+    Parameters
+    ----------
+    wire_bytes : of the message, as `wire_bytes` says
+    payload_bytes : of a full packet
+    """
+    headers_bytes = 0 if speaks_grpc(transport) else _OWN_PUSH_BYTES
+    packets = (headers_bytes > 0) + math.ceil((wire_bytes - headers_bytes) / payload_bytes)
+    return packets + 1 - wire_bytes / payload_bytes
 
 
 def headers_bytes(transport: TransportSpec, path: str) -> int:

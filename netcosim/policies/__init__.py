@@ -92,6 +92,17 @@ def load_schedule(name: str) -> Schedule:
     return cast("Schedule", _load(schedule, "policy.schedule", name))
 
 
+def one_at_a_time(name: str) -> bool:
+    """True if a schedule lets a message go when the one before it has been acknowledged.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such schedule.
+    """
+    return bool(getattr(load_schedule(name), "ONE_AT_A_TIME", False))
+
+
 def schedule_options(name: str, given: Mapping[str, int]) -> tuple[int, ...]:
     """A schedule's parameters in its order, defaults filled in.
 

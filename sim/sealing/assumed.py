@@ -9,6 +9,7 @@ import numpy as np
 
 from h2model import disciplines
 from h2model.training_job import Models
+from netcosim.policies import one_at_a_time
 from netcosim.results.training.job_summary import JobSeries, PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.scenario.profile import load_workload
@@ -71,7 +72,8 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     workload, _, name = series.cell.rpartition("/")
     transport = next(t for t in scenario.transport if t.name == name)
     shared = with_share(scenario)
-    on_wire = partial(on_the_wire, transport=transport, pushed=job.pushed)
+    alone = job.schedule is not None and one_at_a_time(job.schedule)
+    on_wire = partial(on_the_wire, transport=transport, pushed=job.pushed, alone=alone)
     return Assumed(
         job=replace(job, plan=on_wire(job.plan)),
         as_recorded=job,

@@ -3,21 +3,33 @@
 from dataclasses import replace
 from typing import Final
 
-from h2model.framing import call_bytes, wire_bytes
+from h2model.framing import call_bytes, packets_alone, wire_bytes
 from netcosim.scenario import TransportSpec
 from netcosim.training.plan import DOWN, UP, StepPlan
 from sim.plan import Calls
+from topo.spec import ACKNOWLEDGEMENT_BYTES, GOODPUT_SHARE, PAYLOAD_BYTES
 
 SOME_PATH: Final = "/netcosim.Training/gradient/w0/s00/o000"
 """Path of a call, as long as most."""
 
 
-def on_the_wire(plan: StepPlan, transport: TransportSpec, *, pushed: bool) -> StepPlan:
-    """The plan with what each message takes on the wire in place of its own bytes."""
+def on_the_wire(
+    plan: StepPlan, transport: TransportSpec, *, pushed: bool, alone: bool = False
+) -> StepPlan:
+    """The plan with what each message takes on the wire in place of its own bytes.
+
+    Parameters
+    ----------
+    alone : whether a gradient's message goes when the one before it has been acknowledged
+    """
     sizes = plan.size_bytes.copy()
     for op, direction, _ in _transfers(plan):
         up = direction == UP
-        sizes[op] = wire_bytes(transport, int(sizes[op]), path=SOME_PATH, pushed=pushed and up)
+        size_bytes = wire_bytes(transport, int(sizes[op]), path=SOME_PATH, pushed=pushed and up)
+        if alone and pushed and up:
+            more = packets_alone(transport, size_bytes, PAYLOAD_BYTES) * ACKNOWLEDGEMENT_BYTES
+            size_bytes += round(more * GOODPUT_SHARE)  # the payload that they keep away
+        sizes[op] = size_bytes
     return replace(plan, size_bytes=sizes)
 
 

@@ -10,6 +10,7 @@ from netcosim.policies.gate.state import FLIGHT_BYTES, NONE, GateState, first_wa
 
 ABOUT = "slices, the most urgent one first, one at a time"
 OPTIONS: dict[str, int] = {"partition_bytes": 4_000_000}
+ONE_AT_A_TIME = True
 
 
 def start(g: GateState) -> None:
