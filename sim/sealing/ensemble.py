@@ -32,11 +32,17 @@ def spread_of(
     Computations vary by `PERTURBATION`, and each worker's path is longer by up to the time in which
     a server's port carries a frame of every worker: so long a segment may wait for its turn, of
     which a simulation knows nothing. Small as they are, they decide which of workers that begin
-    together comes first, and where nobody waits for others, what follows from it grows.
+    together comes first, and where nobody waits for others, what follows from it grows. Where a
+    schedule waits for word of messages, a path counts as often as there are messages, and is longer
+    by so much less: else a step would be slower by it, not by chance.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.workers,)))
+    most_ns = _turn_ns(network, job.workers) / _messages(job)
     found = np.sort(
-        [rate_of(_perturbed(job, rng), _later(network, job.workers, rng)) for _ in range(RUNS)]
+        [
+            rate_of(_perturbed(job, rng), _later(network, job.workers, most_ns, rng))
+            for _ in range(RUNS)
+        ]
     )
     mean, sd = float(found.mean()), float(found.std(ddof=1))
     # Of one more run like these, not of their mean.
@@ -56,14 +62,19 @@ def _turn_ns(network: Network, workers: int) -> float:
     return workers * PAYLOAD_BYTES * 8e9 / float(network.server_bps.min())
 
 
+def _messages(job: TrainingJob) -> int:
+    """Messages of a step that one gate lets through; 1 without gates."""
+    return max((len(gate.operations) for gate in job.plan.gates), default=1)
+
+
 def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
     factor = np.broadcast_to(job.draws.factor, job.draws.step.shape)
     factor = factor * rng.normal(1.0, PERTURBATION, factor.shape)
     return replace(job, draws=replace(job.draws, factor=factor))
 
 
-def _later(network: Network, workers: int, rng: np.random.Generator) -> Network:
-    more_ns = rng.uniform(0.0, _turn_ns(network, workers), workers)
+def _later(network: Network, workers: int, most_ns: float, rng: np.random.Generator) -> Network:
+    more_ns = rng.uniform(0.0, most_ns, workers)
     return replace(network, delay_ns=network.delay_ns + np.round(more_ns).astype(np.int64))
 
 

@@ -7,7 +7,7 @@ from hpack import Encoder
 
 from emu.remote import h2_headers
 from emu.remote.training.roles import GRADIENT, PULL, path_of
-from h2model.framing import call_bytes, wire_bytes
+from h2model.framing import call_bytes, packets_alone, wire_bytes
 from h2model.protocol import FRAME_HEADER_BYTES
 from netcosim.scenario import TransportSpec
 
@@ -53,3 +53,16 @@ def test_a_header_for_each_frame_and_what_grpc_adds():
     # gRPC: prefix, frame header, HEADERS of 12 and trailers of 25 bytes (grpc-1.85.1.toml).
     assert wire_bytes(GRPC, 1000, path=some, pushed=False) == 1000 + 5 + 9 + 12 + 25
     assert call_bytes(GRPC, some) > wire_bytes(GRPC, 0, path=some, pushed=True) > 60
+
+
+def test_packets_of_a_message_that_is_alone_in_its_queue():
+    """As in captures: HEADERS, DATA in packets of 1448 bytes, the acknowledgement of the answer."""
+    some = path(GRADIENT, 5, 20)
+    for size_bytes, data_packets in ((2, 1), (1439, 1), (1440, 2), (3248, 3)):
+        own = wire_bytes(OWN, size_bytes, path=some, pushed=True)
+        assert packets_alone(OWN, own, 1448) == 1 + data_packets + 1 - own / 1448
+    # gRPC's HEADERS are in the first packet.
+    headers_bytes = wire_bytes(GRPC, 0, path=some, pushed=True) - 5 - FRAME_HEADER_BYTES
+    for size_bytes, packets in ((2, 1), (1448 - 14 - headers_bytes, 1), (1448, 2)):
+        whole = wire_bytes(GRPC, size_bytes, path=some, pushed=True)
+        assert packets_alone(GRPC, whole, 1448) == packets + 1 - whole / 1448
