@@ -22,6 +22,11 @@ _DISCIPLINES: Final = "#009E73"
 _ORDERS: Final = "#CC79A7"
 _LINES: Final = ("-", "--", ":", "-.")
 _SHOWN_STEPS: Final = 2
+_MOST_ABOVE: Final = 2.0
+"""How far above the largest throughput, as a factor, other curves are shown."""
+
+_HALF_LINE: Final = 0.2
+"""Of the line that stands for a curve of one point, in workers."""
 _STEPS_TEXT: Final = (
     "The same steps in both worlds, on the same axis; transfers from hand-over to delivery."
 )
@@ -67,8 +72,10 @@ def throughput_png(check: CellCheck) -> bytes:
     figure = style.new_figure(style.WIDTH_IN, 3.6)
     axes = figure.add_axes((0.07, 0.13, 0.60, 0.77))
     style.tidy(axes, plain(f"{check.cell}: throughput, examples/s"))
-    for label, values, colour, line in _other_curves(points):
-        axes.plot(counts, values, color=colour, linestyle=line, linewidth=1, label=plain(label))
+    others = _other_curves(points)
+    for label, values, colour, line in others:
+        at, values = _drawn(counts, values)
+        axes.plot(at, values, color=colour, linestyle=line, linewidth=1, label=plain(label))
     predicted = np.array([point.predicted for point in points])
     below = np.maximum(predicted - [point.low for point in points], 0)
     above = np.maximum([point.high for point in points] - predicted, 0)
@@ -95,11 +102,22 @@ def throughput_png(check: CellCheck) -> bytes:
             label="predicted over models\nof connections",
             zorder=6,
         )
-    axes.set_ylim(0, 1.25 * max(max(point.measured, point.predicted) for point in points))
+    largest = max(max(point.measured, point.predicted) for point in points)
+    highest = max(max(values) for _, values, _, _ in others)
+    axes.set_ylim(0, min(1.05 * max(highest, 1.2 * largest), _MOST_ABOVE * largest))
     axes.set_xticks(counts)
+    if len(counts) == 1:
+        axes.set_xlim(counts[0] - 1, counts[0] + 1)
     axes.set_xlabel("workers")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return style.png(figure)
+
+
+def _drawn(counts: list[int], values: list[float]) -> tuple[list[float], list[float]]:
+    """Ends of the lines of a curve; of a single point there is a short one, to be seen at all."""
+    if len(counts) > 1:
+        return [float(count) for count in counts], values
+    return [counts[0] - _HALF_LINE, counts[0] + _HALF_LINE], [values[0], values[0]]
 
 
 def _other_curves(points: tuple[PointCheck, ...]) -> list[tuple[str, list[float], str, str]]:
