@@ -74,8 +74,8 @@ def throughput_png(check: CellCheck) -> bytes:
     style.tidy(axes, plain(f"{check.cell}: throughput, examples/s"))
     others = _other_curves(points)
     for label, values, colour, line in others:
-        at, values = _drawn(counts, values)
-        axes.plot(at, values, color=colour, linestyle=line, linewidth=1, label=plain(label))
+        drawn = _drawn(counts, values)
+        axes.plot(*drawn, color=colour, linestyle=line, linewidth=1, label=plain(label))
     predicted = np.array([point.predicted for point in points])
     below = np.maximum(predicted - [point.low for point in points], 0)
     above = np.maximum([point.high for point in points] - predicted, 0)
