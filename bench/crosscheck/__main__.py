@@ -36,6 +36,8 @@ PROG = "bench crosscheck"
 SECONDS_PER_MB = 0.6
 """Of wall time, two cells side by side on two processors."""
 
+_PRINTED = Printed()
+
 
 def main(site: CrashSite) -> int:
     """Run what is missing, write the figures of what is there."""
@@ -49,7 +51,7 @@ def main(site: CrashSite) -> int:
         _print_plan(cells)
         return 0
     if not options.recompute:
-        run_missing(cells, budget_s=options.budget_s, say=_say)
+        run_missing(cells, budget_s=options.budget_s, say=_PRINTED.say)
     return _sum_up(attempts.kept(), options.sources)
 
 
@@ -79,9 +81,11 @@ def _print_plan(cells: Sequence[Cell]) -> None:
     done = attempts.done_by(source_hash())
     for cell in cells:
         state = "done" if cell.name in done else f"{cell.megabytes:.0f} MB"
-        _say(f"{cell.name}: {state}")
+        _PRINTED.say(f"{cell.name}: {state}")
     left = sum(cell.megabytes for cell in cells if cell.name not in done)
-    _say(f"{len(cells)} cells, {left:.0f} MB to run: about {left * SECONDS_PER_MB / 3600:.1f} h")
+    _PRINTED.say(
+        f"{len(cells)} cells, {left:.0f} MB to run: about {left * SECONDS_PER_MB / 3600:.1f} h"
+    )
 
 
 def _replay(names: Sequence[str]) -> int:
@@ -90,13 +94,13 @@ def _replay(names: Sequence[str]) -> int:
     Returns 1 if what the same simulator had sealed comes out otherwise.
     """
     code = 0
-    for each in replay(_kept_records(names), Printed()):
+    for each in replay(_kept_records(names), _PRINTED):
         said = "as sealed"
         if not each.same:
             by = "not as sealed" if each.same_simulator else "sealed by another simulator"
             said = f"{by}: throughput differs by up to {100 * each.farthest:.2g} %"
             code |= each.same_simulator
-        _say(f"{each.cell}: {said}")
+        _PRINTED.say(f"{each.cell}: {said}")
     return int(code)
 
 
@@ -105,7 +109,7 @@ def _predict_again(names: Sequence[str]) -> list[attempts.Attempt]:
     newest = {a.cell: a for a in attempts.kept() if a.checked and not a.predicted_again}
     folders = [f for f in _kept_records(names) if not newest[f.name].properties["drawn"]]
     sources, at = source_hash(), commit()  # of what is loaded, whatever is edited meanwhile
-    for folder, checked in check_with_these_sources(folders, Printed()):
+    for folder, checked in check_with_these_sources(folders, _PRINTED):
         attempt = replace(
             newest[folder.name],
             sources=sources,
@@ -114,7 +118,7 @@ def _predict_again(names: Sequence[str]) -> list[attempts.Attempt]:
             predicted_again=at,
         )
         attempts.keep(attempt)
-        _say(line(attempt))
+        _PRINTED.say(line(attempt))
     return attempts.kept()
 
 
@@ -152,10 +156,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--replay", action="store_true", help="predict again, from kept records; needs no root")
     add("--again", action="store_true", help="compare kept runs with what these sources predict")
     return parser
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
 
 
 if __name__ == "__main__":
