@@ -63,7 +63,7 @@ def test_tcpdump_after_a_burst_of_its_cell(world: World) -> None:
     with running(world, *SLOW) as run:
         wait_for_line(run, "large/h2: burst 0 done")
         wait_for_large_burst(run)
-        (tcpdump,) = processes(run, "tcpdump")
+        (tcpdump,) = wait_for("tcpdump of a burst", lambda: processes(run, "tcpdump"))
         os.kill(tcpdump, signal.SIGKILL)
         done = finish(run)
         assert run.wait_gone(10) == {}
