@@ -21,7 +21,7 @@ class Sending(Protocol):
 
     @property
     def queue(self) -> SegmentQueue | SendQueue:
-        """What was handed to the kernel and has not left."""
+        """Queue of the kernel: all that was handed to it and has not left."""
 
     @property
     def has_messages(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a coordinator observes, what it decides, and its interface."""
+"""Observations and decisions of coordinators, and their interface."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ _ORDERS: Final = "#CC79A7"
 _LINES: Final = ("-", "--", ":", "-.")
 _SHOWN_STEPS: Final = 2
 _MOST_ABOVE: Final = 2.0
-"""How far above the largest throughput, as a factor, other curves are shown."""
+"""Top of the axis at most, as a factor of the largest throughput: curves above are cut off."""
 
 _HALF_LINE: Final = 0.2
 """Of the line that stands for a curve of one point, in workers."""
