@@ -17,7 +17,16 @@ from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
 from h2model.sender import Sender
 from h2model.standstill import StandstillError
-from netcosim.training.executor import Acknowledgement, Answer, Over, Push, Request, Server, Worker
+from netcosim.training.executor import (
+    Acknowledgement,
+    Answer,
+    Ended,
+    Over,
+    Push,
+    Request,
+    Server,
+    Worker,
+)
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import DOWN, UP
 
@@ -153,6 +162,11 @@ class JobOverModels:
                 self._loop.step()
         if not all(server.over for server in self._servers):
             raise StandstillError("the job stands still")
+
+    @property
+    def computed(self) -> list[tuple[int, int, Ended[int]]]:
+        """Computations of servers, with worker and step; joined updates' worker is behind all."""
+        return [each for server in self._servers for each in server.computed]
 
     def _compute(self, now_ns: float) -> None:
         for number, worker in enumerate(self._workers):

@@ -7,6 +7,7 @@ import numpy as np
 
 from bench.common.record import Figure, at_least, at_most
 from bench.crosscheck.attempts import Attempt
+from netcosim.results.training.job_summary import BUSY_MOST
 from sim.sealing.ensemble import LARGE_SD
 
 Point = dict[str, Any]
@@ -100,6 +101,12 @@ def _rest(points: Sequence[Point], which: str) -> Iterator[Figure]:
 
 def _real(points: Sequence[Point], which: str) -> Iterator[Figure]:
     quiet = [p for p in points if p["lost_share"] <= LOST_MOST]
+    idle = [p for p in quiet if p.get("busy_share", 1.0) <= BUSY_MOST]
+    if idle:
+        errors = [100 * abs(p["error"]) for p in idle]
+        note = f"{len(idle)} of {len(points)} points, median {np.median(errors):.2g} %"
+        name = f"{which}: the same, where no process was busy for more than 5 %: largest error"
+        yield at_most(name, max(errors), "%", REAL_MOST, note)
     if quiet:
         errors = [100 * abs(p["error"]) for p in quiet]
         note = f"{len(quiet)} of {len(points)} points, median {np.median(errors):.2g} %"

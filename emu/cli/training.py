@@ -225,6 +225,7 @@ def _print(summary: JobSummary) -> None:
             workers = f"{point.workers} worker{'s' * (point.workers > 1)}"
             output(highlight=False).print(
                 f"{series.cell}, {workers}: {point.examples_per_s:.5g} examples/s, a step"
-                f" {point.step_ns.mean / 1e6:.5g} ms",
+                f" {point.step_ns.mean / 1e6:.5g} ms{'; ' * bool(point.busy_text)}"
+                f"{point.busy_text}",
                 markup=False,
             )

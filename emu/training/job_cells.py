@@ -140,17 +140,14 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
     if scenario.policy.schedule is not None and training.gradients == "pulled":
         allowed = 'must be "pushed" with a schedule, which waits for answers'
         yield "training.gradients", training.gradients, allowed
-    if synchronisation_joins(training.synchronisation):
-        if training.join == "tensor":
-            allowed = 'is for the simulator; real servers join by "step"'
-            yield "training.join", training.join, allowed
-        if training.first is not None and training.first < max(worker_counts(scenario)):
-            allowed = "is for the simulator; real servers join the gradients of all workers"
-            yield "training.first", training.first, allowed
+    if synchronisation_joins(training.synchronisation) and training.join == "tensor":
+        yield "training.join", training.join, 'is for the simulator; real servers join by "step"'
     for field in ("overlap", "server_cores", "rates"):
         value = getattr(training, field)
         if value not in (None, False):
             yield f"training.{field}", value, "is for the simulator"
+    if scenario.coordination is not None:
+        yield "coordination.kind", scenario.coordination.kind, "is for the simulator"
     if scenario.cluster.processor != ProcessorSpec():
         allowed = "is for bursts; of training jobs: training.server_messages, worker_messages"
         yield "cluster.processor", "a table", allowed

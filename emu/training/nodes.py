@@ -67,11 +67,18 @@ class Ran:
     ----------
     start_ns, end_ns : of the job, on the wall clock
     captures : counts of the captures of its first steps, by host, in the servers' order
+    processor_ns : time that each node's process has run on processors, by host
     """
 
     start_ns: int
     end_ns: int
     captures: dict[str, CaptureCounts]
+    processor_ns: dict[str, int]
+
+    @property
+    def busy_share(self) -> float:
+        """Part of the job's time in which the busiest node's process ran."""
+        return max(self.processor_ns.values()) / (self.end_ns - self.start_ns)
 
 
 def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> Ran:
@@ -92,7 +99,12 @@ def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> Ran:
 
         with _running(live, run, take) as nodes:
             start_ns, end_ns = _run(nodes, run)
-    return Ran(start_ns=start_ns, end_ns=end_ns, captures=first.counts)
+    return Ran(
+        start_ns=start_ns,
+        end_ns=end_ns,
+        captures=first.counts,
+        processor_ns=nodes.processor_ns,
+    )
 
 
 def _run(nodes: "_Nodes", run: JobRun) -> tuple[int, int]:
@@ -116,6 +128,7 @@ class _Nodes:
 
     keep: Keep
     processes: list[EndpointProcess] = field(default_factory=list)
+    processor_ns: dict[str, int] = field(default_factory=dict)
 
     def tell(self, command: str, event: str, **fields: object) -> None:
         """Send all nodes a command, and wait for the event that answers it."""
@@ -162,6 +175,8 @@ class _Nodes:
             found = node.events.popleft()
             if "rows" in found:
                 self.keep(node.plan.host, [tuple(row) for row in found["rows"]])
+            if "processor_ns" in found:
+                self.processor_ns[node.plan.host] = found["processor_ns"]
             names.append(found["event"])
         return names
 

@@ -73,6 +73,7 @@ class RealClock:
             ran = run_job(live, self._job(run), self._keep(run, found))
         for host, counts in ran.captures.items():
             found.captures[host] = self.scratch / f"{host}.pcap", counts
+        found.busy_share = ran.busy_share
         assert self._recorders is not None
         away = self._recorders.read().between(ran.start_ns, ran.end_ns).anywhere
         found.lost_share = total_ns(away) / (ran.end_ns - ran.start_ns)

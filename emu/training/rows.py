@@ -21,6 +21,8 @@ from netcosim.results.training.operations import OperationColumns, places_of
 from netcosim.results.training.steps import StepColumns
 from netcosim.training.executor.joined import is_joined
 from netcosim.training.job import TrainingJob
+from netcosim.training.plan import Floats
+from netcosim.training.throughput import ends_of_updates, steps_per_s
 
 Key = tuple[int, int, int]
 """Worker, step, operation; what is done once for all has the number behind all workers."""
@@ -68,6 +70,9 @@ class Measured:
 
     def missing(self) -> EndpointError | None:
         """The failure of a run that came to its end though something of the job did not happen."""
+        if self.job.counts_some:
+            left = self.job.steps - self.updated
+            return EndpointError(f"{self.cell}: {left} updates have no end") if left else None
         missing = _expected(self.job) - len(self.times_ns)
         if missing or self.finished.min(initial=self.job.steps) < self.job.steps:
             return EndpointError(f"{self.cell}: {missing} operations have no end")
@@ -79,9 +84,22 @@ class Measured:
         found: np.ndarray[tuple[int], np.dtype[np.int64]] = (self.requested_ns >= 0).sum(axis=1)
         return np.maximum(found - 1, 0)
 
+    @property
+    def updated(self) -> int:
+        """Number of steps of which all updates are made that are done once for all workers."""
+        return int(np.isfinite(self._updates_end_ns()[0, 1:]).sum())
+
+    def _updates_end_ns(self) -> Floats:
+        """(1, steps + 1) begin, and end of the last update of each step; nan: one has no end."""
+        made = [(key, each[2]) for key, each in self.times_ns.items() if key[0] == self.job.workers]
+        step, operation = (np.array([key[i] for key, _ in made], dtype=np.int64) for i in (1, 2))
+        end_ns = np.array([end_ns for _, end_ns in made], dtype=np.float64)
+        return ends_of_updates(self.job, step, operation, end_ns)
+
     def _of_finished(self, times: Mapping[Key, Times]) -> dict[Key, Times]:
-        """Times of operations of steps that are finished; what is joined, by all workers."""
-        finished = [*self.finished.tolist(), int(self.finished.min(initial=self.job.steps))]
+        """Times of operations of steps that are finished; what is joined, by all that count."""
+        by_all = self.updated if self.job.counts_some else int(self.finished.min())
+        finished = [*self.finished.tolist(), by_all]
         return {key: each for key, each in times.items() if key[1] < finished[key[0]]}
 
     def steps(self) -> StepColumns:
@@ -119,12 +137,12 @@ class Measured:
             end_ns=times[:, 2],
         )
 
-    def point(self, warmup: int, batch: int, lost_share: float) -> JobPoint:
+    def point(self, warmup: int, batch: int, *, lost_share: float, busy_share: float) -> JobPoint:
         """Figures of the steps behind the warm-up."""
-        counted = self.requested_ns[:, warmup:]
-        spans_ns = (counted[:, -1] - counted[:, 0]).astype(np.float64)
-        rate = float((1e9 * (counted.shape[1] - 1) / spans_ns).sum())
-        lengths = np.diff(counted, axis=1).astype(np.float64).ravel()
+        some = self.job.counts_some
+        ends_ns = self._updates_end_ns() if some else self.requested_ns.astype(np.float64)
+        rate = steps_per_s(self.job, ends_ns, warmup)
+        lengths = np.diff(ends_ns[:, warmup:], axis=1).ravel()
         return JobPoint(
             workers=self.job.workers,
             steps=self.job.steps,
@@ -138,6 +156,7 @@ class Measured:
                 max=float(lengths.max()),
             ),
             lost_share=lost_share,
+            busy_share=busy_share,
         )
 
 

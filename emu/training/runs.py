@@ -65,12 +65,14 @@ class Outcome:
     ----------
     failure : what ended it early; `rows` are then of what was told before
     lost_share : part of the job's time in which some processor of the machine was away
+    busy_share : part of that time in which the busiest node's process ran
     captures : of its first steps, by host: the file, and what tcpdump counted
     """
 
     rows: Rows = field(default_factory=lambda: defaultdict(list))
     failure: BaseException | None = None
     lost_share: float = 0.0
+    busy_share: float = 0.0
     captures: dict[str, tuple[Path, CaptureCounts]] = field(default_factory=dict)
 
     def keep(self, host: str, rows: Sequence[Row]) -> None:

@@ -131,7 +131,7 @@ class JobSession:
             if failure is None:
                 failure = measured.missing()
             if failure is None:
-                self._take_point(run, measured, outcome.lost_share)
+                self._take_point(run, measured, outcome)
             else:
                 self._take_unfinished(run, measured, failure)
             kept_steps = job.steps if run.profiling else self.scenario.training.trace_steps
@@ -145,9 +145,14 @@ class JobSession:
         self.failure = self.failure or failure
         return late.interruption
 
-    def _take_point(self, run: Run, measured: Measured, lost_share: float) -> None:
+    def _take_point(self, run: Run, measured: Measured, outcome: Outcome) -> None:
         warmup = min(self.scenario.training.warmup, run.job.steps - 1)
-        point = measured.point(warmup, run.cell.batch, lost_share)
+        point = measured.point(
+            warmup,
+            run.cell.batch,
+            lost_share=outcome.lost_share,
+            busy_share=outcome.busy_share,
+        )
         self.points.setdefault(run.cell.name, []).append(point)
         self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
 

@@ -59,6 +59,11 @@ class TrainingJob:
         """Number of steps of each worker."""
         return int(self.draws.step.shape[1])
 
+    @property
+    def counts_some(self) -> bool:
+        """True if an update counts the gradients of some workers only, and the others' are late."""
+        return self.join is not None and self.join.first < self.workers
+
     def recorded_step(self, worker: int, step: int) -> int:
         """Number of the recorded step that a worker's step repeats."""
         return int(self.draws.step[worker, step])

@@ -14,7 +14,7 @@ from netcosim.results.training.seal import Seal, dump_seal
 from sim.compiling import compile_missing
 from sim.progress import Progress
 from sim.sealing.predict import kernels_needed
-from sim.sealing.record import read_record
+from sim.sealing.record import Record, read_record
 from sim.sealing.seal import seal_of
 
 
@@ -63,12 +63,13 @@ def seal_record(record_path: Path, seal_path: Path) -> int:
         seal = seal_of(record, lambda cell: status.update(escaped(f"predicting {cell}")))
     with storage_errors(seal_path, "can't be written"), seal_path.open("xb") as file:
         file.write(dump_seal(seal))
-    _print(seal, seal_path)
+    _print(record, seal, seal_path)
     return 0
 
 
-def _print(seal: Seal, path: Path) -> None:
-    lines = []
+def _print(record: Record, seal: Seal, path: Path) -> None:
+    busy = [(cell.cell, point.busy_text) for cell, _ in record.cells for point in cell.points]
+    lines = [f"{cell}: in the record {text}" for cell, text in busy if text]
     for cell in seal.cells:
         for point in cell.points:
             spread = point.spread

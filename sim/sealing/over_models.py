@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from h2model.standstill import StandstillError
 from h2model.training_job import JobOverModels, Key
+from netcosim.training.job import TrainingJob
+from netcosim.training.plan import Floats
+from netcosim.training.throughput import ends_of_updates, steps_per_s
 from sim.sealing.assumed import Assumed
 
 
@@ -36,11 +41,23 @@ def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
         run.run()
     except StandstillError:
         return None
-    counted = job.steps - assumed.warmup
-    rate = sum(
-        counted / (run.requested_ns[worker, job.steps] - run.requested_ns[worker, assumed.warmup])
-        for worker in range(workers)
-    )
+    ends_ns = _ends_ns(run, job)
     return OverModels(
-        examples_per_s=1e9 * rate * assumed.batch, delivered_ns=dict(run.delivered_ns)
+        examples_per_s=steps_per_s(job, ends_ns, assumed.warmup) * assumed.batch,
+        delivered_ns=dict(run.delivered_ns),
+    )
+
+
+def _ends_ns(run: JobOverModels, job: TrainingJob) -> Floats:
+    """Begin and ends of each worker's steps, or of updates where these count some workers only."""
+    if job.counts_some:
+        made = [row for row in run.computed if row[0] == job.workers]
+        step, operation = (
+            np.array(values, dtype=np.int64)
+            for values in zip(*((step, ended.what) for _, step, ended in made), strict=True)
+        )
+        end_ns = np.array([ended.end_ns for *_, ended in made])
+        return ends_of_updates(job, step, operation, end_ns)
+    return np.array(
+        [[run.requested_ns[w, step] for step in range(job.steps + 1)] for w in range(job.workers)]
     )

@@ -9,6 +9,7 @@ from h2model import disciplines
 from netcosim.results.training.seal import SealedPoint, StepTimes
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Floats
+from netcosim.training.throughput import ends_of_updates, steps_per_s
 from sim.compiling import Kernel
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
@@ -67,7 +68,8 @@ class Simulated:
     Attributes
     ----------
     examples_per_s : behind the warm-up, over all workers
-    lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next
+    lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next; from
+        update to update where these count some workers only
     operations : where they are kept
     """
 
@@ -97,7 +99,7 @@ def simulate(
         Control(
             staleness=job.staleness,
             join=job.join,
-            keep_operations=keep_operations,
+            keep_operations=keep_operations or job.counts_some,
             in_parts=True,
         ),
         speeds=job.speeds,
@@ -105,17 +107,24 @@ def simulate(
         compiled=compiled,
     )
     engine.run()
-    steps = engine.steps()
-    ends = np.zeros((job.workers, job.steps + 1))
-    ends[steps.worker, steps.step + 1] = steps.end_ns
-    counted = ends[:, assumed.warmup :]
-    lengths = np.diff(counted, axis=1)
-    rate = (1e9 * lengths.shape[1] / (counted[:, -1] - counted[:, 0])).sum()
+    ends_ns = _ends_ns(engine, job)
     return Simulated(
-        examples_per_s=float(rate) * assumed.batch,
-        lengths_ns=lengths.ravel(),
+        examples_per_s=steps_per_s(job, ends_ns, assumed.warmup) * assumed.batch,
+        lengths_ns=np.diff(ends_ns[:, assumed.warmup :], axis=1).ravel(),
         operations=engine.operations(),
     )
+
+
+def _ends_ns(engine: Engine, job: TrainingJob) -> Floats:
+    """Begin and ends of each worker's steps, or of updates where these count some workers only."""
+    if job.counts_some:
+        ops = engine.operations()
+        made = ops.worker == job.workers
+        return ends_of_updates(job, ops.step[made], ops.operation[made], ops.end_ns[made])
+    steps = engine.steps()
+    ends_ns = np.zeros((job.workers, job.steps + 1))
+    ends_ns[steps.worker, steps.step + 1] = steps.end_ns
+    return ends_ns
 
 
 def _port_bound(assumed: Assumed, workers: int) -> float:

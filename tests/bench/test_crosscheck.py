@@ -84,7 +84,8 @@ def test_figures_find_what_is_off() -> None:
                 attempt(slow, point(error=0.03), point(error=-0.01), point(error=0.015)),
                 attempt(
                     dataclasses.replace(bsp, clock="real"),
-                    point(error=0.04, lost_share=0.005),
+                    point(error=0.04, lost_share=0.005, busy_share=0.3),
+                    point(error=0.02, lost_share=0.005, busy_share=0.04),
                     point(error=0.3, lost_share=0.02),
                 ),
                 attempt(dataclasses.replace(bsp, order="random"), failed="runs: exit code 4"),
@@ -100,9 +101,11 @@ def test_figures_find_what_is_off() -> None:
     assert (inside.value, inside.met) == (0, False)
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     assert found["listed: cells"].note == "1 failed"
-    assert found["listed: points"].value == 9
+    assert found["listed: points"].value == 10
     real = found["listed: by the machine's clock, where it lost 1 % at most: largest error"]
-    assert (real.value, real.note) == (pytest.approx(4), "1 of 2 points, median 4 %")
+    assert (real.value, real.note) == (pytest.approx(4), "2 of 3 points, median 3 %")
+    name = "listed: the same, where no process was busy for more than 5 %: largest error"
+    assert (found[name].value, found[name].note) == (pytest.approx(2), "1 of 3 points, median 2 %")
     over = found["listed: fair: streams over models of connections, largest mean error"]
     assert (over.value, over.met) == (pytest.approx(0.4), True)
     assert not any(name.startswith("drawn") for name in found)

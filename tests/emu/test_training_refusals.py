@@ -41,8 +41,8 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
             'training.join: "tensor": is for the simulator; real servers join by "step"',
         ),
         (
-            {"training__synchronisation": "join", "training__first": 1},
-            "training.first: 1: is for the simulator; real servers join the gradients of all",
+            {"coordination": {"kind": "lb_bsp"}},
+            'coordination.kind: "lb_bsp": is for the simulator',
         ),
         (
             {"policy": {"schedule": "p3"}, "training__gradients": "pulled"},

@@ -1,13 +1,15 @@
 """Commands of the emulator to a node: JSON lines on its standard input.
 
 ``job`` (with the text of the job's file) comes first, then ``listen``, ``connect``, ``start`` (with
-`start_ns`) and ``stop``. A node tells its log as steps end, and the rest when it stops.
+`start_ns`) and ``stop``. A node tells its log as steps end, and when it stops the rest, and how
+long it has run on processors.
 """
 
 import gc
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,6 +20,22 @@ from netcosim.training.job_file import load_job
 STDIN: Final = 0
 
 Json = dict[str, Any]
+
+
+class ProcessorTime:
+    """Time that this process has run on processors since a job began."""
+
+    def __init__(self) -> None:
+        self._begin_ns = 0
+
+    def begin(self) -> None:
+        """The job begins."""
+        self._begin_ns = time.process_time_ns()
+
+    @property
+    def spent_ns(self) -> int:
+        """All of its threads' time since then."""
+        return time.process_time_ns() - self._begin_ns
 
 
 class Commands:
@@ -45,6 +63,11 @@ class Commands:
         while not self._whole:
             self.read()
         return self._whole.pop(0)
+
+    def stand_still(self) -> None:
+        """Do nothing until the emulator is gone: a peer that has not stopped yet sees no end."""
+        while True:
+            self.next()
 
 
 def serve(run: Callable[[Json, TrainingJob, Commands], None]) -> None:

@@ -19,7 +19,7 @@ from grpc import aio  # noqa: E402
 
 from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # noqa: E402
 from emu.remote.grpc_common import CONNECT_TIMEOUT_S, channel_options  # noqa: E402
-from emu.remote.training.commands import Commands, serve  # noqa: E402
+from emu.remote.training.commands import Commands, ProcessorTime, serve  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
     GRADIENT,
     PULL,
@@ -110,6 +110,7 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
         self._config = config
         self._start_ns = 0
         self._told_over = False
+        self._time = ProcessorTime()
         self._timer: asyncio.TimerHandle | None = None
         bodies = {int(size): bytes(int(size)) for size in set(job.plan.size_bytes.tolist())}
         self._channels: list[Channel] = []
@@ -219,10 +220,13 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
                 self._start_ns = command["start_ns"]
                 loop.call_later(-self._now() / 1e9, self._begin)
             elif name == "stop":
-                emit("stopped", rows=self._role.take_rows())
+                spent_ns = self._time.spent_ns
+                emit("stopped", rows=self._role.take_rows(), processor_ns=spent_ns)
+                commands.stand_still()
                 return
 
     def _begin(self) -> None:
+        self._time.begin()
         self._role.begin()
         self._go_on()
 

@@ -12,7 +12,7 @@ from typing import Any
 sys.path[0] = str(Path(__file__).resolve().parents[3])
 
 from emu.remote.endpoint_common import emit  # noqa: E402
-from emu.remote.training.commands import STDIN, Commands, serve  # noqa: E402
+from emu.remote.training.commands import STDIN, Commands, ProcessorTime, serve  # noqa: E402
 from emu.remote.training.h2_calls import H2Calls  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
     Calls,
@@ -32,6 +32,7 @@ class Node:
         self._start_ns = 0
         self._running = False
         self._told_over = False
+        self._time = ProcessorTime()
         self._pulls = {c["peer"]: self._calls(c) for c in config["pulls"]}
         self._gradients = {c["peer"]: self._calls(c) for c in config["gradients"]}
         self._connections = [*self._pulls.values(), *self._gradients.values()]
@@ -128,9 +129,12 @@ class Node:
             while time.time_ns() < self._start_ns:
                 time.sleep((self._start_ns - time.time_ns()) / 1e9)
             self._running = True
+            self._time.begin()
             self._role.begin()
         elif name == "stop":
-            emit("stopped", rows=self._role.take_rows())
+            spent_ns = self._time.spent_ns
+            emit("stopped", rows=self._role.take_rows(), processor_ns=spent_ns)
+            self._commands.stand_still()
             return False
         return True
 

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 JOB_FORMAT: Final = "netcosim-job-summary"
 
+BUSY_MOST: Final = 0.05
+"""Share of a job's time up to which its processes' own work changes no figure by more than that."""
+
 
 class _Record(BaseModel):
     model_config = ConfigDict(
@@ -41,6 +44,21 @@ class JobPoint(_Record):
         description="part of the job's time in which some processor of the machine was away;"
         " 0 by the virtual clock"
     )
+    busy_share: float = Field(
+        default=0.0,
+        description="part of the job's time in which the busiest node's process ran: calls take it,"
+        " and no prediction counts it; 0 by the virtual clock",
+    )
+
+    @property
+    def busy_text(self) -> str:
+        """Warning that processes took too much time to be left out; empty if they did not."""
+        if self.busy_share <= BUSY_MOST:
+            return ""
+        return (
+            f"the busiest process ran {100 * self.busy_share:.2g} % of the time, which predictions"
+            " leave out"
+        )
 
 
 class UnfinishedPoint(_Record):

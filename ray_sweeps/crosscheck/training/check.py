@@ -180,6 +180,7 @@ def _point(
         workers=found.workers,
         measured=measured,
         lost_share=found.lost_share,
+        busy_share=found.busy_share,
         predicted=sealed.examples_per_s,
         low=sealed.spread.low,
         high=sealed.spread.high,

@@ -95,7 +95,11 @@ def facts(cell: CellCheck) -> str:
     """A cell in words."""
     servers = counted(cell.servers, "server")
     lost = max(point.lost_share for point in cell.points)
-    away = f", by the machine's clock, away {100 * lost:.2g} % of the time at most"
+    busy = max(point.busy_share for point in cell.points)
+    away = (
+        f", by the machine's clock, away {100 * lost:.2g} % of the time at most, processes busy"
+        f" {100 * busy:.2g} %, which predictions leave out"
+    )
     clock = away if cell.clock == "real" else ""
     return (
         f"{cell.cell}: {cell.profile}, {cell.synchronisation}, {servers}{clock}, simulated as"

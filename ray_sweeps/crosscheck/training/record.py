@@ -44,6 +44,11 @@ class PointCheck(_Record):
         description="part of the time in which some processor of the machine was away; 0 by the"
         " virtual clock"
     )
+    busy_share: float = Field(
+        default=0.0,
+        description="part of the time in which the busiest node's process ran, which no prediction"
+        " counts; 0 by the virtual clock",
+    )
     predicted: float = Field(description="examples/s, as sealed")
     low: float = Field(description="of the perturbed simulations that were sealed")
     high: float

@@ -17,6 +17,7 @@ from netcosim.training.job_file import hash_of, load_job
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.sealing.assumed import assumed_of
+from sim.sealing.over_models import run_over_models
 from sim.sealing.predict import simulate
 from sim.settings import sending_of
 from tests.emu.run.running import (
@@ -135,6 +136,39 @@ def test_joined_gradients_by_a_schedule_over_unequal_links(world: World) -> None
             mine = ops.cell.are(series.cell)
             assert job.plan.once is not None
             assert (mine & (ops.worker == 2)).sum() == job.steps * job.plan.once.sum()
+
+
+def test_a_slow_worker_s_gradients_count_for_nothing_and_nobody_waits_for_them(
+    world: World,
+) -> None:
+    """Two of three workers are enough: two servers make all updates, the third ends fewer steps.
+
+    Both predictions are slow by 0.5 to 1.1 %, with two servers as here, whatever the job's size.
+    """
+    done = run_to_end(world, "--scenario", scenario("some"), "--out", "out")
+    assert done.code == 0, done.err
+    with results(world) as folder:
+        summary, ops, steps = (
+            folder.read_job_summary(),
+            folder.read_operations(),
+            folder.read_steps(),
+        )
+        assert summary is not None
+        assert summary.trusted
+        for series in summary.series:
+            job = load_job(folder.read_job(series.cell), "job")
+            assumed = assumed_of(folder.read_scenario(), series, job)
+            simulated = simulate(assumed, assumed.job, compiled=False)
+            rate = series.points[0].examples_per_s
+            assert rate == pytest.approx(simulated.examples_per_s, rel=0.02)
+            over = run_over_models(assumed, 3)
+            assert over is not None
+            assert rate == pytest.approx(over.examples_per_s, rel=0.02)
+            assert job.plan.once is not None
+            made = ops.cell.are(series.cell) & (ops.worker == 3)
+            assert made.sum() == 8 * job.plan.once.sum()
+            finished = np.bincount(steps.worker[steps.cell.are(series.cell)], minlength=3)
+            assert finished[1] < 5 < min(finished[0], finished[2])
 
 
 def test_ctrl_c_ends_guests_and_says_so(world: World) -> None:
