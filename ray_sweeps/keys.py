@@ -12,6 +12,7 @@ from h2model import transports
 from h2model.parameters import releases
 from netcosim.errors import ScenarioError
 from netcosim.policies import load_synchronisation
+from netcosim.policies.coordinators import resolved_coordination
 from netcosim.results.host import hash_files
 from netcosim.scenario import Scenario, StragglerSpec, TransportSpec, WorkloadSpec, load_workload
 from netcosim.training.stragglers import resolved_options
@@ -85,6 +86,8 @@ def content_of(scenario: Scenario) -> dict[str, Any]:
     data["cluster"]["workers"] = max(scenario.cluster.workers, workers)
     (workload,) = scenario.workload
     (transport,) = scenario.transport
+    if scenario.coordination is not None:
+        data["coordination"] = resolved_coordination(scenario.coordination)
     return {
         **data,
         "workers": workers,

@@ -1,6 +1,7 @@
 """Scenarios: the model, its file format, and the profiles that its workloads name."""
 
 from netcosim.scenario.changes import with_values
+from netcosim.scenario.coordination import CoordinationSpec, CurveSpec
 from netcosim.scenario.model import (
     CLOCKS,
     ClusterSpec,
@@ -31,6 +32,8 @@ __all__ = [
     "MOST_SERVERS",
     "MOST_WORKERS",
     "ClusterSpec",
+    "CoordinationSpec",
+    "CurveSpec",
     "Direction",
     "Exchange",
     "LinkSpec",

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from netcosim.scenario.coordination import CoordinationSpec
 from netcosim.scenario.fields import (
     MOST_DURATION_NS,
     MOST_RATE_BPS,
@@ -233,8 +234,8 @@ class PolicySpec(Record):
 class Scenario(Record):
     """The whole job. Its cells are every workload on every transport, `repetitions` bursts each.
 
-    `training` and `straggler` are for training jobs, workloads with a profile; `clock` is for the
-    emulator: real packets in the machine's time, or in a guest's virtual time.
+    `training`, `straggler` and `coordination` are for training jobs, workloads with a profile;
+    `clock` is for the emulator: real packets in the machine's time, or in a guest's virtual time.
     """
 
     name: Name
@@ -246,6 +247,7 @@ class Scenario(Record):
     policy: PolicySpec = PolicySpec()
     training: TrainingSpec = TrainingSpec()
     straggler: tuple[StragglerSpec, ...] = ()
+    coordination: CoordinationSpec | None = None
     workload: tuple[WorkloadSpec, ...]
     transport: tuple[TransportSpec, ...]
 

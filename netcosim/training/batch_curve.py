@@ -39,6 +39,12 @@ class BatchCurve:
         """The largest batch whose time is known."""
         return int(self.batches[-1])
 
+    def up_to(self, most: int) -> "BatchCurve":
+        """The same curve, known up to this batch only."""
+        known = [i for i, batch in enumerate(self.batches) if batch < most]
+        batches = (*(self.batches[i] for i in known), float(most))
+        return BatchCurve(batches, (*(self.time_ns[i] for i in known), self.of(most)))
+
     def of(self, batch: int) -> float:
         """Time of a batch, in ns.
 
@@ -70,7 +76,7 @@ def saturating(least_ns: float, saturated: int, example_ns: float, most: int) ->
     return BatchCurve(ends, (least_ns, least_ns, least_ns + example_ns * (most - saturated)))
 
 
-def measured(points: Sequence[tuple[int, float]]) -> BatchCurve:
+def measured(points: Sequence[tuple[float, float]]) -> BatchCurve:
     """Curve through measured points: batch, and its time in ns."""
     batches, time_ns = zip(*sorted(points), strict=True)
     return BatchCurve(tuple(map(float, batches)), tuple(map(float, time_ns)))

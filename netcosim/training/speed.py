@@ -30,6 +30,12 @@ class SpeedTrace:
             i += 1
         return max(begin_ns, float(time[i] + (goal - done[i]) / self._speed(i)))
 
+    def work_by(self, at_ns: float) -> float:
+        """Work done from time 0 to a time, in ns at speed 1."""
+        time, done = self.time_ns, self.work_ns
+        i = min(max(int(np.searchsorted(time, at_ns, side="right")) - 1, 0), len(time) - 2)
+        return float(done[i] + (at_ns - time[i]) * self._speed(i))
+
     def _speed(self, i: int) -> float:
         """Work done a nanosecond behind breakpoint `i`; the last segment goes on for ever."""
         return float(

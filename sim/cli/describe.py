@@ -25,7 +25,7 @@ def describe(
         f"network     {scenario.cluster.topology}, {scenario.cluster.servers} server(s),"
         f" {', '.join(map(format_rate, at_each_rate(scenario)))}, links shared {training.share}",
         f"workers     {', '.join(map(str, counts))}",
-        f"training    {synchronisation_text(training)}, {training.steps} steps of each worker,"
+        f"training    {_coordinated_text(scenario)}, {training.steps} steps of each worker,"
         f" {training.warmup} of them warm-up, {scenario.repetitions} run(s) of each number",
     ]
     if training.measured is not None:
@@ -58,6 +58,18 @@ def describe(
         *lines,
         f"in all      {runs} runs, {steps:,} worker-steps{_besides(cells, recommending)}",
     ]
+
+
+def _coordinated_text(scenario: Scenario) -> str:
+    """A coordinator with its settings in a few words; without one, the synchronisation."""
+    spec = scenario.coordination
+    if spec is None:
+        return synchronisation_text(scenario.training)
+    options = ", ".join(f"{name} {value:g}" for name, value in spec.options.items())
+    parts = [f"coordinator {spec.kind}", options, spec.predictor and f"predictor {spec.predictor}"]
+    if spec.decision:
+        parts.append(f"{format_duration(spec.decision)} a decision")
+    return ", ".join(part for part in parts if part)
 
 
 def synchronisation_text(training: TrainingSpec) -> str:

@@ -11,6 +11,7 @@ from netcosim.policies import (
     schedule_sentences,
     synchronisation_sentences,
 )
+from netcosim.policies.coordinators import coordinator_sentences, predictor_sentences
 from netcosim.training.prepare.build import tensors_of
 from netcosim.training.stragglers import (
     kind_names,
@@ -46,6 +47,8 @@ def print_names(console: Console, scenarios: Sequence[str]) -> None:
         ("placement", placement_sentences()),
         ("schedule", schedule_sentences()),
         ("synchronisation", synchronisation_sentences()),
+        ("coordinator", coordinator_sentences()),
+        ("predictor", predictor_sentences()),
     ):
         for name, text in sentences.items():
             console.print(f"[bold]{title:12}[/bold] {name}: {text}", highlight=False)

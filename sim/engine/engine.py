@@ -210,6 +210,19 @@ class Engine(BaseEngine):
             raise ValueError(f"part: {part}, both_busy {self._net.both_busy[0]}: {allowed}")
         self._change(changes.set_port, server, part)
 
+    def scale_worker_port(self, worker: int, part: float) -> None:
+        """Let an idle worker's port carry this part of what it carries, in both directions.
+
+        Raises
+        ------
+        ValueError
+            The part is not above 0, or the worker is in the midst of a step.
+        """
+        if not part > 0.0 or self._run.presence[worker] == arrays.BUSY:
+            raise ValueError(f"worker {worker}, part {part}: must be idle, and the part above 0")
+        servers = int(self._step.sizes[arrays.K])
+        self._net.capacity[:, servers + worker] *= part
+
     def _change(self, function: Callable[..., Any], *what: float) -> Any:
         if self._in_parts and function is not changes.set_port:
             raise ValueError("where each node goes on by its own state, steps can't be changed")

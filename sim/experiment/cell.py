@@ -15,6 +15,7 @@ from netcosim.policies import (
     synchronisation_joins,
     synchronisation_names,
 )
+from netcosim.policies.coordinators import check_coordination
 from netcosim.scenario import Scenario, TrainingSpec, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.training.plan import StepPlan
@@ -125,6 +126,9 @@ class TrainingCell:
 
     def why_generic(self, workers: int) -> str:
         """Reason for the generic engine with so many workers, stragglers aside; else empty."""
+        spec = self.scenario.coordination
+        if spec is not None and spec.decision:
+            return "a coordinator's decisions take time"
         if not waits_for_all(self.join(workers), workers):
             return "not all gradients of a step are joined at once"
         return self.plans(0).why_generic
@@ -132,6 +136,8 @@ class TrainingCell:
     def goes_in_rounds(self, workers: int) -> bool:
         """True if so many workers all end their step of one number before any begins the next."""
         join = self.join(workers)
+        if self.scenario.coordination is not None:
+            return False
         if join is None:
             return self.staleness == 0
         in_turn = join.by == "step" and not self.scenario.training.overlap
@@ -224,6 +230,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
     training = scenario.training
     _check_join(training)
     _check_overlap(training)
+    _check_coordination(scenario)
     scheduled = _schedule(scenario)
     batch = training.batch
     plans = Plans() if kept is None else kept
@@ -299,6 +306,30 @@ def _check_overlap(training: TrainingSpec) -> None:
             f" whole steps; it is for {' and '.join(unbound)}"
         )
         raise ScenarioError.at("training.overlap", True, why)
+
+
+def _check_coordination(scenario: Scenario) -> None:
+    """Refuse a coordinator that does not exist, or beside what decides instead of it."""
+    spec, training = scenario.coordination, scenario.training
+    if spec is None:
+        return
+    check_coordination(spec)
+    for name, value, default in (
+        ("training.synchronisation", training.synchronisation, "asp"),
+        ("training.overlap", training.overlap, False),
+        ("training.measured", training.measured, None),
+    ):
+        if value != default:
+            allowed = "does not go with [coordination], which decides who begins when"
+            raise ScenarioError.at(name, value, allowed)
+    for i, straggler in enumerate(scenario.straggler):
+        if straggler.kind in ("join", "leave"):
+            allowed = "does not go with [coordination]: its workers stay"
+            raise ScenarioError.at(f"straggler[{i}].kind", straggler.kind, allowed)
+    for workload in scenario.workload:
+        if workload.profile is None:
+            allowed = "is for training jobs, not for bursts"
+            raise ScenarioError.at("coordination.kind", spec.kind, allowed)
 
 
 def _bursts(scenario: Scenario) -> dict[str, Cell]:

@@ -60,8 +60,9 @@ class Reference:
 
 
 def without_stragglers(cell: TrainingCell) -> TrainingCell:
-    """Copy of a cell without its stragglers; plans, draws and network stay."""
-    return replace(cell, scenario=cell.scenario.model_copy(update={"straggler": ()}))
+    """Copy of a cell without stragglers and coordination; plans, draws and network stay."""
+    update = {"straggler": (), "coordination": None}
+    return replace(cell, scenario=cell.scenario.model_copy(update=update))
 
 
 def make_reference(cell: TrainingCell, runs: Sequence[RunFigures]) -> Reference:
@@ -234,6 +235,7 @@ def make_series(
 def settings_of(cell: TrainingCell) -> CellSettings:
     """What is simulated of a cell, whatever the number of workers."""
     scenario, training = cell.scenario, cell.scenario.training
+    coordinated = scenario.coordination
     return CellSettings(
         cell=cell.name,
         workload=cell.workload.name,
@@ -245,7 +247,7 @@ def settings_of(cell: TrainingCell) -> CellSettings:
         discipline=cell.sending.discipline,
         not_studied=not_studied(cell.transport),
         window_bytes=cell.sending.window_bytes,
-        synchronisation=training.synchronisation,
+        synchronisation=training.synchronisation if coordinated is None else coordinated.kind,
         lead=cell.staleness,
         order=scenario.policy.order,
         placement=scenario.policy.placement,

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from netcosim.policies.coordinators import make_coordinator
 from netcosim.training.job import draw_steps as draw
 from netcosim.training.plan import Draws
 from netcosim.training.stragglers import Conditions, changes_course
 from netcosim.training.workload_plan import STRAGGLERS
+from sim.coordination.coordinated import CoordinatedRun
+from sim.coordination.from_scenario import batching_of, use_of
 from sim.engine.base import Steps
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
@@ -62,11 +65,15 @@ def simulate(cell: TrainingCell, workers: int, run: int) -> RunFigures:
     horizon_ns = 2.0 * cell.scenario.training.steps * prepared.longest_step_ns
     while True:
         under = conditions_of(cell, workers, run, horizon_ns)
-        engine = make_engine(cell, run, under, drawn)
-        play(engine, under)
         training = cell.scenario.training
         changing = any(changes_course(s.kind) for s in cell.scenario.straggler)
-        found = figures(engine, training.warmup, settles=not changing)
+        if cell.scenario.coordination is None:
+            engine = make_engine(cell, run, under, drawn)
+            play(engine, under)
+            found = figures(engine, training.warmup, settles=not changing)
+        else:
+            engine, steps = run_coordinated(cell, run, under, drawn)
+            found = figures(engine, training.warmup, settles=not changing, steps=steps)
         if training.measured is not None:
             found = replace(found, as_measured_steps_per_s=as_measured(engine, *training.measured))
         if engine.now_ns <= under.drawn_until_ns:
@@ -81,8 +88,12 @@ def _bounds(
     drawn: NDArray[np.int32],
     found: RunFigures,
 ) -> Bounds | None:
-    """Bounds of the steps that count; None where speeds change in steps, or workers come and go."""
-    if any(under.speeds) or under.presence or under.absent:
+    """Bounds of the steps that count.
+
+    None where speeds change in steps, workers come and go, or batches change.
+    """
+    changing = any(under.speeds) or under.presence or under.absent
+    if changing or cell.scenario.coordination is not None:
         return None
     network, _, _ = _job(cell, under, drawn)
     work = work_of(cell.plans(run).load, network, updates=cell.updates_in_step)
@@ -103,23 +114,30 @@ def conditions_of(cell: TrainingCell, workers: int, run: int, horizon_ns: float)
 
 
 def make_engine(
-    cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
+    cell: TrainingCell,
+    run: int,
+    under: Conditions,
+    drawn: NDArray[np.int32],
+    *,
+    stop_at_steps: bool = False,
 ) -> Engine | FastEngine:
     """Make the fast path if it can do the job, else the generic engine."""
-    prepared, warmup = cell.plans(run), cell.scenario.training.warmup
+    prepared, workers = cell.plans(run), len(drawn)
     job = _job(cell, under, drawn)
-    join = cell.join(len(drawn))
-    if prepared.shape is not None and not (cell.why_generic(len(drawn)) or under.why_generic):
-        return FastEngine(
-            None,
-            *job,
-            Control(staleness=cell.staleness, join=join, stop_at_last=True, count_from=warmup),
-            shape=prepared.shape,
-        )
+    control = Control(
+        staleness=cell.staleness,
+        join=cell.join(workers),
+        stop_at_last=not stop_at_steps,
+        stop_at_steps=stop_at_steps,
+        count_from=cell.scenario.training.warmup,
+    )
+    why_generic = cell.why_generic(workers) or under.why_generic
+    if prepared.shape is not None and not why_generic:
+        return FastEngine(None, *job, control, shape=prepared.shape)
     return Engine(
         prepared.fused,
         *job,
-        Control(staleness=cell.staleness, join=join, stop_at_last=True, count_from=warmup),
+        control,
         speeds=under.speeds,
         absent=under.absent,
     )
@@ -170,9 +188,53 @@ def play(engine: Engine | FastEngine, under: Conditions) -> None:
     engine.run()
 
 
-def figures(engine: Engine | FastEngine, warmup: int, *, settles: bool = True) -> RunFigures:
-    """Compute the results of a run in which some worker has reached its last step."""
+def run_coordinated(
+    cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
+) -> tuple[Engine | FastEngine, Steps]:
+    """Simulate under the scenario's coordinator; a step's weight is the batches that it counts for.
+
+    Raises
+    ------
+    ScenarioError
+        A batch whose time is not known.
+    """
+    engine, coordinated = make_coordinated(cell, run, under, drawn)
+    coordinated.run(until_first=True)
     steps = engine.steps()
+    at = steps.worker, steps.step
+    weight = coordinated.batches[at] / cell.batch * coordinated.counted[at]
+    return engine, replace(steps, weight=weight)
+
+
+def make_coordinated(
+    cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
+) -> tuple[Engine | FastEngine, CoordinatedRun]:
+    """Make an engine and its run under the scenario's coordinator."""
+    spec, workers = cell.scenario.coordination, len(drawn)
+    assert spec is not None
+    factor = np.broadcast_to(under.factor, drawn.shape).copy()
+    under = replace(under, factor=factor)
+    engine = make_engine(cell, run, under, drawn, stop_at_steps=True)
+    coordinated = CoordinatedRun(
+        engine,
+        Draws(step=drawn, factor=factor),
+        make_coordinator(spec, workers, cell.scenario.seed + run),
+        batching_of(spec, cell.batch, workers),
+        use_of(under),
+        spec.decision,
+    )
+    return engine, coordinated
+
+
+def figures(
+    engine: Engine | FastEngine,
+    warmup: int,
+    *,
+    settles: bool = True,
+    steps: Steps | None = None,
+) -> RunFigures:
+    """Compute the results of a run in which some worker has reached its last step."""
+    steps = engine.steps() if steps is None else steps
     workers = len(engine.spent_ns)
     counted = count_settled(steps, workers, warmup) if settles else count_all(steps, warmup)
     return RunFigures(

@@ -37,6 +37,14 @@ def job(changes: dict[str, object] | None = None) -> Scenario:
         ({}, {"training.batch": load_profile("alexnet").batch}),
         ({}, {"training.trace_steps": 9}),
         ({}, {"training.gap": 7}),
+        (
+            {"coordination": {"kind": "ssp"}},
+            {"coordination": {"kind": "ssp", "options": {"gap": 5}}},
+        ),
+        (
+            {"coordination": {"kind": "lb_bsp"}},
+            {"coordination": {"kind": "lb_bsp", "predictor": "average", "decision": "0ms"}},
+        ),
         ({}, {"training.share": "equal"}),
         ({}, {"cluster.link.delay": "0ms", "cluster.link.model": "fair", "policy": {}}),
         ({}, {"transport.grpc.flow_control": True}),
@@ -90,6 +98,12 @@ DIFFERENT: dict[str, dict[str, object]] = {
     "factor": {"straggler": [{**SLOW, "options": {"factor": 2.5}}]},
     "who": {"straggler": [{**SLOW, "workers": [0, 2]}]},
     "twice": {"straggler": [SLOW, SLOW]},
+    "coordinator": {"coordination": {"kind": "asp"}},
+    "balanced": {"coordination": {"kind": "lb_bsp"}},
+    "predictor": {"coordination": {"kind": "lb_bsp", "predictor": "memoryless"}},
+    "decision": {"coordination": {"kind": "lb_bsp", "decision": "1ms"}},
+    "curve": {"coordination": {"kind": "lb_bsp", "curve": [{"saturated": 4}]}},
+    "weight": {"coordination": {"kind": "lb_bsp", "predictor_options": {"newest": 0.5}}},
 }
 
 

@@ -1,6 +1,10 @@
 """Asynchronous: every worker goes on at once, with its batch as it was."""
 
-from netcosim.policies.coordination.observed import Begin, Ended, UseOf
+from collections.abc import Mapping
+from typing import Final
+
+from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, UseOf
+from netcosim.policies.coordinator.predictor import MakePredictor
 
 
 class Asynchronous:
@@ -13,3 +17,15 @@ class Asynchronous:
     def ended(self, ended: Ended, use: UseOf) -> list[Begin]:
         """Let the worker go on."""
         return [Begin(ended.worker, ended.batch)]
+
+    def counts(self, worker: int) -> bool:
+        """Every step counts."""
+        return True
+
+
+OPTIONS: Final[Mapping[str, float]] = {}
+
+
+def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:
+    """Make the coordinator of so many workers."""
+    return Asynchronous()

@@ -1,7 +1,11 @@
 """Bulk synchronous: all workers begin a step together, with their batches as they were."""
 
-from netcosim.policies.coordination.barrier import Barrier
-from netcosim.policies.coordination.observed import UseOf
+from collections.abc import Mapping
+from typing import Final
+
+from netcosim.policies.coordinator.barrier import Barrier
+from netcosim.policies.coordinator.observed import Coordinator, UseOf
+from netcosim.policies.coordinator.predictor import MakePredictor
 
 
 class BulkSynchronous(Barrier):
@@ -13,3 +17,11 @@ class BulkSynchronous(Barrier):
 
 def _as_they_were(batches: list[int], taken_ns: list[float], use: UseOf) -> list[int]:
     return batches
+
+
+OPTIONS: Final[Mapping[str, float]] = {}
+
+
+def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:
+    """Make the coordinator of so many workers."""
+    return BulkSynchronous()

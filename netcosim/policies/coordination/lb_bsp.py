@@ -5,11 +5,14 @@ non-dedicated environments" (SoCC 2020), Algorithm 1. Workers wait for the answe
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from netcosim.policies.coordination.barrier import Barrier
-from netcosim.policies.coordination.observed import UseOf
-from netcosim.policies.prediction.predictor import Predictor
+from netcosim.policies.coordinator.barrier import Barrier
+from netcosim.policies.coordinator.observed import Coordinator, UseOf
+from netcosim.policies.coordinator.predictor import MakePredictor
+
+PREDICTS, WAITED_FOR = True, True
 
 LEAST = 1
 """Examples of a worker, so that its speed goes on being seen; the algorithm does not say."""
@@ -21,16 +24,16 @@ class LoadBalanced(Barrier):
     Parameters
     ----------
     workers : number
-    predictor : makes the predictor of a worker's speed
+    predictor : makes the predictor of each worker's speed
 
     Attributes
     ----------
     predicted : by step behind the first, speeds that were predicted, in examples/s
     """
 
-    def __init__(self, workers: int, predictor: Callable[[], Predictor]) -> None:
+    def __init__(self, workers: int, predictor: MakePredictor) -> None:
         super().__init__(self._next_batches)
-        self._predictors = [predictor() for _ in range(workers)]
+        self._predictors = [predictor(worker) for worker in range(workers)]
         self.predicted: list[list[float]] = []
 
     def _next_batches(self, batches: list[int], taken_ns: list[float], use: UseOf) -> list[int]:
@@ -62,3 +65,11 @@ def in_proportion(speeds: Sequence[float], examples: int) -> list[int]:
         parts[worker] += 1 if over < 0 else -min(over, parts[worker] - LEAST)
         over = sum(parts) - examples
     return parts
+
+
+OPTIONS: Final[Mapping[str, float]] = {}
+
+
+def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:
+    """Make the coordinator of so many workers."""
+    return LoadBalanced(workers, predictor)

@@ -7,10 +7,12 @@ Workers don't wait for the answer (its section 4): batches that a step's times l
 the step after the next.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-from netcosim.policies.coordination.barrier import Barrier
-from netcosim.policies.coordination.observed import UseOf
+from netcosim.policies.coordinator.barrier import Barrier
+from netcosim.policies.coordinator.observed import Coordinator, UseOf
+from netcosim.policies.coordinator.predictor import MakePredictor
 
 FAST: Final = (5, 5)
 FINE: Final = (1, 20)
@@ -66,3 +68,11 @@ class LoadBalancedGpu(Barrier):
             self._step, self._window = FINE
             self.fine_since = len(self._taken_ns_of)
         return batches
+
+
+OPTIONS: Final[Mapping[str, float]] = {}
+
+
+def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:
+    """Make the coordinator of so many workers."""
+    return LoadBalancedGpu()

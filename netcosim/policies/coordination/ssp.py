@@ -4,7 +4,11 @@ Source: Ho et al., "More effective distributed ML via a stale synchronous parall
 (NIPS 2013). With a gap of 0 it is bulk synchronous.
 """
 
-from netcosim.policies.coordination.observed import Begin, Ended, UseOf
+from collections.abc import Mapping
+from typing import Final
+
+from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, UseOf
+from netcosim.policies.coordinator.predictor import MakePredictor
 
 
 class StaleSynchronous:
@@ -35,3 +39,15 @@ class StaleSynchronous:
         free = sorted(worker for worker in self._waiting if self._done[worker] <= furthest)
         self._waiting.difference_update(free)
         return [Begin(worker, self._batches[worker]) for worker in free]
+
+    def counts(self, worker: int) -> bool:
+        """Every step counts."""
+        return True
+
+
+OPTIONS: Final[Mapping[str, float]] = {"gap": 5}
+
+
+def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:
+    """Make the coordinator of so many workers."""
+    return StaleSynchronous(int(options["gap"]))

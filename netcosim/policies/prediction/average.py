@@ -1,8 +1,10 @@
 """Exponential moving average of the speeds so far."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from netcosim.policies.coordination.observed import Use
+from netcosim.policies.coordinator.observed import Use
+from netcosim.policies.coordinator.predictor import Predictor
 
 NEWEST: Final = 0.2
 """Weight of the newest speed (Chen et al., SoCC 2020, Table 3)."""
@@ -28,3 +30,11 @@ class MovingAverage:
     def predict(self, use: Use) -> float:
         """The mean."""
         return self._mean or 0.0
+
+
+OPTIONS: Final[Mapping[str, float]] = {"newest": NEWEST}
+
+
+def make(options: Mapping[str, float], seed: int) -> Predictor:
+    """Make the predictor of a worker."""
+    return MovingAverage(options["newest"])

@@ -1,6 +1,10 @@
 """Memoryless: the next step is as fast as the last one."""
 
-from netcosim.policies.coordination.observed import Use
+from collections.abc import Mapping
+from typing import Final
+
+from netcosim.policies.coordinator.observed import Use
+from netcosim.policies.coordinator.predictor import Predictor
 
 
 class Memoryless:
@@ -16,3 +20,11 @@ class Memoryless:
     def predict(self, use: Use) -> float:
         """The last speed."""
         return self._last
+
+
+OPTIONS: Final[Mapping[str, float]] = {}
+
+
+def make(options: Mapping[str, float], seed: int) -> Predictor:
+    """Make the predictor of a worker."""
+    return Memoryless()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from netcosim.policies.coordination.asp import Asynchronous
-from netcosim.policies.coordination.barrier import Barrier
 from netcosim.policies.coordination.lb_bsp import LoadBalanced
-from netcosim.policies.coordination.observed import Coordinator, Use
 from netcosim.policies.coordination.ssp import StaleSynchronous
+from netcosim.policies.coordinator.barrier import Barrier
+from netcosim.policies.coordinator.observed import Coordinator, Use
 from netcosim.policies.prediction.memoryless import Memoryless
 from netcosim.training.batch_curve import measured, proportional
 from netcosim.training.plan import Draws, StepPlan
@@ -41,7 +41,7 @@ BATCHING = Batching(
 )
 
 
-def idle(worker: int) -> Use:
+def idle(worker: int, now_ns: float) -> Use:
     return Use()
 
 
@@ -126,7 +126,7 @@ def test_batches_in_proportion_end_together():
     )
     batching = Batching(batches=(50, 50), curves=(proportional(1.0, 100),) * 2)
     engine = Engine(plan, make_network(workers=2), FIFO, given, CONTROL)
-    run = CoordinatedRun(engine, given, LoadBalanced(2, Memoryless), batching, idle)
+    run = CoordinatedRun(engine, given, LoadBalanced(2, lambda _: Memoryless()), batching, idle)
     run.run()
     assert run.batches.tolist() == [[50, 80, 80, 80], [50, 20, 20, 20]]
     ends = engine.steps().end_ns.reshape(4, 2)

@@ -9,8 +9,8 @@ from netcosim.policies.coordination.asp import Asynchronous
 from netcosim.policies.coordination.bsp import BulkSynchronous
 from netcosim.policies.coordination.lb_bsp import LEAST, LoadBalanced, in_proportion
 from netcosim.policies.coordination.lb_bsp_gpu import LoadBalancedGpu
-from netcosim.policies.coordination.observed import Begin, Coordinator, Ended, Use
 from netcosim.policies.coordination.ssp import StaleSynchronous
+from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, Use
 from netcosim.policies.prediction.average import MovingAverage
 from netcosim.policies.prediction.memoryless import Memoryless
 from netcosim.training.batch_curve import BatchCurve
@@ -78,7 +78,7 @@ def test_too_few_examples_are_refused():
 
 @pytest.mark.parametrize("predictor", [Memoryless, MovingAverage])
 def test_constant_speeds_are_balanced_behind_one_step(predictor):
-    coordinator = LoadBalanced(3, predictor)
+    coordinator = LoadBalanced(3, lambda _: predictor())
     batches = [each.batch for each in coordinator.begin([40, 40, 40])]
     for step in range(3):
         batches = round_of(

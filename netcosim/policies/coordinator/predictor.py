@@ -1,8 +1,9 @@
 """Interface of predictors."""
 
+from collections.abc import Callable
 from typing import Protocol
 
-from netcosim.policies.coordination.observed import Use
+from netcosim.policies.coordinator.observed import Use
 
 
 class Predictor(Protocol):
@@ -13,3 +14,7 @@ class Predictor(Protocol):
 
     def predict(self, use: Use) -> float:
         """Speed of the next step, where the machine's use is this now."""
+
+
+MakePredictor = Callable[[int], Predictor]
+"""Makes the predictor of a worker of this number."""

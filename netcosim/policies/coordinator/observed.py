@@ -48,3 +48,6 @@ class Coordinator(Protocol):
 
     def ended(self, ended: Ended, use: UseOf) -> list[Begin]:
         """Take that a worker has ended a step; who begins the next one now."""
+
+    def counts(self, worker: int) -> bool:
+        """True if the step that a worker has ended last entered an update."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from netcosim.policies.coordination.observed import Begin, Ended, UseOf
+from netcosim.policies.coordinator.observed import Begin, Ended, UseOf
 
 Decide = Callable[[list[int], list[float], UseOf], list[int]]
 """From the batches of a step and the time that each took, by worker, to those of the next one."""
@@ -35,6 +35,10 @@ class Barrier:
         self._taken_ns.clear()
         self._batches = self._decide(self._batches, taken_ns, use)
         return self._all()
+
+    def counts(self, worker: int) -> bool:
+        """Every step counts."""
+        return True
 
     def _all(self) -> list[Begin]:
         return [Begin(worker, batch) for worker, batch in enumerate(self._batches)]

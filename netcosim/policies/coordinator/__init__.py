@@ -1,0 +1,1 @@
+"""Interface of coordinators and predictors, and what several of them are made of."""

@@ -1,0 +1,160 @@
+"""Coordinators and predictors by name, with their options: the registry.
+
+A coordinator's file has `OPTIONS` and `make(workers, options, predictor)`, a predictor's `OPTIONS`
+and `make(options, seed)`. A coordinator that takes time for its decisions, for which workers wait,
+says `WAITED_FOR`; one that predicts says `PREDICTS`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+from typing import Any, Final
+
+from netcosim.errors import ScenarioError
+from netcosim.nearest import unknown
+from netcosim.policies import coordination, prediction
+from netcosim.policies.coordinator.observed import Coordinator
+from netcosim.policies.coordinator.predictor import MakePredictor
+from netcosim.scenario import CoordinationSpec
+
+_DEFAULT: Final = "average"
+_MOST: Final = 1e9
+
+
+def coordinator_names() -> tuple[str, ...]:
+    """The names of all coordinators, sorted."""
+    return _names(coordination)
+
+
+def predictor_names() -> tuple[str, ...]:
+    """The names of all predictors, sorted."""
+    return _names(prediction)
+
+
+def coordinator_sentences() -> dict[str, str]:
+    """By name of a coordinator, what it does: the first line of its file."""
+    return _first_lines(coordination)
+
+
+def predictor_sentences() -> dict[str, str]:
+    """By name of a predictor, what it does: the first line of its file."""
+    return _first_lines(prediction)
+
+
+def predicts(kind: str) -> bool:
+    """True if a coordinator of this kind uses a predictor."""
+    return bool(getattr(_load(coordination, "coordination.kind", kind), "PREDICTS", False))
+
+
+def is_waited_for(kind: str) -> bool:
+    """True if workers wait for the decisions of a coordinator of this kind."""
+    return bool(getattr(_load(coordination, "coordination.kind", kind), "WAITED_FOR", False))
+
+
+def check_coordination(spec: CoordinationSpec) -> None:
+    """Refuse a table that names what is not there, or has no effect.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown kind, predictor or option, a value that is not allowed, a predictor or a time of
+        decisions where there are none.
+    """
+    make_coordinator(spec, 1, 0)
+    for field, given, has in (
+        ("predictor", spec.predictor, predicts(spec.kind)),
+        ("decision", spec.decision, is_waited_for(spec.kind)),
+    ):
+        if given and not has:
+            others = [name for name in coordinator_names() if _has(field, name)]
+            allowed = f"has no effect with {spec.kind}; it is of {', '.join(others)}"
+            raise ScenarioError.at(f"coordination.{field}", given, allowed)
+
+
+def make_coordinator(spec: CoordinationSpec, workers: int, seed: int) -> Coordinator:
+    """Make the coordinator of a run.
+
+    Parameters
+    ----------
+    seed : of what predictors draw; each worker's is one of its own
+
+    Raises
+    ------
+    ScenarioError
+        As `check_coordination`, but for what has no effect.
+    """
+    file = _load(coordination, "coordination.kind", spec.kind)
+    options = _options(file.OPTIONS, spec.kind, "options", spec.options)
+    made: Coordinator = file.make(workers, options, predictor_of(spec, seed))
+    return made
+
+
+def resolved_coordination(spec: CoordinationSpec) -> dict[str, Any]:
+    """The table as plain data with all defaults, equal for equal coordination.
+
+    Raises
+    ------
+    ScenarioError
+        As `make_coordinator`.
+    """
+    options = _load(coordination, "coordination.kind", spec.kind).OPTIONS
+    data = spec.model_dump(mode="json", exclude_none=True)
+    data["options"] = _options(options, spec.kind, "options", spec.options)
+    data["predictor"] = (spec.predictor or _DEFAULT) if predicts(spec.kind) else None
+    if data["predictor"] is not None:
+        defaults = _load(prediction, "coordination.predictor", data["predictor"]).OPTIONS
+        given = spec.predictor_options
+        data["predictor_options"] = _options(
+            defaults, data["predictor"], "predictor_options", given
+        )
+    return data
+
+
+def predictor_of(spec: CoordinationSpec, seed: int) -> MakePredictor:
+    """Maker of the workers' predictors.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown predictor or option.
+    """
+    name = spec.predictor or _DEFAULT
+    file = _load(prediction, "coordination.predictor", name)
+    options = _options(file.OPTIONS, name, "predictor_options", spec.predictor_options)
+    return lambda worker: file.make(options, seed + worker)
+
+
+def _has(field: str, kind: str) -> bool:
+    return predicts(kind) if field == "predictor" else is_waited_for(kind)
+
+
+def _options(
+    defaults: Mapping[str, float], name: str, table: str, given: Mapping[str, float]
+) -> dict[str, float]:
+    for key, value in given.items():
+        field = f"coordination.{table}.{key}"
+        if key not in defaults:
+            allowed = unknown(key, defaults, f"{name} has no such option")
+            raise ScenarioError.at(field, value, allowed)
+        if not 0 <= value <= _MOST:
+            raise ScenarioError.at(field, value, f"must be 0 to {_MOST:g}")
+    return {key: float(given.get(key, default)) for key, default in defaults.items()}
+
+
+@cache
+def _names(folder: ModuleType) -> tuple[str, ...]:
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(folder.__path__)))
+
+
+def _first_lines(folder: ModuleType) -> dict[str, str]:
+    files = {name: importlib.import_module(f"{folder.__name__}.{name}") for name in _names(folder)}
+    return {name: (file.__doc__ or "").partition("\n")[0] for name, file in files.items()}
+
+
+def _load(folder: ModuleType, field: str, name: str) -> ModuleType:
+    known = _names(folder)
+    if name not in known:
+        raise ScenarioError.at(field, name, unknown(name, known))
+    return importlib.import_module(f"{folder.__name__}.{name}")

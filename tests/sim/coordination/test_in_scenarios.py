@@ -1,0 +1,128 @@
+"""Coordinators named by scenarios: throughput against what is known, and refusals."""
+
+from typing import Any
+
+import pytest
+
+import sim
+from netcosim.errors import ScenarioError
+from netcosim.scenario import build_scenario, dump_scenario, parse_scenario
+
+PLAIN: dict[str, Any] = {
+    "name": "job",
+    "repetitions": 1,
+    "cluster": {"topology": "star", "workers": 4, "link": {"rate": "100gbit"}},
+    "training": {"steps": 60, "warmup": 10, "recorded": 1},
+    "workload": [{"name": "alexnet", "profile": "alexnet"}],
+    "transport": [{"name": "grpc", "sender": "grpc", "receiver": "grpc"}],
+}
+SLOW = [{"kind": "slow", "workers": [3], "options": {"factor": 3.0}}]
+
+
+def throughput(coordination: dict[str, Any] | None, **changes: Any) -> float:
+    data = {**PLAIN, **changes} | ({} if coordination is None else {"coordination": coordination})
+    (series,) = sim.simulate(build_scenario(data)).summary.series
+    return float(series.points[-1].examples_per_s.mean)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "training"),
+    [
+        ("asp", {}, {}),
+        ("bsp", {}, {"synchronisation": "bsp"}),
+        ("ssp", {"gap": 2}, {"synchronisation": "ssp", "gap": 2}),
+    ],
+)
+def test_coordinators_of_staleness_are_the_synchronisations(kind, options, training):
+    without = throughput(None, straggler=SLOW, training={**PLAIN["training"], **training})
+    assert throughput({"kind": kind, "options": options}, straggler=SLOW) == pytest.approx(
+        without, rel=1e-9
+    )
+
+
+def test_balanced_batches_are_as_fast_as_all_workers_together():
+    """Three workers of speed 1 and one of a third: 10/12 of four."""
+    many = {**PLAIN["training"], "batch": 60}  # whole examples make hardly a difference
+    alone = throughput({"kind": "bsp"}, training=many)
+    slowed = throughput({"kind": "bsp"}, straggler=SLOW, training=many)
+    assert slowed == pytest.approx(alone / 3, rel=0.02)
+    balanced = throughput(
+        {"kind": "lb_bsp", "predictor": "memoryless"}, straggler=SLOW, training=many
+    )
+    assert balanced == pytest.approx(alone * 10 / 12, rel=0.02)
+
+
+def test_a_decision_is_waited_for_once_a_step():
+    free = throughput({"kind": "lb_bsp"})
+    (series,) = sim.simulate(build_scenario(PLAIN)).summary.series
+    step_s = 4 * series.batch / free
+    slower = throughput({"kind": "lb_bsp", "decision": f"{round(step_s * 1e8)}ns"})
+    assert slower == pytest.approx(free / 1.1, rel=0.01)
+
+
+def test_with_spare_workers_a_slow_one_is_not_waited_for():
+    three = throughput({"kind": "bsp"}, cluster={**PLAIN["cluster"], "workers": 3})
+    spared = throughput({"kind": "redundant", "options": {"spare": 1}}, straggler=SLOW)
+    assert spared == pytest.approx(three, rel=0.02)
+
+
+def test_what_curves_do_not_know_is_refused():
+    coordination = {
+        "kind": "lb_bsp",
+        "curve": [{"points": [[1, 0.1], [40, 1.0]]}],
+    }
+    with pytest.raises(ScenarioError, match=r"coordination.curve: worker 0: batch: .* 1 to 40"):
+        throughput(coordination, straggler=SLOW, training={**PLAIN["training"], "batch": 36})
+
+
+@pytest.mark.parametrize(
+    ("coordination", "changes", "said"),
+    [
+        ({"kind": "lbbsp"}, {}, r'coordination.kind: "lbbsp": .*lb_bsp'),
+        ({"kind": "ssp", "options": {"gab": 1}}, {}, r"coordination.options.gab: 1.* no such"),
+        ({"kind": "bsp", "predictor": "average"}, {}, r"coordination.predictor: .* lb_bsp"),
+        ({"kind": "lb_bsp", "predictor": "oracle"}, {}, r'coordination.predictor: "oracle"'),
+        ({"kind": "bsp", "decision": "1ms"}, {}, r"coordination.decision: .* lb_bsp"),
+        (
+            {"kind": "bsp"},
+            {"training": {**PLAIN["training"], "synchronisation": "ssp"}},
+            r'training.synchronisation: "ssp": does not go with \[coordination\]',
+        ),
+        (
+            {"kind": "bsp"},
+            {"straggler": [{"kind": "leave", "workers": [0], "options": {"at": "1s"}}]},
+            r"straggler\[0\].kind",
+        ),
+        (
+            {"kind": "bsp"},
+            {"workload": [{"name": "x", "tensors": [{"name": "t", "size": "1MB"}]}]},
+            r"coordination.kind: .* not for bursts",
+        ),
+    ],
+)
+def test_refusals_name_the_field(coordination, changes, said):
+    data = {**PLAIN, **changes, "coordination": coordination}
+    with pytest.raises(ScenarioError, match=said):
+        sim.simulate(build_scenario(data))
+
+
+def test_a_curve_has_one_form():
+    for curve, said in (
+        ({"saturated": 4, "points": [[1, 1], [2, 2]]}, "not both"),
+        ({"points": [[2, 1], [1, 2]]}, "rise"),
+        ({"points": [[1, 1]]}, "points"),
+    ):
+        with pytest.raises(ScenarioError, match=said):
+            build_scenario({**PLAIN, "coordination": {"kind": "bsp", "curve": [curve]}})
+
+
+def test_a_scenario_reads_back_as_it_was_written():
+    coordination = {
+        "kind": "lb_bsp",
+        "predictor": "average",
+        "predictor_options": {"newest": 0.5},
+        "decision": "5ms",
+        "curve": [{"workers": [1], "saturated": 8, "most": 100}],
+    }
+    scenario = build_scenario({**PLAIN, "coordination": coordination})
+    assert parse_scenario(dump_scenario(scenario)) == scenario
