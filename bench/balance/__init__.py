@@ -1,0 +1,1 @@
+"""Coordinators of unequal and straggling workers, beside the figures of Chen et al. (SoCC 2020)."""
