@@ -17,9 +17,11 @@ from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
 from h2model.sender import Sender
 from h2model.standstill import StandstillError
+from netcosim.training.coordination import Begun, JobCoordination
 from netcosim.training.executor import (
     Acknowledgement,
     Answer,
+    Done,
     Ended,
     Over,
     Push,
@@ -91,12 +93,14 @@ class JobOverModels:
 
     Attributes
     ----------
+    coordination : who begins each step when, with which batch; None: each by itself
     requested_ns : when each worker requested each step, and ended its part of the last one
     handed_ns, delivered_ns : of each transfer
     """
 
     job: TrainingJob
     models: Models
+    coordination: JobCoordination | None = None
     requested_ns: dict[tuple[int, int], float] = field(default_factory=dict)
     handed_ns: dict[Key, float] = field(default_factory=dict)
     delivered_ns: dict[Key, float] = field(default_factory=dict)
@@ -120,7 +124,12 @@ class JobOverModels:
         if self.job.pushed:
             raise ValueError("pushed: must be a job whose gradients are pulled")
         self._loop = EventLoop(self.models.shares)
-        self._workers = [Worker(self.job, number) for number in range(self.job.workers)]
+        coordinated = self.coordination is not None
+        if coordinated:
+            self.job = self.job.with_factors_apart()
+        self._workers = [
+            Worker(self.job, number, coordinated=coordinated) for number in range(self.job.workers)
+        ]
         self._servers = [Server(self.job, number) for number in range(self.job.plan.servers)]
         self._position = {way: position for position, way in enumerate(self.models.links)}
         for way, link in self.models.links.items():
@@ -145,8 +154,11 @@ class JobOverModels:
         StandstillError
             Nothing goes on any more before all steps are over.
         """
-        for number, worker in enumerate(self._workers):
-            self._take(number, worker.begin(0.0))
+        if self.coordination is not None:
+            self._let_begin(self.coordination.begin(), 0.0)
+        else:
+            for number, worker in enumerate(self._workers):
+                self._take(number, worker.begin(0.0))
         machines: list[Worker | Server] = [*self._workers, *self._servers]
         while True:
             computed_ns = min(machine.next_ns for machine in machines)
@@ -176,15 +188,27 @@ class JobOverModels:
             if server.next_ns <= now_ns:
                 self._answer(server.advance(now_ns))
 
-    def _take(self, number: int, out: Sequence[Over | Push | Request]) -> None:
+    def _let_begin(self, begins: Sequence[Begun], now_ns: float) -> None:
+        for worker, step, _, factor in begins:
+            self.job.draws.factor[worker, step] *= factor
+            self._take(worker, self._workers[worker].begin_step(step, now_ns))
+
+    def _take(self, number: int, out: Sequence[Done | Over | Push | Request]) -> None:
         for each in out:
             if isinstance(each, Push):
                 way = Way(GRADIENT, number, self._server_of(each.operation))
                 self._hand_over(way, (number, each.step, each.operation), each.time_ns)
             elif isinstance(each, Request):
                 self._request(number, each.step, each.time_ns)
+            elif isinstance(each, Done):
+                self._over(number, each.time_ns)
             else:
                 self.requested_ns[number, self.job.steps] = each.time_ns
+
+    def _over(self, worker: int, at_ns: float) -> None:
+        """A node's part of a worker's step is over."""
+        if self.coordination is not None:
+            self._let_begin(self.coordination.over(worker, at_ns), at_ns)
 
     def _request(self, worker: int, step: int, now_ns: float) -> None:
         """Ask every server for its parameters."""
@@ -227,6 +251,10 @@ class JobOverModels:
         self._answer(self._servers[server].requested(worker, step, now_ns))
 
     def _answer(self, out: Sequence[Answer | Acknowledgement]) -> None:
+        for machine in self._servers:
+            ended, machine.ended = machine.ended, []
+            for worker, _, at_ns in ended:
+                self._over(worker, at_ns)
         for each in out:
             server, of = self._server_of(each.operation), (each.worker, each.step)
             if self._expected.get((each.worker, server)) != each.step:

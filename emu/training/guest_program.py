@@ -26,7 +26,7 @@ from emu.network.live import open_network
 from emu.network.punctuality import VIRTUAL, poll_ns
 from emu.remote.training.roles import Row
 from emu.training.first_steps import Captured
-from emu.training.nodes import JobRun, Keep, run_job
+from emu.training.nodes import JobRun, Keep, coordination_of, run_job
 from netcosim.errors import NetcosimError
 from netcosim.scenario import TcpSpec, parse_scenario
 from topo.catalogue import build_spec
@@ -67,9 +67,11 @@ def _run(task: dict[str, Any], keep: Keep) -> dict[str, Any]:
     transport = next(t for t in scenario.transport if t.name == task["transport"])
     punctuality = replace(VIRTUAL, begins_full=False)
     with open_network(net, tcp=tcp, punctuality=punctuality) as live:
+        job = (FOLDER / JOB).read_text()
         run = JobRun(
-            job=(FOLDER / JOB).read_text(),
+            job=job,
             workers=workers,
+            coordination=coordination_of(scenario, task["batch"], job, workers),
             transport=transport,
             pushed=task["pushed"],
             tcp=tcp,

@@ -7,8 +7,10 @@ from typing import Final
 from emu.endpoints.pairing import check_transport
 from netcosim.errors import ScenarioError
 from netcosim.policies import check_order, synchronisation_joins
+from netcosim.policies.coordinators import check_coordination
 from netcosim.scenario import ProcessorSpec, Scenario, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
+from netcosim.training.coordination import OVER_REAL_FLOWS
 from netcosim.training.job import TrainingJob, draw_job
 from netcosim.training.job_file import dump_job, hash_of
 from netcosim.training.prepare.build import tensors_of
@@ -146,8 +148,7 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
         value = getattr(training, field)
         if value not in (None, False):
             yield f"training.{field}", value, "is for the simulator"
-    if scenario.coordination is not None:
-        yield "coordination.kind", scenario.coordination.kind, "is for the simulator"
+    yield from _not_coordinated(scenario)
     if scenario.cluster.processor != ProcessorSpec():
         allowed = "is for bursts; of training jobs: training.server_messages, worker_messages"
         yield "cluster.processor", "a table", allowed
@@ -155,6 +156,25 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
         if straggler.kind not in _STRAGGLERS:
             allowed = f"is for the simulator; here: {', '.join(_STRAGGLERS)}"
             yield f"straggler[{i}].kind", straggler.kind, allowed
+
+
+def _not_coordinated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
+    """Coordination that can't be emulated."""
+    spec = scenario.coordination
+    if spec is None:
+        return
+    check_coordination(spec)
+    if spec.kind not in OVER_REAL_FLOWS:
+        allowed = (
+            f"is for the simulator; here: {', '.join(OVER_REAL_FLOWS)}, and synchronisation join"
+            " with training.first for K of W"
+        )
+        yield "coordination.kind", spec.kind, allowed
+    if spec.decision:
+        yield "coordination.decision", spec.decision, "is for the simulator: a decision takes none"
+    if scenario.training.synchronisation != "asp":
+        allowed = "does not go with [coordination], which decides who begins when"
+        yield "training.synchronisation", scenario.training.synchronisation, allowed
 
 
 def _check_transport(transport: TransportSpec) -> None:

@@ -17,10 +17,12 @@ from emu.endpoints.transports import load
 from emu.endpoints.watch import failure_of
 from emu.network.live import LiveNetwork
 from emu.remote import training
-from emu.remote.training.roles import Row
+from emu.remote.training.roles import BATCH, Row
 from emu.training.first_steps import Captured, FirstSteps
 from netcosim.errors import EndpointError
-from netcosim.scenario import TcpSpec, TransportSpec
+from netcosim.scenario import Scenario, TcpSpec, TransportSpec
+from netcosim.training.coordination import Begun, JobCoordination
+from netcosim.training.job_file import load_job
 
 LEAD_NS: Final = 100_000_000
 """Lead time to the job's start, so that all nodes have each other's settings by then."""
@@ -44,6 +46,7 @@ class JobRun:
     ----------
     job : text of the job's file
     workers : how many of the job's workers take part
+    coordination : who begins each step when, with which batch; None: each by itself
     pushed : whether workers push gradients; else servers ask for them
     first : which of its first steps are captured
     quiet_s : seconds, by the nodes' clock, without news after which a job is given up
@@ -51,6 +54,7 @@ class JobRun:
 
     job: str
     workers: int
+    coordination: JobCoordination | None = None
     transport: TransportSpec
     pushed: bool
     tcp: TcpSpec
@@ -79,6 +83,15 @@ class Ran:
     def busy_share(self) -> float:
         """Part of the job's time in which the busiest node's process ran."""
         return max(self.processor_ns.values()) / (self.end_ns - self.start_ns)
+
+
+def coordination_of(
+    scenario: Scenario, batch: int | None, job: str, workers: int
+) -> JobCoordination | None:
+    """Coordination of a job's run; None if it has none, or no batch is told, as of a record."""
+    if scenario.coordination is None or batch is None:
+        return None
+    return JobCoordination.of(scenario, batch, load_job(job.encode(), "job").first(workers))
 
 
 def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> Ran:
@@ -112,6 +125,7 @@ def _run(nodes: "_Nodes", run: JobRun) -> tuple[int, int]:
     nodes.tell("job", "loaded", job=run.job)
     nodes.tell("listen", "listening")
     nodes.tell("connect", "connected")
+    nodes.coordinate(run.coordination)
     start_ns = time.time_ns() + LEAD_NS
     for node in nodes.processes:
         node.command("start", start_ns=start_ns)
@@ -127,8 +141,22 @@ class _Nodes:
     """Running nodes of a job."""
 
     keep: Keep
+    coordination: JobCoordination | None = None
     processes: list[EndpointProcess] = field(default_factory=list)
     processor_ns: dict[str, int] = field(default_factory=dict)
+
+    def coordinate(self, coordination: JobCoordination | None) -> None:
+        """Have workers begin their steps as a coordinator says, from the first one on."""
+        self.coordination = coordination
+        if coordination is not None:
+            self._let_begin(coordination.begin())
+
+    def _let_begin(self, begins: Sequence[Begun]) -> None:
+        workers = [node for node in self.processes if node.plan.name == _WORKER]
+        for worker, step, batch, factor in begins:
+            node = workers[worker]
+            self.keep(node.plan.host, [(BATCH, worker, step, -1, batch)])
+            node.command("begin", step=step, factor=factor)
 
     def tell(self, command: str, event: str, **fields: object) -> None:
         """Send all nodes a command, and wait for the event that answers it."""
@@ -177,6 +205,9 @@ class _Nodes:
                 self.keep(node.plan.host, [tuple(row) for row in found["rows"]])
             if "processor_ns" in found:
                 self.processor_ns[node.plan.host] = found["processor_ns"]
+            if found["event"] == "ended":
+                assert self.coordination is not None
+                self._let_begin(self.coordination.over(found["worker"], found["at_ns"]))
             names.append(found["event"])
         return names
 
@@ -232,7 +263,9 @@ def _plan(
     variables: dict[str, str] = {}
     for sends in (True, False):
         variables |= load(kind).environment(run.transport, sends=sends)
+    coordinated = run.coordination is not None
     config = {"role": role, "number": number, "workers": run.workers, **ends}
+    config["coordinated"] = coordinated
     return EndPlan(
         name=role,
         host=host,

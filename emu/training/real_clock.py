@@ -13,7 +13,7 @@ from emu.pauses.recorder import LATE_NS, PAUSES
 from emu.remote.training.roles import Row
 from emu.training.first_steps import Captured
 from emu.training.job_cells import network_of
-from emu.training.nodes import JobRun, Keep, run_job
+from emu.training.nodes import JobRun, Keep, coordination_of, run_job
 from emu.training.runs import Outcome, Run
 from netcosim.errors import NetcosimError, NetworkError
 from netcosim.scenario import TcpSpec
@@ -88,9 +88,12 @@ class RealClock:
         return keep
 
     def _job(self, run: Run) -> JobRun:
+        job = run.data.decode()
+        batch = None if run.profiling else run.cell.batch
         return JobRun(
-            job=run.data.decode(),
+            job=job,
             workers=run.workers,
+            coordination=coordination_of(run.cell.scenario, batch, job, run.workers),
             transport=run.cell.transport,
             pushed=run.job.pushed,
             tcp=self.tcp,

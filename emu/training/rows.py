@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from emu.remote.training.roles import (
+    BATCH,
     BEGUN,
     DELIVERED,
     ENDED,
@@ -38,6 +39,7 @@ class Measured:
     ----------
     requested_ns : (workers, steps + 1) when each worker requested each step; the last column is
         when its own part of the last step was over; -1: it did not come to that
+    batches : (workers, steps) examples of each step that was begun; None: those of the profile
     times_ns : by operation of a worker's step: ready (handed to the transport), begun, ended
     """
 
@@ -45,6 +47,7 @@ class Measured:
     job: TrainingJob
     requested_ns: np.ndarray[tuple[int, int], np.dtype[np.int64]]
     times_ns: Mapping[Key, Times]
+    batches: np.ndarray[tuple[int, int], np.dtype[np.int64]] | None = None
 
     @classmethod
     def so_far(cls, cell: str, job: TrainingJob, logs: Mapping[str, Sequence[Row]]) -> Self:
@@ -65,7 +68,13 @@ class Measured:
         for key, delivered in found.get(DELIVERED, {}).items():
             if key in handed:  # else its sender has died before it told of it
                 times[key] = (handed[key], handed[key], delivered)
-        measured = cls(cell=cell, job=job, requested_ns=requested, times_ns=times)
+        measured = cls(
+            cell=cell,
+            job=job,
+            requested_ns=requested,
+            times_ns=times,
+            batches=_batches(job, found[BATCH]) if BATCH in found else None,
+        )
         return replace(measured, times_ns=measured._of_finished(times))
 
     def missing(self) -> EndpointError | None:
@@ -141,7 +150,8 @@ class Measured:
         """Figures of the steps behind the warm-up."""
         some = self.job.counts_some
         ends_ns = self._updates_end_ns() if some else self.requested_ns.astype(np.float64)
-        rate = steps_per_s(self.job, ends_ns, warmup)
+        parts = None if self.batches is None else self.batches / batch
+        rate = steps_per_s(self.job, ends_ns, warmup, parts)
         lengths = np.diff(ends_ns[:, warmup:], axis=1).ravel()
         return JobPoint(
             workers=self.job.workers,
@@ -157,7 +167,17 @@ class Measured:
             ),
             lost_share=lost_share,
             busy_share=busy_share,
+            batches=None if self.batches is None else tuple(map(tuple, self.batches.tolist())),
         )
+
+
+def _batches(
+    job: TrainingJob, told: Mapping[Key, int]
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    found = np.zeros((job.workers, job.steps), dtype=np.int64)
+    for (worker, step, _), batch in told.items():
+        found[worker, step] = batch
+    return found
 
 
 def _expected(job: TrainingJob) -> int:

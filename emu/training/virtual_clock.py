@@ -111,6 +111,7 @@ class VirtualClock:
             "link_bps": job.link_bps,
             "more_delay_ns": job.more_delay_ns,
             "pushed": job.pushed,
+            "batch": None if run.profiling else run.cell.batch,
         }
 
 

@@ -56,7 +56,7 @@ class CurveSpec(Record):
 
 
 class CoordinationSpec(Record):
-    """Coordination of a job's workers, for simulated jobs.
+    """Coordination of a training job's workers.
 
     Attributes
     ----------

@@ -79,6 +79,11 @@ class TrainingJob:
         speed = self.speeds[worker]
         return begin_ns + work_ns if speed is None else speed.end_of(begin_ns, work_ns)
 
+    def with_factors_apart(self) -> "TrainingJob":
+        """The same job with a factor of its own for each step, which may be changed."""
+        factor = np.broadcast_to(self.draws.factor, self.draws.step.shape).copy()
+        return replace(self, draws=Draws(step=self.draws.step, factor=factor))
+
     def first(self, workers: int) -> "TrainingJob":
         """The same job with only its first so many workers, whose draws stay as they are."""
         draws = Draws(step=self.draws.step[:workers], factor=self.draws.factor[:workers])

@@ -12,7 +12,9 @@ from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Floats, Ints
 
 
-def steps_per_s(job: TrainingJob, ends_ns: Floats, warmup: int) -> float:
+def steps_per_s(
+    job: TrainingJob, ends_ns: Floats, warmup: int, parts: Floats | None = None
+) -> float:
     """Steps a second behind the warm-up.
 
     Parameters
@@ -20,8 +22,14 @@ def steps_per_s(job: TrainingJob, ends_ns: Floats, warmup: int) -> float:
     ends_ns : (rows, steps + 1) begin of the first step, then the end of each; a row a worker, or
         one of the updates, where these count some workers only
     warmup : first steps that do not count
+    parts : (workers, steps) of a whole step, by each step's batch; None: all are whole. Then
+        `ends_ns` are begins of steps but for the last, whose step does not count
     """
     counted = ends_ns[:, warmup:]
+    if parts is not None and counted.shape[1] > 2:
+        # From begin to begin: what is between a step's end and the next one's is the coordinator's.
+        spans_ns = counted[:, -2] - counted[:, 0]
+        return float((1e9 * parts[:, warmup:-1].sum(axis=1) / spans_ns).sum())
     rows_per_s = float((1e9 * (counted.shape[1] - 1) / (counted[:, -1] - counted[:, 0])).sum())
     return rows_per_s * job.join.first if job.join is not None and job.counts_some else rows_per_s
 

@@ -1,46 +1,16 @@
 """Run of an engine under a coordinator: batches change at workers' ends of steps."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from netcosim.errors import ScenarioError
 from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, Use
-from netcosim.training.batch_curve import BatchCurve
+from netcosim.training.batching import Batching
 from netcosim.training.plan import Draws
 from sim.engine.engine import Engine, Stop
 from sim.fast.engine import FastEngine
 from sim.kernels.arrays import Floats, Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batching:
-    """Batches that a job begins with, and what they take.
-
-    Attributes
-    ----------
-    batches : by worker, those of the profile, to which its durations belong
-    curves : by worker, time of its computations by batch
-    """
-
-    batches: tuple[int, ...]
-    curves: tuple[BatchCurve, ...]
-
-    def factor(self, worker: int, batch: int) -> float:
-        """By how much longer a worker's computations take than with the profile's batch.
-
-        Raises
-        ------
-        ScenarioError
-            The curve does not know the batch.
-        """
-        curve = self.curves[worker]
-        try:
-            return curve.of(batch) / curve.of(self.batches[worker])
-        except ValueError as problem:
-            raise ScenarioError(f"coordination.curve: worker {worker}: {problem}") from None
 
 
 def _ignore(worker: int, step: int) -> None:

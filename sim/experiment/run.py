@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.policies.coordinators import make_coordinator
+from netcosim.training.batching import batching_of
 from netcosim.training.job import draw_steps as draw
 from netcosim.training.plan import Draws
 from netcosim.training.stragglers import Conditions, changes_course
 from netcosim.training.workload_plan import STRAGGLERS
 from sim.coordination.coordinated import CoordinatedRun
-from sim.coordination.from_scenario import batching_of, use_of
+from sim.coordination.machine_use import use_of
 from sim.engine.base import Steps
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop

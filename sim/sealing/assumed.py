@@ -13,6 +13,7 @@ from netcosim.policies import one_at_a_time
 from netcosim.results.training.job_summary import JobSeries, PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.scenario.profile import load_workload
+from netcosim.training.coordination import JobCoordination
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import StepPlan
 from netcosim.training.prepare.message_costs import with_message_costs
@@ -42,6 +43,7 @@ class Assumed:
     orders : plans with the tensors in other orders, by the order's name
     warmup : first steps of each worker that no figure counts
     batch : examples of a step
+    scenario : for coordination
     """
 
     job: TrainingJob
@@ -54,6 +56,13 @@ class Assumed:
     warmup: int
     batch: int
     seed: int
+    scenario: Scenario
+
+    def coordination(self, workers: int) -> JobCoordination | None:
+        """Coordination of a run, as it begins; None where the scenario has none."""
+        if self.scenario.coordination is None:
+            return None
+        return JobCoordination.of(self.scenario, self.batch, self.job.first(workers))
 
 
 def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assumed:
@@ -93,6 +102,7 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
         warmup=scenario.training.warmup,
         batch=series.batch,
         seed=scenario.seed,
+        scenario=scenario,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from h2model.standstill import StandstillError
 from h2model.training_job import JobOverModels, Key
 from netcosim.training.job import TrainingJob
-from netcosim.training.plan import Floats
+from netcosim.training.plan import Floats, Ints
 from netcosim.training.throughput import ends_of_updates, steps_per_s
 from sim.sealing.assumed import Assumed
 
@@ -21,10 +21,12 @@ class OverModels:
     ----------
     examples_per_s : behind the warm-up, over all workers
     delivered_ns : of each transfer
+    batches : (workers, steps) examples of each step, under a coordinator
     """
 
     examples_per_s: float
     delivered_ns: Mapping[Key, float]
+    batches: Ints | None = None
 
 
 def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
@@ -36,15 +38,18 @@ def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
     models = assumed.models_of(job)
     if models is None:
         return None
-    run = JobOverModels(job, models)
+    run = JobOverModels(job, models, assumed.coordination(workers))
     try:
         run.run()
     except StandstillError:
         return None
     ends_ns = _ends_ns(run, job)
+    batches = None if run.coordination is None else run.coordination.batches
+    parts = None if batches is None else batches / assumed.batch
     return OverModels(
-        examples_per_s=steps_per_s(job, ends_ns, assumed.warmup) * assumed.batch,
+        examples_per_s=steps_per_s(job, ends_ns, assumed.warmup, parts) * assumed.batch,
         delivered_ns=dict(run.delivered_ns),
+        batches=batches,
     )
 
 

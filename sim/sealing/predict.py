@@ -6,11 +6,13 @@ from typing import Final
 import numpy as np
 
 from h2model import disciplines
+from netcosim.policies.coordinator.observed import Use
 from netcosim.results.training.seal import SealedPoint, StepTimes
 from netcosim.training.job import TrainingJob
-from netcosim.training.plan import Floats
+from netcosim.training.plan import Floats, Ints
 from netcosim.training.throughput import ends_of_updates, steps_per_s
 from sim.compiling import Kernel
+from sim.coordination.coordinated import CoordinatedRun
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Network, Sending
@@ -71,11 +73,13 @@ class Simulated:
     lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next; from
         update to update where these count some workers only
     operations : where they are kept
+    batches : (workers, steps) examples of each step, under a coordinator
     """
 
     examples_per_s: float
     lengths_ns: Floats
     operations: Operations
+    batches: Ints | None = None
 
 
 def simulate(
@@ -89,8 +93,11 @@ def simulate(
 ) -> Simulated:
     """Simulate a job with these assumptions; `sending` and `network` instead of theirs if given.
 
-    Small jobs are done sooner as plain Python than a kernel is compiled.
+    Small jobs are done sooner as plain Python than a kernel is compiled. Under a coordinator a
+    worker's step ends with its updates, and what calls take of links is left out.
     """
+    coordinated = assumed.scenario.coordination is not None
+    job = job.with_factors_apart() if coordinated else job
     engine = Engine(
         job.plan,
         assumed.networks[job.workers] if network is None else network,
@@ -100,23 +107,42 @@ def simulate(
             staleness=job.staleness,
             join=job.join,
             keep_operations=keep_operations or job.counts_some,
-            in_parts=True,
+            in_parts=not coordinated,
+            stop_at_steps=coordinated,
         ),
         speeds=job.speeds,
-        calls=assumed.calls,
+        calls=None if coordinated else assumed.calls,
         compiled=compiled,
     )
-    engine.run()
-    ends_ns = _ends_ns(engine, job)
+    batches = _run(engine, assumed, job)
+    parts = None if batches is None else batches / assumed.batch
+    ends_ns = _ends_ns(engine, job, coordinated=coordinated)
     return Simulated(
-        examples_per_s=steps_per_s(job, ends_ns, assumed.warmup) * assumed.batch,
+        examples_per_s=steps_per_s(job, ends_ns, assumed.warmup, parts) * assumed.batch,
         lengths_ns=np.diff(ends_ns[:, assumed.warmup :], axis=1).ravel(),
         operations=engine.operations(),
+        batches=batches,
     )
 
 
-def _ends_ns(engine: Engine, job: TrainingJob) -> Floats:
-    """Begin and ends of each worker's steps, or of updates where these count some workers only."""
+def _run(engine: Engine, assumed: Assumed, job: TrainingJob) -> Ints | None:
+    """Run to the end; under a coordinator, (workers, steps) examples of each step."""
+    coordination = assumed.coordination(job.workers)
+    if coordination is None:
+        engine.run()
+        return None
+    run = CoordinatedRun(
+        engine, job.draws, coordination.coordinator, coordination.batching, lambda *_: Use()
+    )
+    run.run()
+    return run.batches
+
+
+def _ends_ns(engine: Engine, job: TrainingJob, *, coordinated: bool) -> Floats:
+    """Begin and ends of each worker's steps, or of updates where these count some workers only.
+
+    Under a coordinator begins of steps, and the end of the last one.
+    """
     if job.counts_some:
         ops = engine.operations()
         made = ops.worker == job.workers
@@ -124,6 +150,8 @@ def _ends_ns(engine: Engine, job: TrainingJob) -> Floats:
     steps = engine.steps()
     ends_ns = np.zeros((job.workers, job.steps + 1))
     ends_ns[steps.worker, steps.step + 1] = steps.end_ns
+    if coordinated:
+        ends_ns[steps.worker, steps.step] = steps.start_ns
     return ends_ns
 
 

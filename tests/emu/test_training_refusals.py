@@ -41,8 +41,16 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
             'training.join: "tensor": is for the simulator; real servers join by "step"',
         ),
         (
-            {"coordination": {"kind": "lb_bsp"}},
-            'coordination.kind: "lb_bsp": is for the simulator',
+            {"coordination": {"kind": "redundant"}},
+            'coordination.kind: "redundant": is for the simulator; here: asp, bsp, lb_bsp',
+        ),
+        (
+            {"coordination": {"kind": "lb_bsp", "decision": "1ms"}},
+            "coordination.decision: 1000000: is for the simulator",
+        ),
+        (
+            {"coordination": {"kind": "bsp"}, "training__synchronisation": "ssp"},
+            'training.synchronisation: "ssp": does not go with .coordination.',
         ),
         (
             {"policy": {"schedule": "p3"}, "training__gradients": "pulled"},

@@ -25,8 +25,8 @@ from emu.remote.training.roles import (  # noqa: E402
     PULL,
     Calls,
     ServerRole,
-    WorkerRole,
     parse_path,
+    role_of,
 )
 from netcosim.training.job import TrainingJob  # noqa: E402
 
@@ -127,8 +127,7 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
                     self._own.append(each)
                     self._answers[kind, peer] = found[peer] = Answers(bodies, self.size_of)
         self._worker = config["role"] == "worker"
-        role = WorkerRole if self._worker else ServerRole
-        self._role = role(job, config["number"], ends["pulls"], ends["gradients"], self._now)
+        self._role = role_of(job, config, ends["pulls"], ends["gradients"], self._now)
         # Both ends of a transport have the same options.
         settings = (self._own or config["pulls"])[0]["settings"]
         self._server = aio.server(options=channel_options(settings))
@@ -219,6 +218,9 @@ class Node(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is untyped
                 gc.collect()
                 self._start_ns = command["start_ns"]
                 loop.call_later(-self._now() / 1e9, self._begin)
+            elif name == "begin":
+                self._role.begin_step(command["step"], command["factor"])
+                self._go_on()
             elif name == "stop":
                 spent_ns = self._time.spent_ns
                 emit("stopped", rows=self._role.take_rows(), processor_ns=spent_ns)

@@ -17,8 +17,8 @@ from emu.remote.training.h2_calls import H2Calls  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
     Calls,
     ServerRole,
-    WorkerRole,
     parse_path,
+    role_of,
 )
 from netcosim.training.job import TrainingJob  # noqa: E402
 
@@ -36,10 +36,9 @@ class Node:
         self._pulls = {c["peer"]: self._calls(c) for c in config["pulls"]}
         self._gradients = {c["peer"]: self._calls(c) for c in config["gradients"]}
         self._connections = [*self._pulls.values(), *self._gradients.values()]
-        role = WorkerRole if config["role"] == "worker" else ServerRole
         pulls: dict[int, Calls] = dict(self._pulls.items())
         gradients: dict[int, Calls] = dict(self._gradients.items())
-        self._role = role(self._job, config["number"], pulls, gradients, self._now)
+        self._role = role_of(self._job, config, pulls, gradients, self._now)
 
     def _calls(self, config: dict[str, Any]) -> H2Calls:
         return H2Calls(config, self._size_of, self)
@@ -131,6 +130,8 @@ class Node:
             self._running = True
             self._time.begin()
             self._role.begin()
+        elif name == "begin":
+            self._role.begin_step(command["step"], command["factor"])
         elif name == "stop":
             spent_ns = self._time.spent_ns
             emit("stopped", rows=self._role.take_rows(), processor_ns=spent_ns)

@@ -1,11 +1,13 @@
 """A worker's and a server's part in a job: the step executor, driven by calls and by time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+from emu.remote.endpoint_common import emit
 from netcosim.training.executor import (
     Acknowledgement,
     Answer,
+    Done,
     Ended,
     Over,
     Push,
@@ -21,6 +23,8 @@ PULL, GRADIENT = "pull", "gradient"
 
 REQUESTED, DELIVERED, HANDED, ASKED = "requested", "delivered", "handed", "asked"
 READY, BEGUN, ENDED = "ready", "begun", "ended"
+BATCH = "batch"
+"""Examples of a step, told by its coordinator, in place of a time."""
 
 
 Row = tuple[str, int, int, int, int]
@@ -137,6 +141,8 @@ class WorkerRole:
     Parameters
     ----------
     pulls, gradients : by server, the connection over which it pulls, and that of its gradients
+    ended : told of the worker and the time when its own part of a step is over; then each step but
+        the first begins when `begin_step` says so
     """
 
     def __init__(
@@ -146,9 +152,11 @@ class WorkerRole:
         pulls: Mapping[int, Calls],
         gradients: Mapping[int, Calls],
         now: Callable[[], float],
+        ended: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._job, self._number, self._now = job, number, now
-        self._worker = Worker(job, number)
+        job = job if ended is None else job.with_factors_apart()
+        self._job, self._number, self._now, self._ended = job, number, now, ended
+        self._worker = Worker(job, number, coordinated=ended is not None)
         self._pulls = pulls
         self._gradients = gradients
         self._senders = {s: InOrder(calls, self._handed) for s, calls in gradients.items()}
@@ -169,6 +177,12 @@ class WorkerRole:
     def begin(self) -> None:
         """Begin the first step."""
         self._take(self._worker.begin(self._now()))
+
+    def begin_step(self, step: int, factor: float) -> None:
+        """Begin a step, whose computations take longer by a factor."""
+        self._job.draws.factor[self._number, step] *= factor
+        if step > 0:
+            self._take(self._worker.begin_step(step, self._now()))
 
     def advance(self) -> None:
         """Do what is due."""
@@ -194,10 +208,13 @@ class WorkerRole:
         _, _, _, op = parse_path(path)
         self._senders[self._server(op)].asked(path)
 
-    def _take(self, out: Sequence[Over | Push | Request]) -> None:
+    def _take(self, out: Sequence[Done | Over | Push | Request]) -> None:
         for each in out:
             if isinstance(each, Push):
                 self._hand_over(path_of(GRADIENT, self._number, each.step, each.operation))
+            elif isinstance(each, Done):
+                assert self._ended is not None
+                self._ended(self._number, round(each.time_ns))
             elif isinstance(each, Request):
                 self._request(each.step)
             else:
@@ -238,6 +255,7 @@ class ServerRole:
     Parameters
     ----------
     pulls, gradients : by worker, the connection over which it answers, and that of its gradients
+    ended : told of the worker and the time when all of a step's gradients are here and used
     """
 
     def __init__(
@@ -247,8 +265,9 @@ class ServerRole:
         pulls: Mapping[int, Calls],
         gradients: Mapping[int, Calls],
         now: Callable[[], float],
+        ended: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._job, self._now = job, now
+        self._job, self._now, self._ended = job, now, ended
         self._server = Server(job, number)
         self._senders = {w: InOrder(calls, self._handed) for w, calls in pulls.items()}
         self._gradients = gradients
@@ -280,6 +299,10 @@ class ServerRole:
 
     def begin(self) -> None:
         """Wait for requests."""
+
+    def begin_step(self, step: int, factor: float) -> None:
+        """Refuse: a server has no steps of its own."""
+        raise ValueError(f"step {step}: a server begins none")
 
     def advance(self) -> None:
         """Do what is due."""
@@ -315,6 +338,10 @@ class ServerRole:
         raise ValueError(f"{path} was never pushed")
 
     def _take(self, out: Sequence[Answer | Acknowledgement]) -> None:
+        if self._ended is not None:
+            for worker, _, at_ns in self._server.ended:
+                self._ended(worker, round(at_ns))
+        self._server.ended.clear()
         for each in out:
             if isinstance(each, Acknowledgement):
                 path = path_of(GRADIENT, each.worker, each.step, each.operation)
@@ -327,6 +354,23 @@ class ServerRole:
     def _handed(self, path: str) -> None:
         _, worker, step, op = parse_path(path)
         self.log.note(HANDED, worker, step, op, self._now())
+
+
+def role_of(
+    job: TrainingJob,
+    config: Mapping[str, Any],
+    pulls: Mapping[int, Calls],
+    gradients: Mapping[int, Calls],
+    now: Callable[[], float],
+) -> WorkerRole | ServerRole:
+    """Role of a node; of a coordinated job it tells the emulator of each part that is over."""
+    role = WorkerRole if config["role"] == "worker" else ServerRole
+    ended = _tell_ended if config["coordinated"] else None
+    return role(job, config["number"], pulls, gradients, now, ended)
+
+
+def _tell_ended(worker: int, at_ns: int) -> None:
+    emit("ended", worker=worker, at_ns=at_ns)
 
 
 def _direction(job: TrainingJob, op: int) -> int:

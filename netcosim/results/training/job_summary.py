@@ -50,6 +50,11 @@ class JobPoint(_Record):
         " and no prediction counts it; 0 by the virtual clock",
     )
 
+    batches: tuple[tuple[int, ...], ...] | None = Field(
+        default=None,
+        description="by worker, examples of each step, where a coordinator decided; else null",
+    )
+
     @property
     def busy_text(self) -> str:
         """Warning that processes took too much time to be left out; empty if they did not."""

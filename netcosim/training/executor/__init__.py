@@ -18,11 +18,12 @@ The protocol:
 
 from netcosim.training.executor.processors import Ended
 from netcosim.training.executor.server import Acknowledgement, Answer, Server
-from netcosim.training.executor.worker import Over, Push, Request, Worker
+from netcosim.training.executor.worker import Done, Over, Push, Request, Worker
 
 __all__ = [
     "Acknowledgement",
     "Answer",
+    "Done",
     "Ended",
     "Over",
     "Push",

@@ -68,6 +68,7 @@ class Server:
     ----------
     computed : what has been computed, with its worker and step; updates that are done once for all
         have the number behind all workers
+    ended : worker, step and time of each part of a step that is over here
     """
 
     def __init__(self, job: TrainingJob, number: int) -> None:
@@ -80,6 +81,7 @@ class Server:
         )
         self._out: list[Out] = []
         self.computed: list[tuple[int, int, Ended[int]]] = []
+        self.ended: list[tuple[int, int, float]] = []
 
     @property
     def next_ns(self) -> float:
@@ -143,6 +145,7 @@ class Server:
         """Note whose step is over; answer who may go on, the lowest first."""
         for worker, client in enumerate(self._clients):
             if client.run is not None and client.run.over:
+                self.ended.append((worker, client.run.step, now_ns))
                 client.done = client.run.step + 1
                 client.run = None
                 if self._joined is not None:

@@ -26,6 +26,14 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """The worker's own part of a step is over; a coordinator says when it begins the next one."""
+
+    step: int
+    time_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class Push:
     """A gradient is handed over."""
 
@@ -34,7 +42,7 @@ class Push:
     time_ns: float
 
 
-Out = Request | Push | Over
+Out = Request | Push | Over | Done
 
 
 class Worker:
@@ -46,13 +54,15 @@ class Worker:
     ----------
     job : all of it
     number : of the worker
+    coordinated : whether it begins each step when `begin_step` says so
 
     Attributes
     ----------
     computed : what has been computed, with its step
     """
 
-    def __init__(self, job: TrainingJob, number: int) -> None:
+    def __init__(self, job: TrainingJob, number: int, *, coordinated: bool = False) -> None:
+        self._coordinated = coordinated
         self._job = job
         self._number = number
         self._part = worker_part(job.plan)
@@ -70,6 +80,12 @@ class Worker:
     def begin(self, now_ns: float) -> list[Out]:
         """Begin the first step."""
         self._begin(0, now_ns)
+        self._go_on(now_ns)
+        return self._taken()
+
+    def begin_step(self, step: int, now_ns: float) -> list[Out]:
+        """Begin a step, where a coordinator says so."""
+        self._begin(step, now_ns)
         self._go_on(now_ns)
         return self._taken()
 
@@ -118,7 +134,12 @@ class Worker:
                 self._start(op, now_ns)
             if self._run is None or not self._run.over:
                 return
-            self._begin(self._run.step + 1, now_ns)
+            step, self._run = self._run.step, None
+            if self._coordinated:
+                self._out.append(Done(step, now_ns))
+                if step + 1 < self._job.steps:
+                    return
+            self._begin(step + 1, now_ns)
 
     def _make_ready(self, operations: Sequence[int], now_ns: float) -> None:
         for op in operations:

@@ -171,6 +171,34 @@ def test_a_slow_worker_s_gradients_count_for_nothing_and_nobody_waits_for_them(
             assert finished[1] < 5 < min(finished[0], finished[2])
 
 
+def test_batches_follow_a_coordinator_as_they_do_in_models_and_simulator(world: World) -> None:
+    """LB-BSP: the same code decides; over our HTTP/2 models know all that it is told.
+
+    gRPC's gradients come a little earlier than its models say, which moves an example in a step.
+    """
+    done = run_to_end(world, "--scenario", scenario("balanced"), "--out", "out")
+    assert done.code == 0, done.err
+    with results(world) as folder:
+        summary = folder.read_job_summary()
+        assert summary is not None
+        for series in summary.series:
+            job = load_job(folder.read_job(series.cell), "job")
+            assumed = assumed_of(folder.read_scenario(), series, job)
+            (point,) = series.points
+            batches = np.array(point.batches)
+            assert (batches.sum(axis=0) == 72).all()
+            assert batches[1, -1] < 12 < 24 < batches[0, -1]
+            over = run_over_models(assumed, 3)
+            assert over is not None
+            assert over.batches is not None
+            most = 0 if series.cell == "alexnet/h2" else 1
+            assert np.abs(over.batches - batches).max() <= most
+            assert over.examples_per_s == pytest.approx(point.examples_per_s, rel=0.02)
+            simulated = simulate(assumed, assumed.job, compiled=False)
+            assert simulated.batches is not None
+            assert np.abs(simulated.batches - batches).max() <= 1
+
+
 def test_ctrl_c_ends_guests_and_says_so(world: World) -> None:
     with running(world, "--scenario", scenario("training"), "--out", "out") as run:
         wait_for("a guest", lambda: [m for m in run.members().values() if "umid=guest" in m])

@@ -47,3 +47,10 @@ def test_an_update_is_as_many_steps_as_it_counts() -> None:
     assert ends_ns.tolist() == [pytest.approx([0, 2, 5, np.nan, np.nan], nan_ok=True)]
     ends_ns[0, 3:] = 8.0, 12.0
     assert steps_per_s(some, ends_ns * 1e9, 1) == pytest.approx(2 * 3 / (12 - 2))
+
+
+def test_a_step_counts_by_its_batch() -> None:
+    ends_ns = np.array([[0, 1, 2, 3, 4], [0, 2, 4, 6, 8], [0, 1, 2, 4, 9]], dtype=float) * 1e9
+    parts = np.array([[9, 1, 1, 2], [9, 0.5, 0.5, 1], [9, 1, 1.5, 0.5]])
+    by_hand = 2 / (3 - 1) + 1 / (6 - 2) + 2.5 / (4 - 1)
+    assert steps_per_s(job(3), ends_ns, 1, parts) == pytest.approx(by_hand)

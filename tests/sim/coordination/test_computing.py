@@ -8,6 +8,7 @@ from netcosim.policies.coordinators import coordinator_names, make_coordinator
 from netcosim.policies.stealing import WorkStealing
 from netcosim.scenario import CoordinationSpec
 from netcosim.training.batch_curve import proportional
+from netcosim.training.batching import Batching
 from netcosim.training.plan import Draws
 from netcosim.training.stragglers.speeds import Speeds
 from sim.coordination.computing import (
@@ -16,7 +17,7 @@ from sim.coordination.computing import (
     run_coordinated,
     run_stealing,
 )
-from sim.coordination.coordinated import Batching, CoordinatedRun
+from sim.coordination.coordinated import CoordinatedRun
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from tests.sim.naive.plans import (

@@ -12,8 +12,9 @@ from netcosim.policies.coordinator.barrier import Barrier
 from netcosim.policies.coordinator.observed import Coordinator, Use
 from netcosim.policies.prediction.memoryless import Memoryless
 from netcosim.training.batch_curve import measured, proportional
+from netcosim.training.batching import Batching
 from netcosim.training.plan import Draws, StepPlan
-from sim.coordination.coordinated import Batching, CoordinatedRun
+from sim.coordination.coordinated import CoordinatedRun
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine

@@ -219,14 +219,14 @@ class TestNamed:
 
 def test_kinds():
     assert kind_names() == (
-        *("delay", "jitter", "join", "leave", "link", "slow", "trace", "transient"),
+        *("delay", "jitter", "join", "leave", "link", "process", "slow", "trace", "transient"),
     )
 
 
 REFUSED = {
     "an unknown kind": (
         {"kind": "tired"},
-        '.kind: "tired": unknown; allowed: delay, jitter, join, leave, link, slow, trace,',
+        '.kind: "tired": unknown; allowed: delay, jitter, join, leave, link, process, slow,',
     ),
     "an unknown option": (
         {"kind": "slow", "options": {"factr": 2}},

@@ -1,15 +1,39 @@
-"""Coordination of a scenario's run: batches and curves, machines' use, which engine."""
+"""Batches of a job's workers, and by how much longer computations take with others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from netcosim.policies.coordinator.observed import Use
+from netcosim.errors import ScenarioError
 from netcosim.scenario import CoordinationSpec, CurveSpec
 from netcosim.training.batch_curve import BatchCurve, measured
-from netcosim.training.stragglers import Conditions
-from netcosim.training.stragglers.effect import Use as MachineUse
-from sim.coordination.coordinated import Batching
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """Batches that a job begins with, and what they take.
+
+    Attributes
+    ----------
+    batches : by worker, those of the profile, to which its durations belong
+    curves : by worker, time of its computations by batch
+    """
+
+    batches: tuple[int, ...]
+    curves: tuple[BatchCurve, ...]
+
+    def factor(self, worker: int, batch: int) -> float:
+        """By how much longer a worker's computations take than with the profile's batch.
+
+        Raises
+        ------
+        ScenarioError
+            The curve does not know the batch.
+        """
+        curve = self.curves[worker]
+        try:
+            return curve.of(batch) / curve.of(self.batches[worker])
+        except ValueError as problem:
+            raise ScenarioError(f"coordination.curve: worker {worker}: {problem}") from None
 
 
 def batching_of(spec: CoordinationSpec, batch: int, workers: int) -> Batching:
@@ -37,25 +61,3 @@ def _curve(spec: CurveSpec, batch: int, workers: int) -> BatchCurve:
     if flat >= most:
         return BatchCurve((0.0, float(most)), (flat, flat))
     return BatchCurve((0.0, flat, float(most)), (flat, flat, float(most)))
-
-
-def use_of(under: Conditions) -> Callable[[int, float], Use]:
-    """Use of each worker's machine at a time; memory as a part of the most that it has in use."""
-
-    def at(worker: int, now_ns: float) -> Use:
-        use = under.use[worker]
-        if use is None:
-            return Use()
-        row = int(np.searchsorted(use.time_ns, now_ns, side="right")) - 1
-        return Use(
-            processor=None if use.cpu is None else float(use.cpu[row]), memory=_memory(use, row)
-        )
-
-    return at
-
-
-def _memory(use: MachineUse, row: int) -> float | None:
-    if use.memory_bytes is None:
-        return None
-    most = float(use.memory_bytes.max())
-    return float(use.memory_bytes[row]) / most if most > 0 else 0.0

@@ -1,0 +1,31 @@
+"""Use of machines, as a scenario's stragglers have it, for coordinators."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from netcosim.policies.coordinator.observed import Use
+from netcosim.training.stragglers import Conditions
+from netcosim.training.stragglers.effect import Use as MachineUse
+
+
+def use_of(under: Conditions) -> Callable[[int, float], Use]:
+    """Use of each worker's machine at a time; memory as a part of the most that it has in use."""
+
+    def at(worker: int, now_ns: float) -> Use:
+        use = under.use[worker]
+        if use is None:
+            return Use()
+        row = int(np.searchsorted(use.time_ns, now_ns, side="right")) - 1
+        return Use(
+            processor=None if use.cpu is None else float(use.cpu[row]), memory=_memory(use, row)
+        )
+
+    return at
+
+
+def _memory(use: MachineUse, row: int) -> float | None:
+    if use.memory_bytes is None:
+        return None
+    most = float(use.memory_bytes.max())
+    return float(use.memory_bytes[row]) / most if most > 0 else 0.0
