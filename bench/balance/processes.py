@@ -1,5 +1,6 @@
 """32 workers on each speed process: coordinators and predictors, as 003's Fig. 9 and Table 3."""
 
+import sys
 import time
 from collections.abc import Iterator
 from importlib import import_module
@@ -8,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from bench.common.record import Figure
+from netcosim.errors import EnvironmentRefusedError
 from netcosim.policies.coordination.lb_bsp import LoadBalanced
 from netcosim.policies.coordinator.observed import Coordinator, Ended, Use
-from netcosim.policies.coordinators import make_coordinator, predictor_names
+from netcosim.policies.coordinators import make_coordinator, predictor_of
 from netcosim.policies.stealing import WorkStealing
 from netcosim.scenario import CoordinationSpec
 from netcosim.training.stragglers.kinds.process import process_names
@@ -41,10 +43,11 @@ Json = dict[str, Any]
 def process_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
     """Time of an iteration of 32 workers' batches over BSP's, and errors of predictions."""
     steps = STEPS_QUICK if quick else STEPS
+    coordinators = _coordinators()
     for process in process_names():
         machines = _machines(process, seed=1)
         bsp_ns = _iteration_ns(CoordinationSpec(kind="bsp"), machines, steps)
-        for name, spec in _coordinators().items():
+        for name, spec in coordinators.items():
             begin = time.perf_counter()
             taken_ns, balanced, seconds = _run(spec, machines, steps)
             rmse = None if balanced is None else _rmse(balanced)
@@ -89,12 +92,21 @@ def _coordinators() -> dict[str, CoordinationSpec]:
         "ssp": CoordinationSpec(kind="ssp", options={"gap": 5}),
         "redundant": CoordinationSpec(kind="redundant", options={"first": WORKERS}),
     }
-    for name in PUBLISHED:
-        if name in predictor_names():
-            found[f"lb_bsp {name}"] = CoordinationSpec(
-                kind="lb_bsp", predictor=name, decision=f"{round(DECISION_NS)}ns"
-            )
+    for name in filter(_installed, PUBLISHED):
+        found[f"lb_bsp {name}"] = CoordinationSpec(
+            kind="lb_bsp", predictor=name, decision=f"{round(DECISION_NS)}ns"
+        )
     return found
+
+
+def _installed(predictor: str) -> bool:
+    """False for a predictor whose library is not there; says so."""
+    try:
+        predictor_of(CoordinationSpec(kind="lb_bsp", predictor=predictor), 1)(0)
+    except EnvironmentRefusedError as problem:
+        print(f"{predictor} is left out: {problem}", file=sys.stderr)
+        return False
+    return True
 
 
 def _machines(process: str, seed: int) -> list[Machine]:

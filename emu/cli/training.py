@@ -140,7 +140,7 @@ def _lines(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> Iterator
         yield "runs        each recorded step once, with one worker"
     else:
         many = ", ".join(map(str, counts))
-        yield f"runs        {training.steps} steps with {many} workers, {training.synchronisation}"
+        yield f"runs        {training.steps} steps with {many} workers, {scenario.waiting_rule}"
     by_schedule = f" by {scenario.policy.schedule}" if scenario.policy.schedule else ""
     yield f"gradients   {gradients_of(scenario)}{by_schedule}"
     if task.sealed_sha256 is not None:

@@ -198,7 +198,7 @@ class JobSession:
                     batch=cell.batch,
                     servers=cluster.servers,
                     rate_bps=cluster.link.rate,
-                    synchronisation=self.scenario.training.synchronisation,
+                    synchronisation=self.scenario.waiting_rule,
                     socket_buffer_bytes=self._buffered(cell),
                     path=self._path(cell),
                     points=tuple(self.points.get(cell.name, ())),

@@ -251,6 +251,12 @@ class Scenario(Record):
     workload: tuple[WorkloadSpec, ...]
     transport: tuple[TransportSpec, ...]
 
+    @property
+    def waiting_rule(self) -> str:
+        """Name of what decides who begins a step when: a coordinator, or the synchronisation."""
+        named = self.coordination
+        return self.training.synchronisation if named is None else named.kind
+
     @model_validator(mode="after")
     def _distinct_names(self) -> Self:
         for field in ("workload", "transport"):

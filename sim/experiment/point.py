@@ -234,8 +234,7 @@ def make_series(
 
 def settings_of(cell: TrainingCell) -> CellSettings:
     """What is simulated of a cell, whatever the number of workers."""
-    scenario, training = cell.scenario, cell.scenario.training
-    coordinated = scenario.coordination
+    scenario = cell.scenario
     return CellSettings(
         cell=cell.name,
         workload=cell.workload.name,
@@ -247,7 +246,7 @@ def settings_of(cell: TrainingCell) -> CellSettings:
         discipline=cell.sending.discipline,
         not_studied=not_studied(cell.transport),
         window_bytes=cell.sending.window_bytes,
-        synchronisation=training.synchronisation if coordinated is None else coordinated.kind,
+        synchronisation=scenario.waiting_rule,
         lead=cell.staleness,
         order=scenario.policy.order,
         placement=scenario.policy.placement,

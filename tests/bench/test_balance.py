@@ -1,0 +1,54 @@
+"""The benchmark of coordinators: its parts on small jobs, its page."""
+
+from typing import Any
+
+import pytest
+
+from bench.balance.costs import _cost_us
+from bench.balance.gpus import PUBLISHED, curve, gpu_figures
+from bench.balance.page import gpus_png, page
+from bench.balance.processes import _redundancy
+
+
+def test_the_published_batches_take_equally_long() -> None:
+    times = [curve(worker).of(batch) for worker, batch in enumerate(PUBLISHED)]
+    assert times == pytest.approx([times[0]] * 4)
+    # 57 examples more cost the fastest half a second, 26 fewer save the slowest two (003, 5.2).
+    assert curve(0).of(89) - curve(0).of(32) == pytest.approx(500, rel=0.01)
+    assert curve(3).of(32) - curve(3).of(6) == pytest.approx(2000, rel=0.01)
+
+
+def test_four_gpus_find_the_published_equilibrium() -> None:
+    rows: list[dict[str, Any]] = []
+    figures = list(gpu_figures(rows, quick=True))
+    assert figures[0].met
+    assert all(sum(row["batches"]) == 128 for row in rows)
+    assert gpus_png(rows).startswith(b"\x89PNG")
+
+
+def test_two_spare_workers_hide_two_stragglers_and_not_three() -> None:
+    assert [figure.met for figure in _redundancy()] == [True, True, True]
+
+
+def test_a_decision_takes_some_time() -> None:
+    assert 0.0 < _cost_us("bsp") < 1e6
+
+
+def test_the_page_has_a_row_a_coordinator_with_the_published_figures() -> None:
+    rows = [
+        {
+            "part": "processes",
+            "process": process,
+            "coordinator": name,
+            "over_bsp": 0.5,
+            "rmse": rmse,
+        }
+        for process in ("announced", "hidden")
+        for name, rmse in (("asp", None), ("lb_bsp narx", 4.0))
+    ]
+    lines = page(rows).splitlines()
+    assert lines[0] == "| coordinator | announced | hidden | 003: RMSE, time |"
+    assert lines[2:] == [
+        "| asp | 0.500 | 0.500 |  |",
+        "| lb_bsp narx | 0.500 (4.00) | 0.500 (4.00) | 4.78, 0.42 |",
+    ]
