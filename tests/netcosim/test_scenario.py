@@ -237,7 +237,7 @@ BAD = {
     "a misspelt table": (
         instead("[cluster]\n", "[clutser]\n"),
         "clutser: unknown key; did you mean cluster? allowed: name, description, seed, repetitions,"
-        " clock, cluster, policy, training, straggler, workload, transport",
+        " clock, cluster, policy, training, straggler, coordination, workload, transport",
     ),
     "a misspelt key": (
         instead("sender", "sendr"),

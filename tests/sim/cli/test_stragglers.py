@@ -22,6 +22,7 @@ OF_A_KIND = {
     "link": "part = 0.5",
     "slow": "factor = 2.0",
     "trace": 'file = "speed.csv"',
+    "process": 'name = "bursts"',
     "transient": 'every = "20us", lasting = "10us", factor = 3.0',
 }
 
