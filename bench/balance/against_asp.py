@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from bench.balance.jobs import examples_per_s, job
-from bench.common.record import Figure
+from bench.common.record import Figure, at_most
 
 SLOW: Final = (1.0, 1.5, 3.0, 6.0)
 RATES: Final = ("100gbit", "40gbit", "20gbit", "10gbit", "5gbit", "2.5gbit")
@@ -26,7 +26,7 @@ def asp_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
         free = over[RATES[0]]
         name = f"{curve} curves, {RATES[0]}: LB-BSP over ASP"
         if curve == "proportional":
-            yield Figure(name=name, value=free, unit="", target="<= 1", met=free <= 1.001)
+            yield at_most(name, free, "", 1)
         else:
             yield Figure(name=name, value=free, unit="", target="> 1", met=free > 1)
         better = [rate for rate, value in over.items() if value > 1]

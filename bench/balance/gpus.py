@@ -7,6 +7,7 @@ import numpy as np
 
 from bench.balance.jobs import BATCH, job, run
 from bench.common.record import Figure, at_most
+from netcosim.policies.coordination.lb_bsp_gpu import LoadBalancedGpu
 from netcosim.training.batch_curve import BatchCurve
 from sim.coordination.coordinated import CoordinatedRun
 from sim.engine.engine import Engine
@@ -79,10 +80,9 @@ def gpu_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
     yield at_most(
         "gpus: batches of step 60 off (89, 21, 12, 6)", off, "examples", 2, f"{text}; 003, Fig. 8"
     )
-    since = coordinated.coordinator.fine_since  # type: ignore[attr-defined]
-    yield Figure(
-        name="gpus: fine phase from step", value=since or 0, unit="", note="30 in 003, Fig. 8"
-    )
+    assert isinstance(coordinated.coordinator, LoadBalancedGpu)
+    since = coordinated.coordinator.fine_since or 0
+    yield Figure(name="gpus: fine phase from step", value=since, unit="", note="30 in 003, Fig. 8")
     places = (
         ("before its port falls", FALL - 1),
         ("just behind", FALL + 2),

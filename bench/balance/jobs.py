@@ -29,14 +29,13 @@ def job(
     rate: str = "10gbit",
     computation_ms: float = 1200.0,
     stragglers: Sequence[Json] = (),
-    runs: int = 1,
 ) -> Json:
     """A scenario with one cell, on one server: computations of a batch of 32 take so long."""
     # A profile's durations are of its own batch.
     scaled = computation_ms * load_profile(NETWORK).batch / BATCH
     return {
         "name": "balance",
-        "repetitions": runs,
+        "repetitions": 1,
         "cluster": {
             "topology": "star",
             "servers": 1,

@@ -4,11 +4,7 @@ An order has a function `arrange`, and may say of itself: `DRAWN`, it draws; `NE
 at the step of a worker; `NEEDS_RATE`, also at how long that step's transfers take.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
-from functools import cache
-from types import ModuleType
 from typing import Protocol, cast
 
 import numpy as np
@@ -16,6 +12,7 @@ import numpy as np
 from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
 from netcosim.policies import order, placement, schedule, synchronisation
+from netcosim.policies.files import first_lines, load_file, names_in
 from netcosim.policies.gate.state import GateState
 from netcosim.policies.order_input import OrderInput
 from netcosim.scenario import PolicySpec
@@ -63,22 +60,22 @@ class Schedule(Protocol):
 
 def order_names() -> tuple[str, ...]:
     """The names of all release orders, sorted."""
-    return _names(order)
+    return names_in(order)
 
 
 def placement_names() -> tuple[str, ...]:
     """The names of all placements, sorted."""
-    return _names(placement)
+    return names_in(placement)
 
 
 def synchronisation_names() -> tuple[str, ...]:
     """The names of all synchronisations, sorted."""
-    return _names(synchronisation)
+    return names_in(synchronisation)
 
 
 def schedule_names() -> tuple[str, ...]:
     """The names of all schedules, sorted."""
-    return _names(schedule)
+    return names_in(schedule)
 
 
 def load_schedule(name: str) -> Schedule:
@@ -89,7 +86,7 @@ def load_schedule(name: str) -> Schedule:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    return cast("Schedule", _load(schedule, "policy.schedule", name))
+    return cast("Schedule", load_file(schedule, "policy.schedule", name))
 
 
 def one_at_a_time(name: str) -> bool:
@@ -133,7 +130,7 @@ def load_order(name: str) -> Arrange:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    return cast("Arrange", _load(order, "policy.order", name).arrange)
+    return cast("Arrange", load_file(order, "policy.order", name).arrange)
 
 
 def order_is_drawn(name: str) -> bool:
@@ -171,22 +168,22 @@ def order_needs_rate(name: str) -> bool:
 
 def order_sentences() -> dict[str, str]:
     """By name of an order, what it does: the first line of its file."""
-    return _first_lines(order)
+    return first_lines(order)
 
 
 def placement_sentences() -> dict[str, str]:
     """By name of a placement, what it does: the first line of its file."""
-    return _first_lines(placement)
+    return first_lines(placement)
 
 
 def schedule_sentences() -> dict[str, str]:
     """By name of a schedule, what it does: the first line of its file."""
-    return _first_lines(schedule)
+    return first_lines(schedule)
 
 
 def synchronisation_sentences() -> dict[str, str]:
     """By name of a synchronisation, what it does: the first line of its file."""
-    return _first_lines(synchronisation)
+    return first_lines(synchronisation)
 
 
 def load_placement(name: str) -> Place:
@@ -197,7 +194,7 @@ def load_placement(name: str) -> Place:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    return cast("Place", _load(placement, "policy.placement", name).place)
+    return cast("Place", load_file(placement, "policy.placement", name).place)
 
 
 def load_synchronisation(name: str) -> StalenessBound:
@@ -208,7 +205,7 @@ def load_synchronisation(name: str) -> StalenessBound:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    found = _load(synchronisation, "training.synchronisation", name)
+    found = load_file(synchronisation, "training.synchronisation", name)
     return cast("StalenessBound", found.staleness)
 
 
@@ -220,7 +217,7 @@ def synchronisation_joins(name: str) -> bool:
     ScenarioError
         There is none; the message lists those that exist.
     """
-    found = _load(synchronisation, "training.synchronisation", name)
+    found = load_file(synchronisation, "training.synchronisation", name)
     return bool(getattr(found, "JOINS", False))
 
 
@@ -283,7 +280,7 @@ def server_of_each(
 
 def _says(name: str, constant: str) -> bool:
     """Whether the file of an order says this of itself."""
-    return bool(getattr(_load(order, "policy.order", name), constant, False))
+    return bool(getattr(load_file(order, "policy.order", name), constant, False))
 
 
 def _by_tensor(
@@ -303,20 +300,3 @@ _MOST = 2**53
 
 PARTITION = "partition_bytes"
 """Option of schedules that cut gradients: the bytes of a slice; 0: none is cut."""
-
-
-@cache
-def _names(folder: ModuleType) -> tuple[str, ...]:
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(folder.__path__)))
-
-
-def _first_lines(folder: ModuleType) -> dict[str, str]:
-    files = {name: importlib.import_module(f"{folder.__name__}.{name}") for name in _names(folder)}
-    return {name: (file.__doc__ or "").partition("\n")[0] for name, file in files.items()}
-
-
-def _load(folder: ModuleType, field: str, name: str) -> ModuleType:
-    known = _names(folder)
-    if name not in known:
-        raise ScenarioError.at(field, name, unknown(name, known))
-    return importlib.import_module(f"{folder.__name__}.{name}")

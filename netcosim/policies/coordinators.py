@@ -5,11 +5,7 @@ and `make(options, seed)`. A coordinator that takes time for its decisions, for 
 says `WAITED_FOR`; one that predicts says `PREDICTS`.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
-from functools import cache
-from types import ModuleType
 from typing import Any, Final
 
 from netcosim.errors import ScenarioError
@@ -17,6 +13,7 @@ from netcosim.nearest import unknown
 from netcosim.policies import coordination, prediction
 from netcosim.policies.coordinator.observed import Coordinator
 from netcosim.policies.coordinator.predictor import MakePredictor
+from netcosim.policies.files import first_lines, load_file, names_in
 from netcosim.scenario import CoordinationSpec
 
 _DEFAULT: Final = "average"
@@ -25,32 +22,32 @@ _MOST: Final = 1e9
 
 def coordinator_names() -> tuple[str, ...]:
     """The names of all coordinators, sorted."""
-    return _names(coordination)
+    return names_in(coordination)
 
 
 def predictor_names() -> tuple[str, ...]:
     """The names of all predictors, sorted."""
-    return _names(prediction)
+    return names_in(prediction)
 
 
 def coordinator_sentences() -> dict[str, str]:
     """By name of a coordinator, what it does: the first line of its file."""
-    return _first_lines(coordination)
+    return first_lines(coordination)
 
 
 def predictor_sentences() -> dict[str, str]:
     """By name of a predictor, what it does: the first line of its file."""
-    return _first_lines(prediction)
+    return first_lines(prediction)
 
 
 def predicts(kind: str) -> bool:
     """True if a coordinator of this kind uses a predictor."""
-    return bool(getattr(_load(coordination, "coordination.kind", kind), "PREDICTS", False))
+    return bool(getattr(load_file(coordination, "coordination.kind", kind), "PREDICTS", False))
 
 
 def is_waited_for(kind: str) -> bool:
     """True if workers wait for the decisions of a coordinator of this kind."""
-    return bool(getattr(_load(coordination, "coordination.kind", kind), "WAITED_FOR", False))
+    return bool(getattr(load_file(coordination, "coordination.kind", kind), "WAITED_FOR", False))
 
 
 def check_coordination(spec: CoordinationSpec) -> None:
@@ -85,7 +82,7 @@ def make_coordinator(spec: CoordinationSpec, workers: int, seed: int) -> Coordin
     ScenarioError
         As `check_coordination`, but for what has no effect.
     """
-    file = _load(coordination, "coordination.kind", spec.kind)
+    file = load_file(coordination, "coordination.kind", spec.kind)
     options = _options(file.OPTIONS, spec.kind, "options", spec.options)
     made: Coordinator = file.make(workers, options, predictor_of(spec, seed))
     return made
@@ -99,12 +96,12 @@ def resolved_coordination(spec: CoordinationSpec) -> dict[str, Any]:
     ScenarioError
         As `make_coordinator`.
     """
-    options = _load(coordination, "coordination.kind", spec.kind).OPTIONS
+    options = load_file(coordination, "coordination.kind", spec.kind).OPTIONS
     data = spec.model_dump(mode="json", exclude_none=True)
     data["options"] = _options(options, spec.kind, "options", spec.options)
     data["predictor"] = (spec.predictor or _DEFAULT) if predicts(spec.kind) else None
     if data["predictor"] is not None:
-        defaults = _load(prediction, "coordination.predictor", data["predictor"]).OPTIONS
+        defaults = load_file(prediction, "coordination.predictor", data["predictor"]).OPTIONS
         given = spec.predictor_options
         data["predictor_options"] = _options(
             defaults, data["predictor"], "predictor_options", given
@@ -121,7 +118,7 @@ def predictor_of(spec: CoordinationSpec, seed: int) -> MakePredictor:
         An unknown predictor or option.
     """
     name = spec.predictor or _DEFAULT
-    file = _load(prediction, "coordination.predictor", name)
+    file = load_file(prediction, "coordination.predictor", name)
     options = _options(file.OPTIONS, name, "predictor_options", spec.predictor_options)
     return lambda worker: file.make(options, seed + worker)
 
@@ -141,20 +138,3 @@ def _options(
         if not 0 <= value <= _MOST:
             raise ScenarioError.at(field, value, f"must be 0 to {_MOST:g}")
     return {key: float(given.get(key, default)) for key, default in defaults.items()}
-
-
-@cache
-def _names(folder: ModuleType) -> tuple[str, ...]:
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(folder.__path__)))
-
-
-def _first_lines(folder: ModuleType) -> dict[str, str]:
-    files = {name: importlib.import_module(f"{folder.__name__}.{name}") for name in _names(folder)}
-    return {name: (file.__doc__ or "").partition("\n")[0] for name, file in files.items()}
-
-
-def _load(folder: ModuleType, field: str, name: str) -> ModuleType:
-    known = _names(folder)
-    if name not in known:
-        raise ScenarioError.at(field, name, unknown(name, known))
-    return importlib.import_module(f"{folder.__name__}.{name}")

@@ -50,7 +50,7 @@ class StealingCosts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """What a run has computed.
+    """Examples that a run has computed, and its length.
 
     Attributes
     ----------

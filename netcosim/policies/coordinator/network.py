@@ -58,7 +58,7 @@ class NetworkPredictor:
             self._train()
 
     def predict(self, use: Use) -> float:
-        """What the network says; never less than nothing."""
+        """Output of the network, at least 0."""
         self._uses.append((use.processor or 0.0, use.memory or 0.0))
         if len(self._speeds) < LEAST:
             return self._speeds[-1] if self._speeds else 0.0
@@ -100,3 +100,22 @@ def _load() -> Any:
         allowed = "needs PyTorch: pip install torch"
         raise EnvironmentRefusedError(f"coordination.predictor: {allowed}") from None
     return torch
+
+
+def recurrent(layer: str) -> Build:
+    """Builder of one recurrent layer of PyTorch's, by its name, over the last speeds."""
+
+    def build(torch: Any) -> Any:
+        class Recurrent(torch.nn.Module):  # type: ignore[misc]  # PyTorch is untyped here
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = getattr(torch.nn, layer)(1, HIDDEN, batch_first=True)
+                self.last = torch.nn.Linear(HIDDEN, 1)
+
+            def forward(self, speeds: Any) -> Any:
+                states, _ = self.layer(speeds.reshape(-1, BACK, 1))
+                return self.last(states[:, -1])
+
+        return Recurrent()
+
+    return build
