@@ -136,14 +136,16 @@ def _enter(arguments: Sequence[str], site: CrashSite, scenario: Scenario, net: N
     # By its file, which is found wherever the project is, installed or not.
     isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
     site.spare = isolate.lasting_dir()
+    if is_virtual:
+        return
     # Other programs of this machine must not take the processor from a burst. In a container that
     # forbids it, the bounds of a valid burst will tell.
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
-    if not is_virtual:
-        from emu.network.kernel import check_kernel  # only here: planning is quick without it
 
-        check_kernel(net, scenario.cluster.tcp)
+    from emu.network.kernel import check_kernel  # only here: planning is quick without it
+
+    check_kernel(net, scenario.cluster.tcp)
 
 
 def _train(

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 from netcosim.results.folder import ResultsFolder
 from tests.emu.run.terminal import Terminal
 from tests.emu.run.world import HOME, ROOT, World
@@ -21,6 +23,9 @@ T = TypeVar("T")
 SCENARIOS = Path(__file__).parent / "scenarios"
 DIRECT = ("env", "PYTHONDONTWRITEBYTECODE=1", sys.executable, "-m", "emu.run")
 WORK = "/home/u/work"
+PATIENCE_S = 840
+"""A run that hangs is found by this; one beside others, on a machine at work, must not be."""
+
 KINDS = ("net", "pid", "ipc", "uts", "mnt")
 
 
@@ -172,9 +177,13 @@ class Done:
         return lines[-1] if lines else ""
 
 
-def finish(run: Run, seconds: float = 280) -> Done:
+def finish(run: Run, seconds: float = PATIENCE_S) -> Done:
     """Wait for the end of a run."""
-    out, err = run.process.communicate(timeout=seconds)
+    try:
+        out, err = run.process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired as late:
+        told = (late.stderr or b"").decode(errors="replace").splitlines()[-5:]
+        pytest.fail(f"after {seconds:.0f} s it had not ended; its last lines: {told}")
     return Done(code=run.process.returncode, out=(out or b"").decode(), err=err.decode())
 
 
@@ -184,7 +193,7 @@ def run_to_end(
     sudo: bool = False,
     command: Sequence[str] | None = None,
     environ: Mapping[str, str] | None = None,
-    seconds: float = 280,
+    seconds: float = PATIENCE_S,
 ) -> Done:
     """Run it, wait for its end; nothing of it may be left, and nobody saw a traceback."""
     with running(world, *arguments, sudo=sudo, command=command, environ=environ) as run:
