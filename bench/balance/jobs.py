@@ -25,12 +25,13 @@ def job(
     coordination: Mapping[str, Any],
     *,
     workers: int,
+    servers: int = 1,
     steps: int,
     rate: str = "10gbit",
     computation_ms: float = 1200.0,
     stragglers: Sequence[Json] = (),
 ) -> Json:
-    """A scenario with one cell, on one server: computations of a batch of 32 take so long."""
+    """A scenario with one cell: computations of a batch of 32 take so long."""
     # A profile's durations are of its own batch.
     scaled = computation_ms * load_profile(NETWORK).batch / BATCH
     return {
@@ -38,7 +39,7 @@ def job(
         "repetitions": 1,
         "cluster": {
             "topology": "star",
-            "servers": 1,
+            "servers": servers,
             "workers": workers,
             "link": {"rate": rate},
         },

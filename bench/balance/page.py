@@ -38,25 +38,27 @@ def page(rows: Sequence[Json]) -> str:
 
 
 def gpus_png(rows: Sequence[Json]) -> bytes:
-    """Batches and step times of four GPUs, by step, as Fig. 8 of 003."""
+    """Batches and step times of four GPUs, by step, as Fig. 8 of 003; a column for each port."""
     import matplotlib.pyplot as plt
 
-    figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), sharex=True)
-    steps = [row["step"] for row in rows]
-    for worker in range(4):
-        above.plot(
-            steps, [r["batches"][worker] for r in rows], marker=".", label=f"worker {worker}"
-        )
-        below.plot(steps, [r["s"][worker] for r in rows], marker=".")
-    above.set_ylabel("batch, examples")
-    above.legend(loc="upper right", ncols=4, fontsize="small")
-    above.set_title(
-        "LB-BSP on four unequal GPUs; from step 151 on worker 1's port has a quarter of its rate",
-        fontsize="small",
+    ports = list(dict.fromkeys(row["port"] for row in rows))
+    figure, axes = plt.subplots(
+        2, len(ports), figsize=(5 * len(ports), 5), sharex=True, sharey="row", squeeze=False
     )
-    below.set_ylabel("a step, s")
-    below.set_xlabel("step")
-    below.set_ylim(bottom=0)
+    for port, (above, below) in zip(ports, axes.T, strict=True):
+        found = [row for row in rows if row["port"] == port]
+        steps = [row["step"] for row in found]
+        for worker in range(4):
+            batches = [row["batches"][worker] for row in found]
+            above.plot(steps, batches, marker=".", label=f"worker {worker}")
+            below.plot(steps, [row["s"][worker] for row in found], marker=".")
+        above.set_title(f"from step 151 on worker 1's port has {port:.0%} of its rate")
+        below.set_xlabel("step")
+        below.set_ylim(bottom=0)
+    axes[0][0].set_ylabel("batch, examples")
+    axes[1][0].legend(*axes[0][0].get_legend_handles_labels(), loc="upper right", fontsize="small")
+    axes[1][0].set_ylabel("a step, s")
+    figure.suptitle("LB-BSP on four unequal GPUs")
     figure.tight_layout()
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=110)

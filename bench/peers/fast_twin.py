@@ -22,7 +22,7 @@ import numpy as np
 from bench.peers.building import build_program, install_packages
 from bench.peers.job import PeerRun, run_peer
 from netcosim.training.plan import Draws, Floats, Ints, StepPlan
-from sim.engine.build import NOBODY_WAITS
+from sim.engine.net_arrays import NOBODY_WAITS
 from sim.fast.arrays import BY_DISCIPLINE, F, K, Q, Shape
 from sim.fast.shape import fast_shape
 from sim.fast.step_roles import NotOfThisShapeError

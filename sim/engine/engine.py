@@ -12,10 +12,12 @@ from h2model import disciplines
 from netcosim.training.plan import Draws, StepPlan
 from netcosim.training.speed import SpeedTrace
 from sim.engine.base import BaseEngine, joined_parts
-from sim.engine.build import make_net, make_run, make_step
 from sim.engine.control import DEFAULT, Control
 from sim.engine.gates import gate_rates
+from sim.engine.net_arrays import make_net
 from sim.engine.parts import check_parts
+from sim.engine.run_state import make_run
+from sim.engine.step_arrays import make_step
 from sim.kernels import arrays, changes
 from sim.kernels.arrays import Floats, Ints
 from sim.kernels.compiled import compile_engine, interpret

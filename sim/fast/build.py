@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.engine.build import gathered_streams, make_shared, make_streams, zeros
+from sim.engine.stream_tables import gathered_streams, make_shared, make_streams, zeros
 from sim.fast.arrays import BY_DISCIPLINE, JOIN_END, FastRun, K, Shape, W
 from sim.kernels import arrays as generic
 from sim.kernels.arrays import Net

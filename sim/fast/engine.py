@@ -11,9 +11,9 @@ from h2model import disciplines
 from netcosim.training.plan import Draws, StepPlan
 from netcosim.training.synchronisation import Join
 from sim.engine.base import BaseEngine
-from sim.engine.build import make_net
 from sim.engine.control import DEFAULT, Control
 from sim.engine.engine import Stop
+from sim.engine.net_arrays import make_net
 from sim.fast import loop
 from sim.fast.arrays import LOG_FULL, Shape
 from sim.fast.build import make_fast_run, with_longer_log, with_workers

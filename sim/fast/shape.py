@@ -10,7 +10,7 @@ import numpy as np
 from h2model import disciplines
 from h2model.machine import Machine
 from netcosim.training.plan import Floats, Ints, StepPlan
-from sim.engine.build import UNBOUNDED
+from sim.engine.net_arrays import UNBOUNDED
 from sim.fast import arrays
 from sim.fast.arrays import Shape
 from sim.fast.step_roles import NotOfThisShapeError, Parts, parts_of
