@@ -14,6 +14,7 @@ from bench.balance.costs import cost_figures
 from bench.balance.gpus import gpu_figures
 from bench.balance.page import write_page
 from bench.balance.processes import process_figures
+from bench.balance.stealing import stealing_figures
 from bench.common.record import Figure, record
 from netcosim.cli import CrashSite, Parser, run_main
 
@@ -32,6 +33,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "gpus": gpu_figures,
     "asp": asp_figures,
     "processes": process_figures,
+    "stealing": stealing_figures,
     "costs": cost_figures,
 }
 

@@ -45,8 +45,8 @@ def process_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
     steps = STEPS_QUICK if quick else STEPS
     coordinators = _coordinators()
     for process in process_names():
-        machines = _machines(process, seed=1)
-        bsp_ns = _iteration_ns(CoordinationSpec(kind="bsp"), machines, steps)
+        machines = machines_of(process, seed=1)
+        bsp_ns = iteration_ns(CoordinationSpec(kind="bsp"), machines, steps)
         for name, spec in coordinators.items():
             begin = time.perf_counter()
             taken_ns, balanced, seconds = _run(spec, machines, steps)
@@ -61,20 +61,12 @@ def process_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
                 "wall_s": time.perf_counter() - begin,
             }
             rows.append(row)
-        flexrr = run_stealing(
-            WorkStealing(),
-            machines[:WORKERS],
-            [BATCH] * WORKERS,
-            EXAMPLE_NS,
-            steps=steps,
-            costs=COSTS,
-        )
         rows.append(
             {
                 "part": "processes",
                 "process": process,
                 "coordinator": "flexrr",
-                "over_bsp": flexrr.end_ns / steps / bsp_ns,
+                "over_bsp": stealing_ns(machines, steps, WorkStealing(), COSTS) / bsp_ns,
             }
         )
         mine = {r["coordinator"]: r for r in rows if r.get("process") == process}
@@ -92,14 +84,14 @@ def _coordinators() -> dict[str, CoordinationSpec]:
         "ssp": CoordinationSpec(kind="ssp", options={"gap": 5}),
         "redundant": CoordinationSpec(kind="redundant", options={"first": WORKERS}),
     }
-    for name in filter(_installed, PUBLISHED):
+    for name in filter(is_installed, PUBLISHED):
         found[f"lb_bsp {name}"] = CoordinationSpec(
             kind="lb_bsp", predictor=name, decision=f"{round(DECISION_NS)}ns"
         )
     return found
 
 
-def _installed(predictor: str) -> bool:
+def is_installed(predictor: str) -> bool:
     """False for a predictor whose library is not there; says so."""
     try:
         predictor_of(CoordinationSpec(kind="lb_bsp", predictor=predictor), 1)(0)
@@ -109,7 +101,8 @@ def _installed(predictor: str) -> bool:
     return True
 
 
-def _machines(process: str, seed: int) -> list[Machine]:
+def machines_of(process: str, seed: int) -> list[Machine]:
+    """Workers' machines, spare ones among them, with speeds by a process."""
     draw = import_module(f"netcosim.training.speed_processes.{process}").draw
     rows = 40 * STEPS
     machines = []
@@ -129,7 +122,7 @@ def _use(series: Any) -> Any:
 
 
 class _Timed:
-    """Coordinator whose own processor time is counted, without that of its predictors."""
+    """Coordinator whose time is taken, with its predictors; `observed` are speeds by step."""
 
     def __init__(self, coordinator: Coordinator, workers: int) -> None:
         self._workers = workers
@@ -168,7 +161,17 @@ def _run(spec: CoordinationSpec, machines: list[Machine], steps: int) -> tuple[f
     return iteration_ns, balanced, timed.seconds
 
 
-def _iteration_ns(spec: CoordinationSpec, machines: list[Machine], steps: int) -> float:
+def stealing_ns(
+    machines: list[Machine], steps: int, rule: WorkStealing, costs: StealingCosts
+) -> float:
+    """Mean time of an iteration in which work moves by the rule."""
+    batches = [BATCH] * WORKERS
+    found = run_stealing(rule, machines[:WORKERS], batches, EXAMPLE_NS, steps=steps, costs=costs)
+    return found.end_ns / steps
+
+
+def iteration_ns(spec: CoordinationSpec, machines: list[Machine], steps: int) -> float:
+    """Mean time in which updates have counted an iteration's examples."""
     return _run(spec, machines, steps)[0]
 
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from bench.balance.costs import _cost_us
+from bench.balance import stealing
+from bench.balance.costs import _cost_us, _predictor_us
 from bench.balance.gpus import PUBLISHED, curve, gpu_figures
 from bench.balance.page import gpus_png, page
 from bench.balance.processes import _redundancy
+from bench.balance.stealing import stealing_figures
 
 
 def test_the_published_batches_take_equally_long() -> None:
@@ -28,6 +30,20 @@ def test_four_gpus_find_the_published_equilibrium() -> None:
 
 def test_two_spare_workers_hide_two_stragglers_and_not_three() -> None:
     assert [figure.met for figure in _redundancy()] == [True, True, True]
+
+
+def test_work_stealing_is_varied_around_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stealing, "process_names", lambda: ("announced",))
+    monkeypatch.setattr(stealing, "STEPS_QUICK", 2)
+    rows: list[dict[str, Any]] = []
+    (figure,) = stealing_figures(rows, quick=True)
+    assert figure.value == rows[0]["over_bsp"]
+    assert rows[0]["varied"] == "chosen"
+    assert len({row["over_bsp"] for row in rows}) > len(rows) / 2
+
+
+def test_a_predictor_takes_some_time() -> None:
+    assert 0.0 < _predictor_us("average", 20) < 1e6
 
 
 def test_a_decision_takes_some_time() -> None:
