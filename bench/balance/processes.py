@@ -25,6 +25,8 @@ EXAMPLE_NS: Final = 5e9 / BATCH
 STEPS, STEPS_QUICK = 150, 30
 DECISION_NS: Final = 0.011 * 5e9
 """1.1 % of a step: the most that 003 measured (section 5.5)."""
+SSP_GAP: Final = 4
+"""Workers wait when the slowest is five steps behind (003, footnote 7)."""
 COSTS: Final = StealingCosts(check_ns=1e-4 * 5e9, help_ns=5e-3 * 5e9)
 """Chosen: a look takes a hundredth of the time between two, help half a percent of a step."""
 PUBLISHED: Final = {
@@ -81,7 +83,7 @@ def process_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
 def _coordinators() -> dict[str, CoordinationSpec]:
     found = {
         "asp": CoordinationSpec(kind="asp"),
-        "ssp": CoordinationSpec(kind="ssp", options={"gap": 5}),
+        "ssp": CoordinationSpec(kind="ssp", options={"gap": SSP_GAP}),
         "redundant": CoordinationSpec(kind="redundant", options={"first": WORKERS}),
     }
     for name in filter(is_installed, PUBLISHED):

@@ -10,6 +10,7 @@ from netcosim.policies import check_order, synchronisation_joins
 from netcosim.policies.coordinators import check_coordination
 from netcosim.scenario import ProcessorSpec, Scenario, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
+from netcosim.training.batching import check_curves
 from netcosim.training.coordination import OVER_REAL_FLOWS
 from netcosim.training.job import TrainingJob, draw_job
 from netcosim.training.job_file import dump_job, hash_of
@@ -88,6 +89,8 @@ def job_cells(scenario: Scenario) -> tuple[JobCell, ...]:
             scenario.training.worker_messages,
         )
         check_order(scenario.policy, list(tensors_of(profile)), has_step=True)
+        if scenario.coordination is not None:
+            check_curves(scenario.coordination, scenario.training.batch or profile.batch, most)
         job = _job(scenario, workload, profile, most)
         data = dump_job(job)
         for transport in scenario.transport:

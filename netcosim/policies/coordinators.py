@@ -2,7 +2,8 @@
 
 A coordinator's file has `OPTIONS` and `make(workers, options, predictor)`, a predictor's `OPTIONS`
 and `make(options, seed)`. A coordinator that takes time for its decisions, for which workers wait,
-says `WAITED_FOR`; one that predicts says `PREDICTS`.
+says `WAITED_FOR`; one that predicts says `PREDICTS`; options of which one may be given at most are
+`ONE_OF`.
 """
 
 from collections.abc import Mapping
@@ -12,12 +13,13 @@ from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
 from netcosim.policies import coordination, prediction
 from netcosim.policies.coordinator.observed import Coordinator
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 from netcosim.policies.files import first_lines, load_file, names_in
 from netcosim.scenario import CoordinationSpec
+from netcosim.units import format_duration
 
-_DEFAULT: Final = "average"
-_MOST: Final = 1e9
+DEFAULT_PREDICTOR: Final = "average"
 
 
 def coordinator_names() -> tuple[str, ...]:
@@ -60,9 +62,17 @@ def check_coordination(spec: CoordinationSpec) -> None:
         decisions where there are none.
     """
     make_coordinator(spec, 1, 0)
+    one_of = getattr(load_file(coordination, "coordination.kind", spec.kind), "ONE_OF", ())
+    if one_of and all(name in spec.options for name in one_of):
+        allowed = f"has no effect beside {one_of[0]}; give one of them"
+        raise ScenarioError.at(
+            f"coordination.options.{one_of[1]}", spec.options[one_of[1]], allowed
+        )
+    decision = format_duration(spec.decision) if spec.decision else None
     for field, given, has in (
         ("predictor", spec.predictor, predicts(spec.kind)),
-        ("decision", spec.decision, is_waited_for(spec.kind)),
+        ("predictor_options", ", ".join(spec.predictor_options), predicts(spec.kind)),
+        ("decision", decision, is_waited_for(spec.kind)),
     ):
         if given and not has:
             others = [name for name in coordinator_names() if _has(field, name)]
@@ -99,7 +109,7 @@ def resolved_coordination(spec: CoordinationSpec) -> dict[str, Any]:
     options = load_file(coordination, "coordination.kind", spec.kind).OPTIONS
     data = spec.model_dump(mode="json", exclude_none=True)
     data["options"] = _options(options, spec.kind, "options", spec.options)
-    data["predictor"] = (spec.predictor or _DEFAULT) if predicts(spec.kind) else None
+    data["predictor"] = (spec.predictor or DEFAULT_PREDICTOR) if predicts(spec.kind) else None
     if data["predictor"] is not None:
         defaults = load_file(prediction, "coordination.predictor", data["predictor"]).OPTIONS
         given = spec.predictor_options
@@ -117,24 +127,24 @@ def predictor_of(spec: CoordinationSpec, seed: int) -> MakePredictor:
     ScenarioError
         An unknown predictor or option.
     """
-    name = spec.predictor or _DEFAULT
+    name = spec.predictor or DEFAULT_PREDICTOR
     file = load_file(prediction, "coordination.predictor", name)
     options = _options(file.OPTIONS, name, "predictor_options", spec.predictor_options)
     return lambda worker: file.make(options, seed + worker)
 
 
 def _has(field: str, kind: str) -> bool:
-    return predicts(kind) if field == "predictor" else is_waited_for(kind)
+    return is_waited_for(kind) if field == "decision" else predicts(kind)
 
 
 def _options(
-    defaults: Mapping[str, float], name: str, table: str, given: Mapping[str, float]
+    options: Options, name: str, table: str, given: Mapping[str, float]
 ) -> dict[str, float]:
     for key, value in given.items():
         field = f"coordination.{table}.{key}"
-        if key not in defaults:
-            allowed = unknown(key, defaults, f"{name} has no such option")
+        if key not in options:
+            allowed = unknown(key, options, f"{name} has no such option")
             raise ScenarioError.at(field, value, allowed)
-        if not 0 <= value <= _MOST:
-            raise ScenarioError.at(field, value, f"must be 0 to {_MOST:g}")
-    return {key: float(given.get(key, default)) for key, default in defaults.items()}
+        if not options[key].allows(value):
+            raise ScenarioError.at(field, value, options[key].allowed)
+    return {key: float(given.get(key, option.default)) for key, option in options.items()}

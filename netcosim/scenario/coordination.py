@@ -1,5 +1,6 @@
 """Model of a scenario's coordination: who begins its next step when, and with which batch."""
 
+import math
 from itertools import pairwise
 from typing import Annotated, Any, Self
 
@@ -16,6 +17,8 @@ def _numbers(value: Any) -> Any:
     fits = isinstance(value, list | tuple) and len(value) == 2
     if not fits or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in value):
         raise ValueError("must be a batch and its time, such as [64, 1.7]")
+    if not all(map(math.isfinite, value)):
+        raise ValueError("must be finite")
     return tuple(map(float, value))
 
 
@@ -52,6 +55,10 @@ class CurveSpec(Record):
                 raise ValueError("'points' must have batches that rise, and times that don't fall")
             if times[-1] <= 0:
                 raise ValueError("'points' must end with a time above 0")
+            if self.most is not None and not batches[0] < self.most <= batches[-1]:
+                raise ValueError(
+                    "'most' must be above the first batch of 'points' and not beyond the last"
+                )
         return self
 
 

@@ -1,5 +1,6 @@
 """Time of a worker's computations by the examples of its batch: piecewise linear, from points."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,11 @@ class BatchCurve:
             raise ValueError("curve: batches must increase, and times must not decrease")
         if self.batches[0] < 0 or self.time_ns[0] < 0 or self.time_ns[-1] <= 0:
             raise ValueError("curve: batches and times must be >= 0, and the last time above")
+
+    @property
+    def least(self) -> int:
+        """The smallest batch whose time is known."""
+        return math.ceil(self.batches[0])
 
     @property
     def most(self) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netcosim.errors import ScenarioError
+from netcosim.policies.coordinator.observed import Limits
 from netcosim.scenario import CoordinationSpec, CurveSpec
 from netcosim.training.batch_curve import BatchCurve, measured
 
@@ -21,6 +22,11 @@ class Batching:
     batches: tuple[int, ...]
     curves: tuple[BatchCurve, ...]
 
+    @property
+    def limits(self) -> list[Limits]:
+        """Smallest and largest batch of each worker, one example at least."""
+        return [Limits(max(1, curve.least), curve.most) for curve in self.curves]
+
     def factor(self, worker: int, batch: int) -> float:
         """By how much longer a worker's computations take than with the profile's batch.
 
@@ -37,17 +43,49 @@ class Batching:
 
 
 def batching_of(spec: CoordinationSpec, batch: int, workers: int) -> Batching:
-    """Batches and curves of so many workers, which all begin with this batch."""
-    return Batching(
-        batches=(batch,) * workers,
-        curves=tuple(_curve(_spec_of(spec.curve, w), batch, workers) for w in range(workers)),
-    )
+    """Batches and curves of so many workers, which all begin with this batch.
+
+    Raises
+    ------
+    ScenarioError
+        A curve does not have the batch, or says that it takes no time.
+    """
+    curves = []
+    for worker in range(workers):
+        number = _number_of(spec.curve, worker)
+        mine = CurveSpec() if number is None else spec.curve[number]
+        curve = _curve(mine, batch, workers)
+        if not curve.least <= batch <= curve.most or curve.of(batch) <= 0:
+            known = f"{curve.least} to {curve.most} examples"
+            allowed = (
+                f"has times of {known}; must have one above 0 of the {batch} that all begin with"
+            )
+            raise ScenarioError(f"coordination.curve[{number}]: {allowed}")
+        curves.append(curve)
+    return Batching(batches=(batch,) * workers, curves=tuple(curves))
 
 
-def _spec_of(specs: Sequence[CurveSpec], worker: int) -> CurveSpec:
-    """The last entry that has a worker."""
-    mine = [s for s in specs if s.workers == "all" or worker in s.workers]
-    return mine[-1] if mine else CurveSpec()
+def check_curves(spec: CoordinationSpec, batch: int, workers: int) -> None:
+    """Refuse curves that are of no use to any of so many workers.
+
+    Raises
+    ------
+    ScenarioError
+        As `batching_of`, or a curve is of a worker that is not there.
+    """
+    for number, curve in enumerate(spec.curve):
+        if curve.workers != "all" and max(curve.workers, default=0) >= workers:
+            field = f"coordination.curve[{number}].workers"
+            raise ScenarioError.at(
+                field, max(curve.workers), f"must be below {workers}, the workers"
+            )
+    batching_of(spec, batch, workers)
+
+
+def _number_of(specs: Sequence[CurveSpec], worker: int) -> int | None:
+    """Number of the last entry that has a worker."""
+    mine = [i for i, s in enumerate(specs) if s.workers == "all" or worker in s.workers]
+    return mine[-1] if mine else None
 
 
 def _curve(spec: CurveSpec, batch: int, workers: int) -> BatchCurve:

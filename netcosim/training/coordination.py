@@ -69,9 +69,10 @@ class JobCoordination:
         workers = len(self.batching.batches)
         self.batches = np.zeros((workers, self.steps), dtype=np.int64)
         self._step = [-1] * workers
-        self._batch = list(self.batching.batches)
+        batches = list(self.batching.batches)
+        self._batch = list(batches)
         self._begun_ns = [0.0] * workers
-        return self._let(self.coordinator.begin(list(self.batching.batches)), 0.0)
+        return self._let(self.coordinator.begin(batches, self.batching.limits), 0.0)
 
     def over(self, worker: int, at_ns: float) -> list[Begun]:
         """Take that a node's part of a worker's step is over; who begins the next one now.

@@ -1,10 +1,11 @@
 """Text that describes a simulation without running it, for ``--plan``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from netcosim.formatting import one_line
 from netcosim.policies import synchronisation_joins
-from netcosim.scenario import Scenario, TrainingSpec
+from netcosim.policies.coordinators import DEFAULT_PREDICTOR, predicts
+from netcosim.scenario import CurveSpec, Scenario, TrainingSpec
 from netcosim.training.prepare.build import tensors_of
 from netcosim.training.stragglers import straggler_text, use_texts
 from netcosim.units import format_duration, format_rate, format_size
@@ -65,11 +66,32 @@ def _coordinated_text(scenario: Scenario) -> str:
     spec = scenario.coordination
     if spec is None:
         return synchronisation_text(scenario.training)
-    options = ", ".join(f"{name} {value:g}" for name, value in spec.options.items())
-    parts = [f"coordinator {spec.kind}", options, spec.predictor and f"predictor {spec.predictor}"]
+    parts = [f"coordinator {spec.kind}", _options_text(spec.options)]
+    if predicts(spec.kind):
+        parts.append(f"predictor {spec.predictor or DEFAULT_PREDICTOR}")
+        parts.append(_options_text(spec.predictor_options))
     if spec.decision:
         parts.append(f"{format_duration(spec.decision)} a decision")
+    parts += [_curve_text(curve) for curve in spec.curve]
     return ", ".join(part for part in parts if part)
+
+
+def _options_text(options: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in options.items())
+
+
+def _curve_text(curve: CurveSpec) -> str:
+    """Whose curve it is, and what is given of it."""
+    whose = (
+        "all workers" if curve.workers == "all" else f"workers {', '.join(map(str, curve.workers))}"
+    )
+    shape = "in proportion"
+    if curve.saturated is not None:
+        shape = f"flat up to {curve.saturated}"
+    if curve.points is not None:
+        shape = f"{len(curve.points)} points"
+    most = "" if curve.most is None else f" to {curve.most}"
+    return f"curve of {whose}: {shape}{most}"
 
 
 def synchronisation_text(training: TrainingSpec) -> str:

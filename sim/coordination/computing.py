@@ -110,7 +110,13 @@ def run_stealing(
     steps: int,
     costs: StealingCosts,
 ) -> Computed:
-    """Run so many steps with a barrier behind each, and work that moves within them."""
+    """Run so many steps with a barrier behind each, and work that moves within them.
+
+    Raises
+    ------
+    ValueError
+        Looks at progress take longer than is between them.
+    """
     now_ns = 0.0
     took_ns = max(b * example_ns for b in batches)
     for _ in range(steps):
@@ -142,9 +148,15 @@ class _Step:
             if max(ends_ns) <= next_ns:
                 return max(*ends_ns, end_ns)
             end_ns = max([end_ns, *(each for each in ends_ns if each <= next_ns)])
-            done = [m.speed.work_by(next_ns) - m.speed.work_by(now_ns) for m in self.machines]
+            done = np.array(
+                [m.speed.work_by(next_ns) - m.speed.work_by(now_ns) for m in self.machines]
+            )
             # A look is work, for those who have work.
             busy = left > done
+            if busy.any() and not (done[busy] > self.costs.check_ns).any():
+                raise ValueError(
+                    "costs.check_ns: looks at progress take all of the time between them"
+                )
             left = np.where(busy, left - done + self.costs.check_ns, 0.0)
             now_ns = next_ns
             self._move(rule, left)

@@ -67,7 +67,8 @@ class CoordinatedRun:
 
         `watch` is told of the worker and number of each step that has ended.
         """
-        self._let_begin(self.coordinator.begin(list(self._batching.batches)))
+        batching = self._batching
+        self._let_begin(self.coordinator.begin(list(batching.batches), batching.limits))
         while self._engine.run() == Stop.BOUNDARY:
             worker, step, start_ns, end_ns = self._engine.last_step
             watch(worker, step)

@@ -10,7 +10,7 @@ from netcosim.training.stragglers.effect import Use as MachineUse
 
 
 def use_of(under: Conditions) -> Callable[[int, float], Use]:
-    """Use of each worker's machine at a time; memory as a part of the most that it has in use."""
+    """Use of each worker's machine at a time; memory where it is known how much it has."""
 
     def at(worker: int, now_ns: float) -> Use:
         use = under.use[worker]
@@ -25,7 +25,6 @@ def use_of(under: Conditions) -> Callable[[int, float], Use]:
 
 
 def _memory(use: MachineUse, row: int) -> float | None:
-    if use.memory_bytes is None:
+    if use.memory_bytes is None or use.machine_bytes is None:
         return None
-    most = float(use.memory_bytes.max())
-    return float(use.memory_bytes[row]) / most if most > 0 else 0.0
+    return min(1.0, float(use.memory_bytes[row]) / use.machine_bytes)

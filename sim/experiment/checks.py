@@ -7,6 +7,7 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Scenario, StragglerSpec
+from netcosim.training.batching import check_curves
 from netcosim.training.stragglers import Conditions, check_stragglers, straggler_text
 from netcosim.units import format_duration
 from sim.experiment.all_left import all_gone_ns
@@ -32,6 +33,9 @@ def checked_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Traini
     counts = worker_counts(scenario)
     check_stragglers(scenario.straggler, max(counts))
     cells = training_cells(scenario, kept)
+    if scenario.coordination is not None:
+        for cell in cells:
+            check_curves(scenario.coordination, cell.batch, max(counts))
     for each in at_each_rate(scenario).values():
         for workers in {counts[0], counts[-1]}:
             check_conditions(each, workers)

@@ -1,16 +1,23 @@
 """Asynchronous: every worker goes on at once, with its batch as it was."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, UseOf
+from netcosim.policies.coordinator.observed import (
+    Begin,
+    Coordinator,
+    Ended,
+    Limits,
+    UseOf,
+)
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
 
 class Asynchronous:
     """Coordinator that lets every worker go on."""
 
-    def begin(self, batches: list[int]) -> list[Begin]:
+    def begin(self, batches: list[int], limits: Sequence[Limits] = ()) -> list[Begin]:
         """Begin all."""
         return [Begin(worker, batch) for worker, batch in enumerate(batches)]
 
@@ -23,7 +30,7 @@ class Asynchronous:
         return True
 
 
-OPTIONS: Final[Mapping[str, float]] = {}
+OPTIONS: Final[Options] = {}
 
 
 def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:

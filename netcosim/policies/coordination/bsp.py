@@ -5,6 +5,7 @@ from typing import Final
 
 from netcosim.policies.coordinator.barrier import Barrier
 from netcosim.policies.coordinator.observed import Coordinator, UseOf
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
 
@@ -19,7 +20,7 @@ def _as_they_were(batches: list[int], taken_ns: list[float], use: UseOf) -> list
     return batches
 
 
-OPTIONS: Final[Mapping[str, float]] = {}
+OPTIONS: Final[Options] = {}
 
 
 def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:

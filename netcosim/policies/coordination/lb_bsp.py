@@ -2,20 +2,20 @@
 
 Source: Chen, Weng, Wang, Li and Li, "Semi-dynamic load balancing: efficient distributed learning in
 non-dedicated environments" (SoCC 2020), Algorithm 1. Workers wait for the answer (its section 4).
+Every worker has one example at least, so that its speed goes on being seen; the algorithm does not
+say.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from netcosim.policies.coordinator.barrier import Barrier
-from netcosim.policies.coordinator.observed import Coordinator, UseOf
+from netcosim.policies.coordinator.barrier import ANY, Barrier
+from netcosim.policies.coordinator.observed import Coordinator, Limits, UseOf
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
 PREDICTS, WAITED_FOR = True, True
-
-LEAST = 1
-"""Examples of a worker, so that its speed goes on being seen; the algorithm does not say."""
 
 
 class LoadBalanced(Barrier):
@@ -42,32 +42,60 @@ class LoadBalanced(Barrier):
             predictor.observe(1e9 * batches[worker] / taken_ns[worker])
             speeds.append(predictor.predict(use(worker)))
         self.predicted.append(speeds)
-        return in_proportion(speeds, sum(batches))
+        return in_proportion(speeds, sum(batches), self.limits)
 
 
-def in_proportion(speeds: Sequence[float], examples: int) -> list[int]:
+def in_proportion(
+    speeds: Sequence[float], examples: int, limits: Sequence[Limits] = ()
+) -> list[int]:
     """Share examples in proportion to speeds, in whole numbers that sum up to all of them.
 
-    Every worker has its whole part or `LEAST`; what is left goes to the largest remainders.
+    Who would have less or more than its limits has those, and the others share the rest; of what is
+    left of their whole parts the largest remainders get one each.
+
+    Raises
+    ------
+    ValueError
+        The workers' limits don't let them have so many.
     """
-    workers = len(speeds)
-    if examples < LEAST * workers:
-        raise ValueError(f"examples: {examples}: must be >= {LEAST * workers}")
-    # A prediction may be negative: nothing holds it above zero.
-    positive = [max(speed, 0.0) for speed in speeds]
-    total = sum(positive)
-    wanted = [examples * s / total if total > 0 else examples / workers for s in positive]
-    parts = [max(LEAST, math.floor(each)) for each in wanted]
-    over = sum(parts) - examples
-    for worker in sorted(range(workers), key=lambda w: wanted[w] - parts[w], reverse=over < 0):
-        if over == 0:
-            break
-        parts[worker] += 1 if over < 0 else -min(over, parts[worker] - LEAST)
-        over = sum(parts) - examples
+    limits = limits or [ANY] * len(speeds)
+    if not sum(each.least for each in limits) <= examples <= sum(each.most for each in limits):
+        allowed = f"{sum(each.least for each in limits)} to {sum(each.most for each in limits)}"
+        raise ValueError(f"examples: {examples}: must be {allowed}")
+    wanted = _within(speeds, examples, limits)
+    parts = [math.floor(each) for each in wanted]
+    by_remainder = sorted(range(len(parts)), key=lambda w: parts[w] - wanted[w])
+    for worker in by_remainder[: examples - sum(parts)]:
+        parts[worker] += 1
     return parts
 
 
-OPTIONS: Final[Mapping[str, float]] = {}
+def _within(speeds: Sequence[float], examples: int, limits: Sequence[Limits]) -> list[float]:
+    """Parts in proportion, but for those of workers that are at one of their limits."""
+    # A prediction may be negative: nothing holds it above zero.
+    positive = [max(speed, 0.0) for speed in speeds]
+    parts: list[float] = [0.0] * len(speeds)
+    free, rest = set(range(len(speeds))), float(examples)
+    while free:
+        total = sum(positive[w] for w in free)
+        for w in free:
+            parts[w] = rest * positive[w] / total if total > 0 else rest / len(free)
+        low = {w for w in free if parts[w] < limits[w].least}
+        high = {w for w in free if parts[w] > limits[w].most}
+        if not low and not high:
+            break
+        missing = sum(limits[w].least - parts[w] for w in low)
+        over = sum(parts[w] - limits[w].most for w in high)
+        # Those that are farther off together stay at their limit whatever the others get.
+        fixed = low if missing >= over else high
+        for w in fixed:
+            parts[w] = float(limits[w].least if fixed is low else limits[w].most)
+        rest -= sum(parts[w] for w in fixed)
+        free -= fixed
+    return parts
+
+
+OPTIONS: Final[Options] = {}
 
 
 def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:

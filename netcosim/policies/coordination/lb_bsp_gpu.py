@@ -4,7 +4,8 @@ Source: Chen, Weng, Wang, Li and Li, "Semi-dynamic load balancing: efficient dis
 non-dedicated environments" (SoCC 2020), Algorithm 2, taken at its word: its line 12 looks at all
 steps since the begin, so that a pair of workers that have once changed places ends the fast phase.
 Workers don't wait for the answer (its section 4): batches that a step's times led to are those of
-the step after the next.
+the step after the next. So memory is that of the batches decided by then, which may not be in it
+yet, and nobody gets a batch beyond its limits; both are not in the paper.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Final
 
 from netcosim.policies.coordinator.barrier import Barrier
 from netcosim.policies.coordinator.observed import Coordinator, UseOf
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
 FAST: Final = (5, 5)
@@ -50,12 +52,12 @@ class LoadBalancedGpu(Barrier):
         """Algorithm 2, of batches that are decided already."""
         taken_ns = self._taken_ns_of[-1]
         workers = range(len(batches))
-        roomy = [w for w in workers if (use(w).memory or 0.0) <= FULLEST]
+        roomy = [w for w in workers if self._has_room(w, batches[w], use)]
         if not roomy:
             return batches
         leader = min(roomy, key=taken_ns.__getitem__)
         straggler = max(workers, key=taken_ns.__getitem__)
-        if batches[straggler] <= self._step:
+        if batches[straggler] - self._step < self.limits[straggler].least:
             self.warned = True
             return batches
         observed = self._taken_ns_of[-self._window :]
@@ -69,8 +71,14 @@ class LoadBalancedGpu(Barrier):
             self.fine_since = len(self._taken_ns_of)
         return batches
 
+    def _has_room(self, worker: int, batch: int, use: UseOf) -> bool:
+        """True if the worker's memory is not full, also with the batch that it is going to have."""
+        most = self.limits[worker].most
+        memory = max(batch / most, use(worker).memory or 0.0)
+        return memory <= FULLEST and batch + self._step <= most
 
-OPTIONS: Final[Mapping[str, float]] = {}
+
+OPTIONS: Final[Options] = {}
 
 
 def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:

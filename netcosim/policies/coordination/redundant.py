@@ -6,10 +6,17 @@ interrupted: a late worker sends all of its gradients, and begins the newest ste
 fewer workers than are to count, all do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, UseOf
+from netcosim.policies.coordinator.observed import (
+    Begin,
+    Coordinator,
+    Ended,
+    Limits,
+    UseOf,
+)
+from netcosim.policies.coordinator.option import Option, Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
 
@@ -30,7 +37,7 @@ class Redundant:
         self._counted = 0
         self._late: set[int] = set()
 
-    def begin(self, batches: list[int]) -> list[Begin]:
+    def begin(self, batches: list[int], limits: Sequence[Limits] = ()) -> list[Begin]:
         """Begin all."""
         self._batches = batches
         self._begun = [0] * len(batches)
@@ -61,8 +68,10 @@ class Redundant:
         return Begin(worker, self._batches[worker])
 
 
-OPTIONS: Final[Mapping[str, float]] = {"first": 0, "spare": 2}
-"""Workers that count, or, with `first` 0, those that need not be waited for."""
+OPTIONS: Final[Options] = {"first": Option(0, 1, 1e9), "spare": Option(2, 0, 1e9)}
+"""Workers that count, or those that need not be waited for."""
+
+ONE_OF: Final = ("first", "spare")
 
 
 def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:

@@ -4,10 +4,17 @@ Source: Ho et al., "More effective distributed ML via a stale synchronous parall
 (NIPS 2013). With a gap of 0 it is bulk synchronous.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, UseOf
+from netcosim.policies.coordinator.observed import (
+    Begin,
+    Coordinator,
+    Ended,
+    Limits,
+    UseOf,
+)
+from netcosim.policies.coordinator.option import Option, Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
 
@@ -25,7 +32,7 @@ class StaleSynchronous:
         self._batches: list[int] = []
         self._waiting: set[int] = set()
 
-    def begin(self, batches: list[int]) -> list[Begin]:
+    def begin(self, batches: list[int], limits: Sequence[Limits] = ()) -> list[Begin]:
         """Begin all."""
         self._batches = batches
         self._done = [0] * len(batches)
@@ -45,7 +52,7 @@ class StaleSynchronous:
         return True
 
 
-OPTIONS: Final[Mapping[str, float]] = {"gap": 5}
+OPTIONS: Final[Options] = {"gap": Option(5, 0, 1e9)}
 
 
 def make(workers: int, options: Mapping[str, float], predictor: MakePredictor) -> Coordinator:

@@ -1,11 +1,16 @@
 """Barrier behind every step, where batches of the next one are decided."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from netcosim.policies.coordinator.observed import Begin, Ended, UseOf
+from netcosim.policies.coordinator.observed import Begin, Ended, Limits, UseOf
 
 Decide = Callable[[list[int], list[float], UseOf], list[int]]
 """From the batches of a step and the time that each took, by worker, to those of the next one."""
+
+
+ANY: Final = Limits(1, sys.maxsize)
 
 
 class Barrier:
@@ -14,15 +19,21 @@ class Barrier:
     Parameters
     ----------
     decide : batches of the next step
+
+    Attributes
+    ----------
+    limits : of each worker's batch
     """
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
         self._batches: list[int] = []
+        self.limits: list[Limits] = []
         self._taken_ns: dict[int, float] = {}
 
-    def begin(self, batches: list[int]) -> list[Begin]:
+    def begin(self, batches: list[int], limits: Sequence[Limits] = ()) -> list[Begin]:
         """Begin all."""
+        self.limits = list(limits) or [ANY] * len(batches)
         self._batches = batches
         return self._all()
 

@@ -1,6 +1,6 @@
 """Observations and decisions of coordinators, and their interface."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -33,6 +33,13 @@ UseOf = Callable[[int], Use]
 """From a worker to the use of its machine now."""
 
 
+class Limits(NamedTuple):
+    """Smallest and largest batch of a worker: of which times are known, and there is room for."""
+
+    least: int
+    most: int
+
+
 class Begin(NamedTuple):
     """A worker's begin of its next step, with a batch of so many examples."""
 
@@ -43,8 +50,8 @@ class Begin(NamedTuple):
 class Coordinator(Protocol):
     """A coordinator of one job's workers."""
 
-    def begin(self, batches: list[int]) -> list[Begin]:
-        """Begin the job with these batches, by worker."""
+    def begin(self, batches: list[int], limits: Sequence[Limits] = ()) -> list[Begin]:
+        """Begin the job with these batches and limits, by worker; without limits any batch goes."""
 
     def ended(self, ended: Ended, use: UseOf) -> list[Begin]:
         """Take that a worker has ended a step; who begins the next one now."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from netcosim.errors import EnvironmentRefusedError
 from netcosim.policies.coordinator.observed import Use
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import Predictor
 
 ORDER: Final = (2, 2, 1)
@@ -65,7 +66,7 @@ def _load() -> Any:
     return ARIMA
 
 
-OPTIONS: Final[Mapping[str, float]] = {}
+OPTIONS: Final[Options] = {}
 
 
 def make(options: Mapping[str, float], seed: int) -> Predictor:

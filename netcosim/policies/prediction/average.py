@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from netcosim.policies.coordinator.observed import Use
+from netcosim.policies.coordinator.option import Option, Options
 from netcosim.policies.coordinator.predictor import Predictor
 
 NEWEST: Final = 0.2
 """Weight of the newest speed (Chen et al., SoCC 2020, Table 3)."""
+
+LEAST: Final = 1e-6
+"""With a weight of 0 the first speed would stay."""
 
 
 class MovingAverage:
@@ -32,7 +36,7 @@ class MovingAverage:
         return self._mean or 0.0
 
 
-OPTIONS: Final[Mapping[str, float]] = {"newest": NEWEST}
+OPTIONS: Final[Options] = {"newest": Option(NEWEST, LEAST, 1.0, whole=False)}
 
 
 def make(options: Mapping[str, float], seed: int) -> Predictor:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from netcosim.policies.coordinator.observed import Use
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import Predictor
 
 
@@ -22,7 +23,7 @@ class Memoryless:
         return self._last
 
 
-OPTIONS: Final[Mapping[str, float]] = {}
+OPTIONS: Final[Options] = {}
 
 
 def make(options: Mapping[str, float], seed: int) -> Predictor:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from netcosim.policies.coordinator.network import NetworkPredictor, recurrent
+from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import Predictor
 
-OPTIONS: Final[Mapping[str, float]] = {}
+OPTIONS: Final[Options] = {}
 
 
 def make(options: Mapping[str, float], seed: int) -> Predictor:

@@ -18,11 +18,13 @@ class Use:
     time_ns : (rows,) increasing from 0
     cpu : (rows,) part of the processors that is in use, 0 to 1; None: not known
     memory_bytes : (rows,) memory in use; None: not known
+    machine_bytes : memory of the machine; None: not known
     """
 
     time_ns: Floats
     cpu: Floats | None
     memory_bytes: Floats | None
+    machine_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

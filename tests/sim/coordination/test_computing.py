@@ -125,3 +125,11 @@ def test_without_anything_to_steal_a_step_takes_what_its_slowest_worker_does():
         WorkStealing(), machines(even), [100] * WORKERS, EXAMPLE_NS, steps=3, costs=StealingCosts()
     )
     assert found.end_ns == pytest.approx(3 * 100 / 0.9 * EXAMPLE_NS)
+
+
+def test_looks_that_take_all_of_the_time_are_refused():
+    slow = [Speeds(time_ns=np.zeros(1), speed=np.array([0.01])).trace()] * 2
+    costs = StealingCosts(check_ns=1e-2 * 100 * EXAMPLE_NS)
+    both = [Machine(speed=trace, use=lambda _: Use()) for trace in slow]
+    with pytest.raises(ValueError, match="all of the time between"):
+        run_stealing(WorkStealing(), both, [100] * 2, EXAMPLE_NS, steps=1, costs=costs)

@@ -1,5 +1,6 @@
 """Coordinators named by scenarios: throughput against what is known, and refusals."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,13 +67,33 @@ def test_with_spare_workers_a_slow_one_is_not_waited_for():
     assert spared == pytest.approx(three, rel=0.02)
 
 
-def test_what_curves_do_not_know_is_refused():
-    coordination = {
-        "kind": "lb_bsp",
-        "curve": [{"points": [[1, 0.1], [40, 1.0]]}],
-    }
-    with pytest.raises(ScenarioError, match=r"coordination.curve: worker 0: batch: .* 1 to 40"):
-        throughput(coordination, straggler=SLOW, training={**PLAIN["training"], "batch": 36})
+@pytest.mark.parametrize("kind", ["lb_bsp", "lb_bsp_gpu"])
+@pytest.mark.parametrize(
+    "curve",
+    [{"points": [[8, 0.1], [40, 1.0]]}, {"most": 34}, {"workers": [0, 1], "most": 32}],
+)
+def test_nobody_gets_a_batch_that_curves_do_not_know(kind, curve):
+    """It would end the run: whatever is decided has a time."""
+    training = {**PLAIN["training"], "batch": 32}
+    coordination = {"kind": kind, "curve": [curve]}
+    assert throughput(coordination, straggler=SLOW, training=training) > 0
+
+
+@pytest.mark.parametrize("last_gb", [2, 64])
+def test_memory_is_a_part_of_the_machine_s_and_not_of_the_future_s(tmp_path, last_gb):
+    """A row that is never reached changes nothing; without a size memory is not known."""
+    path, plain = tmp_path / "memory.csv", tmp_path / "speed.csv"
+    rows = ["time_ns,speed,memory_bytes", "0,1,2e9", f"{10**15},1,{last_gb}e9"]
+    path.write_text("\n".join(rows) + "\n")
+    plain.write_text(f"time_ns,speed\n0,1\n{10**15},1\n")
+    training = {**PLAIN["training"], "batch": 32}
+
+    def with_trace(file: Path, kind: str = "lb_bsp_gpu", **options: Any) -> float:
+        trace = {"kind": "trace", "workers": "all", "options": {"file": str(file), **options}}
+        return throughput({"kind": kind}, straggler=[*SLOW, trace], training=training)
+
+    assert with_trace(path) == with_trace(path, memory="64GB") == with_trace(plain)
+    assert with_trace(path, memory="2GB") == with_trace(plain, "bsp") < with_trace(plain)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +103,38 @@ def test_what_curves_do_not_know_is_refused():
         ({"kind": "ssp", "options": {"gab": 1}}, {}, r"coordination.options.gab: 1.* no such"),
         ({"kind": "bsp", "predictor": "average"}, {}, r"coordination.predictor: .* lb_bsp"),
         ({"kind": "lb_bsp", "predictor": "oracle"}, {}, r'coordination.predictor: "oracle"'),
-        ({"kind": "bsp", "decision": "1ms"}, {}, r"coordination.decision: .* lb_bsp"),
+        ({"kind": "bsp", "decision": "1ms"}, {}, r'coordination.decision: "1ms": .* lb_bsp'),
+        ({"kind": "ssp", "options": {"gap": 0.5}}, {}, r"options.gap: 0.5: must be a whole number"),
+        (
+            {"kind": "redundant", "options": {"first": 3, "spare": 1}},
+            {},
+            r"options.spare: 1.*: has no effect beside first",
+        ),
+        (
+            {"kind": "lb_bsp", "predictor_options": {"newest": 5}},
+            {},
+            r"predictor_options.newest: 5.*: must be 1e-06 to 1",
+        ),
+        (
+            {"kind": "bsp", "predictor_options": {"newest": 0.5}},
+            {},
+            r'coordination.predictor_options: "newest": has no effect with bsp',
+        ),
+        (
+            {"kind": "bsp", "curve": [{"workers": [7], "saturated": 4}]},
+            {},
+            r"coordination.curve\[0\].workers: 7: must be below 4",
+        ),
+        (
+            {"kind": "bsp", "curve": [{"most": 4}]},
+            {},
+            r"coordination.curve\[0\]: .*0 to 4 examples.* the \d+ that all begin with",
+        ),
+        (
+            {"kind": "bsp", "curve": [{"points": [[0, 0], [1000, 0], [2000, 1]]}]},
+            {},
+            r"coordination.curve\[0\]: .* above 0",
+        ),
         (
             {"kind": "bsp"},
             {"training": {**PLAIN["training"], "synchronisation": "ssp"}},
@@ -111,6 +163,9 @@ def test_a_curve_has_one_form():
         ({"saturated": 4, "points": [[1, 1], [2, 2]]}, "not both"),
         ({"points": [[2, 1], [1, 2]]}, "rise"),
         ({"points": [[1, 1]]}, "points"),
+        ({"points": [[8, float("nan")], [32, 1]]}, "must be finite"),
+        ({"points": [[8, 0.1], [32, 1]], "most": 8}, "above the first batch"),
+        ({"points": [[8, 0.1], [32, 1]], "most": 64}, "not beyond the last"),
     ):
         with pytest.raises(ScenarioError, match=said):
             build_scenario({**PLAIN, "coordination": {"kind": "bsp", "curve": [curve]}})

@@ -60,7 +60,12 @@ def bind(options: Options) -> Bound:
             for name in ("speed", "processor", "memory")
         )
         time_ns: Floats = row_ns * np.arange(len(speed), dtype=np.float64)
-        use = Use(time_ns=time_ns, cpu=processor, memory_bytes=memory * MEMORY_BYTES)
+        use = Use(
+            time_ns=time_ns,
+            cpu=processor,
+            memory_bytes=memory * MEMORY_BYTES,
+            machine_bytes=MEMORY_BYTES,
+        )
         return Effect(
             speeds=Speeds(time_ns=time_ns, speed=speed),
             use=use,

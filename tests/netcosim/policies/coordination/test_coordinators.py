@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from netcosim.policies.coordination.asp import Asynchronous
 from netcosim.policies.coordination.bsp import BulkSynchronous
-from netcosim.policies.coordination.lb_bsp import LEAST, LoadBalanced, in_proportion
+from netcosim.policies.coordination.lb_bsp import LoadBalanced, in_proportion
 from netcosim.policies.coordination.lb_bsp_gpu import LoadBalancedGpu
 from netcosim.policies.coordination.ssp import StaleSynchronous
-from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, Use
+from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, Limits, Use
 from netcosim.policies.prediction.average import MovingAverage
 from netcosim.policies.prediction.memoryless import Memoryless
 from netcosim.training.batch_curve import BatchCurve
@@ -60,20 +60,54 @@ def test_nobody_is_further_ahead_than_the_gap_and_nobody_waits_who_is_not(gap, o
         assert busy == {w for w in range(3) if done[w] - min(done) <= gap}
 
 
-@given(speeds=st.lists(st.floats(-1, 1e6), min_size=1, max_size=40), spare=st.integers(0, 10_000))
-def test_examples_are_shared_out_to_the_last_one(speeds, spare):
-    examples = LEAST * len(speeds) + spare
-    parts = in_proportion(speeds, examples)
+@st.composite
+def shares(draw):
+    speeds = draw(st.lists(st.floats(-1, 1e6), min_size=1, max_size=40))
+    limits = [
+        Limits(least, least + draw(st.integers(0, 500)))
+        for least in draw(st.lists(st.integers(1, 9), min_size=len(speeds), max_size=len(speeds)))
+    ]
+    least, most = sum(each.least for each in limits), sum(each.most for each in limits)
+    return speeds, draw(st.integers(least, most)), limits
+
+
+@given(shares())
+def test_examples_are_shared_out_to_the_last_one_within_limits(share):
+    speeds, examples, limits = share
+    parts = in_proportion(speeds, examples, limits)
     assert sum(parts) == examples
-    assert min(parts) >= LEAST
-    if min(speeds) > 0 and examples * min(speeds) / sum(speeds) >= LEAST:
-        wanted = [examples * speed / sum(speeds) for speed in speeds]
-        assert all(abs(p - w) < 1 + 1e-6 for p, w in zip(parts, wanted, strict=True))
+    assert all(each.least <= p <= each.most for p, each in zip(parts, limits, strict=True))
 
 
-def test_too_few_examples_are_refused():
-    with pytest.raises(ValueError, match="must be >= 2"):
-        in_proportion([1.0, 1.0], 1)
+@given(speeds=st.lists(st.floats(0.5, 1e3), min_size=1, max_size=40), spare=st.integers(0, 10_000))
+def test_parts_are_in_proportion_but_for_whole_numbers_and_who_has_one(speeds, spare):
+    """As filling up: speeds times one level, but one example at least."""
+    examples = len(speeds) + spare
+    low, high = 0.0, examples / min(speeds)
+    for _ in range(200):
+        level = (low + high) / 2
+        if sum(max(1.0, level * speed) for speed in speeds) < examples:
+            low = level
+        else:
+            high = level
+    parts = in_proportion(speeds, examples)
+    for part, speed in zip(parts, speeds, strict=True):
+        assert abs(part - max(1.0, high * speed)) < 1 + 1e-6
+
+
+def test_equal_workers_beside_one_at_its_limit_have_equal_parts():
+    assert in_proportion([3.0, 2.0, *[0.05] * 6], 16) == [6, 4, 1, 1, 1, 1, 1, 1]
+    assert in_proportion([1.0, 1.0, 1.0], 30, [Limits(1, 100), Limits(1, 4), Limits(1, 100)]) == [
+        13,
+        4,
+        13,
+    ]
+
+
+@pytest.mark.parametrize("examples", [1, 9])
+def test_examples_that_limits_do_not_allow_are_refused(examples):
+    with pytest.raises(ValueError, match="must be 2 to 8"):
+        in_proportion([1.0, 1.0], examples, [Limits(1, 4)] * 2)
 
 
 @pytest.mark.parametrize("predictor", [Memoryless, MovingAverage])
@@ -143,6 +177,16 @@ def test_a_worker_without_memory_to_spare_gets_no_more():
             coordinator, step, batches, [1.0, 2.0, 3.0], lambda w: Use(memory=memory[w])
         )
     assert batches == [32, 37, 27]
+
+
+def test_nobody_gets_a_batch_beyond_its_limits():
+    """A leader has room by what it has now, and not with what it is going to have."""
+    coordinator = LoadBalancedGpu()
+    coordinator.begin([32, 32], [Limits(1, 50), Limits(20, 100)])
+    batches = [32, 32]
+    for step in range(30):
+        batches = round_of(coordinator, step, batches, [1.0, 2.0])
+    assert batches == [42, 22]
 
 
 def test_a_batch_that_can_t_be_made_smaller_is_warned_of():

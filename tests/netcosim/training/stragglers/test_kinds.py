@@ -219,6 +219,15 @@ class TestTraceFile:
         (use,) = found(entry("trace", file=str(path)), workers=1).use
         assert (use.cpu.tolist(), use.memory_bytes) == ([0.5], None)
 
+    def test_the_machine_s_memory_is_for_what_it_has_in_use(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text(self.CSV)
+        (use,) = found(entry("trace", file=str(path), memory="64GB"), workers=1).use
+        assert use.machine_bytes == 64e9
+        path.write_text("time_ns,speed\n0,2\n")
+        with pytest.raises(ScenarioError, match=r'options.memory: "64GB": has no effect without'):
+            found(entry("trace", file=str(path), memory="64GB"), workers=1)
+
     @pytest.mark.parametrize(
         ("text", "line"),
         [
