@@ -1,4 +1,6 @@
-"""`./dev bench balance`: coordinators of unequal workers, beside the figures of Chen et al. (003).
+"""`./dev bench balance`: coordinators of unequal workers, beside the figures of Chen et al.
+
+The source is their "Semi-dynamic load balancing" (LB-BSP, SoCC 2020).
 
 All of it is simulated. `--only PART` does one part, `--quick` next to nothing of each; both leave
 the recorded results. Predictors that need PyTorch or statsmodels are left out where these are not

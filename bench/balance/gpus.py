@@ -1,4 +1,4 @@
-"""Four unequal GPUs under LB-BSP: the equilibrium of 003, Fig. 8, and one port that falls."""
+"""Four unequal GPUs under LB-BSP: the equilibrium of Chen et al., Fig. 8; a port that falls."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -123,10 +123,16 @@ def _first_equilibrium(balanced: Balanced) -> Iterator[Figure]:
     off = int(np.abs(at - PUBLISHED).max())
     text = " ".join(map(str, at))
     yield at_most(
-        "gpus: batches of step 60 off (89, 21, 12, 6)", off, "examples", 2, f"{text}; 003, Fig. 8"
+        "gpus: batches of step 60 off (89, 21, 12, 6)",
+        off,
+        "examples",
+        2,
+        f"{text}; Chen et al., Fig. 8",
     )
     since = balanced.coordinator.fine_since or 0
-    yield Figure(name="gpus: fine phase from step", value=since, unit="", note="30 in 003, Fig. 8")
+    yield Figure(
+        name="gpus: fine phase from step", value=since, unit="", note="30 in Chen et al., Fig. 8"
+    )
 
 
 def _second_equilibrium(balanced: Balanced, what: str) -> Iterator[Figure]:

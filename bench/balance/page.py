@@ -22,7 +22,7 @@ def page(rows: Sequence[Json]) -> str:
     processes = list(dict.fromkeys(r["process"] for r in found))
     names = list(dict.fromkeys(r["coordinator"] for r in found))
     lines = [
-        f"| coordinator | {' | '.join(processes)} | 003: RMSE, time |",
+        f"| coordinator | {' | '.join(processes)} | Chen et al.: RMSE, time |",
         "|---" * (len(processes) + 2) + "|",
     ]
     for name in names:
@@ -38,7 +38,7 @@ def page(rows: Sequence[Json]) -> str:
 
 
 def gpus_png(rows: Sequence[Json]) -> bytes:
-    """Batches and step times of four GPUs, by step, as Fig. 8 of 003; a column for each port."""
+    """Batches and step times of four GPUs by step (Chen et al., Fig. 8); a column for each port."""
     import matplotlib.pyplot as plt
 
     ports = list(dict.fromkeys(row["port"] for row in rows))

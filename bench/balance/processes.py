@@ -1,4 +1,4 @@
-"""32 workers on each speed process: coordinators and predictors, as 003's Fig. 9 and Table 3."""
+"""32 workers on each speed process: coordinators, predictors (Chen et al., Fig. 9 and Table 3)."""
 
 import sys
 import time
@@ -21,12 +21,12 @@ from sim.coordination.computing import Machine, StealingCosts, run_coordinated, 
 
 WORKERS, SPARE, BATCH = 32, 2, 128
 EXAMPLE_NS: Final = 5e9 / BATCH
-"""A step of 5 s at full speed, of ResNet-32's batch (003, section 5.3)."""
+"""A step of 5 s at full speed, of ResNet-32's batch (section 5.3)."""
 STEPS, STEPS_QUICK = 150, 30
 DECISION_NS: Final = 0.011 * 5e9
-"""1.1 % of a step: the most that 003 measured (section 5.5)."""
+"""1.1 % of a step: the most that they measured (section 5.5)."""
 SSP_GAP: Final = 4
-"""Workers wait when the slowest is five steps behind (003, footnote 7)."""
+"""Workers wait when the slowest is five steps behind (footnote 7)."""
 COSTS: Final = StealingCosts(check_ns=1e-4 * 5e9, help_ns=5e-3 * 5e9)
 """Chosen: a look takes a hundredth of the time between two, help half a percent of a step."""
 PUBLISHED: Final = {
@@ -37,7 +37,7 @@ PUBLISHED: Final = {
     "lstm": (9.19, 0.51),
     "narx": (4.78, 0.42),
 }
-"""Table 3 of 003: root mean square error in examples/s, and a step's time over BSP's."""
+"""Table 3: root mean square error in examples/s, and a step's time over BSP's."""
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ from bench.balance.stealing import stealing_figures
 def test_the_published_batches_take_equally_long() -> None:
     times = [curve(worker).of(batch) for worker, batch in enumerate(PUBLISHED)]
     assert times == pytest.approx([times[0]] * 4)
-    # 57 examples more cost the fastest half a second, 26 fewer save the slowest two (003, 5.2).
+    # 57 examples more cost the fastest half a second, 26 fewer save the slowest two (section 5.2).
     assert curve(0).of(89) - curve(0).of(32) == pytest.approx(500, rel=0.01)
     assert curve(3).of(32) - curve(3).of(6) == pytest.approx(2000, rel=0.01)
 
@@ -63,7 +63,7 @@ def test_the_page_has_a_row_a_coordinator_with_the_published_figures() -> None:
         for name, rmse in (("asp", None), ("lb_bsp narx", 4.0))
     ]
     lines = page(rows).splitlines()
-    assert lines[0] == "| coordinator | announced | hidden | 003: RMSE, time |"
+    assert lines[0] == "| coordinator | announced | hidden | Chen et al.: RMSE, time |"
     assert lines[2:] == [
         "| asp | 0.500 | 0.500 |  |",
         "| lb_bsp narx | 0.500 (4.00) | 0.500 (4.00) | 4.78, 0.42 |",
