@@ -84,10 +84,19 @@ def measure(task: Task, found: Measurements) -> None:
             bucket_bytes=found.bucket_bytes,
         )
         with task.progress.cells(task.plan):
-            for cell in task.plan.cells:
+            for number, cell in enumerate(task.plan.cells, 1):
                 with timed_phase(found.phases_s, cell.name):
                     outcome = _outcome(task, guests, digest, cell)
-                found.finish(task, outcome)
+                try:
+                    found.finish(task, outcome)
+                except (NetcosimError, KeyboardInterrupt) as failure:
+                    # What guests beside it have done is finished as well.
+                    names = [each.name for each in task.plan.cells[number:]]
+                    left = guests.end_early(names, isinstance(failure, KeyboardInterrupt))
+                    for other in task.plan.cells[number:]:
+                        if other.name in left:
+                            found.outcomes.append(_outcome(task, guests, digest, other))
+                    raise
 
 
 def as_configured(measured: Measured) -> Measured:

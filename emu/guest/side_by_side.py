@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,6 +116,17 @@ class SideBySide:
                 return self.answer(name)
             except GuestError:  # it had hardly booted
                 raise KeyboardInterrupt from None
+
+    def end_early(self, names: Collection[str], interrupt: bool) -> set[str]:
+        """Begin no more guests; of these, those whose answers are there or will be soon.
+
+        Those that run will answer only if they are to be interrupted, and can be.
+        """
+        for future in self._futures.values():
+            future.cancel()
+        running = dict(self._running) if interrupt else {}
+        taken = {name for name, guest in running.items() if name in names and guest.interrupt()}
+        return taken | {name for name in names if self.has_answered(name)}
 
     def _folder(self, name: str) -> Path:
         """A path without the guest's name, which may be long."""

@@ -55,10 +55,15 @@ class Run:
 
     def members(self) -> dict[int, str]:
         """Process numbers and command lines; also notes their private namespaces."""
-        found = {}
-        for path in Path("/proc").iterdir():
-            if path.name.isdigit() and (line := self._member(path)) is not None:
-                found[int(path.name)] = line
+        found: dict[int, str] = {}
+        noted = -1
+        # Numbers begin anew behind the largest one: a process may come before whose namespace it is
+        # in, and is no member until that was noted.
+        while noted != len(self.namespaces):
+            noted = len(self.namespaces)
+            for path in Path("/proc").iterdir():
+                if path.name.isdigit() and (line := self._member(path)) is not None:
+                    found[int(path.name)] = line
         return found
 
     def _member(self, path: Path) -> str | None:

@@ -29,7 +29,7 @@ from tests.loaded import loaded
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 VIRTUAL = ("--clock", "virtual", "--scenario")
 MANY = ("--repetitions", "8")  # on a busy machine a line is read when a burst more is over
-MORE = ("--repetitions", "30")  # for who looks for the guest itself, which takes longer
+MORE = ("--repetitions", "30")  # so that one cell is not over when the other has begun
 SEED = int(os.environ["KILL_SEED"])
 KILLS = 5
 SERVER_ADDRESS = bytes((10, 0, 1, 1))
@@ -137,6 +137,16 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
     assert_kept(world, done, {"small/h2", "large/h2"})
 
 
+def test_what_guests_side_by_side_have_finished_is_kept(world: World) -> None:
+    """A cell that is waited for, and one whose turn to be waited for has not come."""
+    with running(world, *VIRTUAL, scenario("slow"), *MORE, "--out", "out") as run:
+        wait_for_line(run, "large/h2: burst 0 done")
+        os.kill(run.process.pid, signal.SIGTERM)
+        done = finish(run)
+        assert run.wait_gone(10) == {}
+    assert_kept(world, done, {"small/h2", "large/h2"})
+
+
 def assert_kept(world: World, done: Done, cells: set[str]) -> None:
     assert "Traceback" not in done.err + done.out
     assert done.code == 130
@@ -179,7 +189,7 @@ def test_kill_9_of_any_process_leaves_nothing(world: World, trial: int) -> None:
 
 
 def test_a_guest_that_dies_ends_the_run_and_finished_cells_stay(world: World) -> None:
-    with running(world, *VIRTUAL, scenario("slow"), *MORE, "--out", "out") as run:
+    with running(world, *VIRTUAL, scenario("slow"), *MANY, "--out", "out") as run:
         wait_for_line(run, "large/h2: burst 0 done")
         members = run.members()
         guests = {os.getpgid(pid) for pid, line in members.items() if "umid=guest" in line}
