@@ -198,6 +198,9 @@ def _check_emulated(scenario: Scenario) -> None:
             raise ScenarioError.at(f"cluster.{field}", count, allowed)
     if scenario.cluster.processor != ProcessorSpec():
         _check_processor(scenario)
+    if scenario.coordination is not None:
+        allowed = "is for training jobs, not for bursts"
+        raise ScenarioError.at("coordination.kind", scenario.coordination.kind, allowed)
     if scenario.straggler:
         raise ScenarioError.at(
             "straggler",

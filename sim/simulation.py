@@ -163,7 +163,8 @@ class Simulation:
         if alone is not None:
             self.references[cell.name] = make_reference(healthy, alone)
         for workers in worker_counts(self.scenario):
-            same = alone is not None and workers == 1 and not self.scenario.straggler
+            healthy_too = not self.scenario.straggler and self.scenario.coordination is None
+            same = alone is not None and workers == 1 and healthy_too
             runs = alone if alone is not None and same else list(self._runs(cell, workers))
             self._keep_steps(cell, workers, runs[0])
             if self.each_run:

@@ -18,6 +18,7 @@ from netcosim.training.prepare.build import tensors_of
 from netcosim.training.prepare.message_costs import with_message_costs
 from netcosim.training.stragglers import check_stragglers
 from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
+from netcosim.units import format_duration
 from netcosim.workload import Profile
 from topo.catalogue import build_spec
 from topo.spec import GOODPUT_SHARE, NetSpec
@@ -147,7 +148,8 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
         yield "training.gradients", training.gradients, allowed
     if synchronisation_joins(training.synchronisation) and training.join == "tensor":
         yield "training.join", training.join, 'is for the simulator; real servers join by "step"'
-    for field in ("overlap", "server_cores", "rates"):
+    yield from _without_effect(scenario)
+    for field in ("overlap", "server_cores", "rates", "measured"):
         value = getattr(training, field)
         if value not in (None, False):
             yield f"training.{field}", value, "is for the simulator"
@@ -159,6 +161,22 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
         if straggler.kind not in _STRAGGLERS:
             allowed = f"is for the simulator; here: {', '.join(_STRAGGLERS)}"
             yield f"straggler[{i}].kind", straggler.kind, allowed
+
+
+def _without_effect(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
+    """Fields that would have an effect with other values of others."""
+    training = scenario.training
+    if not synchronisation_joins(training.synchronisation):
+        for field in ("join", "first"):
+            allowed = f"has no effect with synchronisation {training.synchronisation}"
+            if getattr(training, field) is not None:
+                yield f"training.{field}", getattr(training, field), allowed
+    if scenario.policy.schedule is None:
+        allowed = "has no effect without policy.schedule"
+        if scenario.policy.schedule_options:
+            yield "policy.schedule_options", "a table", allowed
+        if training.sent_messages:
+            yield "training.sent_messages", "a table", allowed
 
 
 def _not_coordinated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
@@ -174,7 +192,8 @@ def _not_coordinated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
         )
         yield "coordination.kind", spec.kind, allowed
     if spec.decision:
-        yield "coordination.decision", spec.decision, "is for the simulator: a decision takes none"
+        allowed = "is for the simulator: a decision takes none"
+        yield "coordination.decision", format_duration(spec.decision), allowed
     if scenario.training.synchronisation != "asp":
         allowed = "does not go with [coordination], which decides who begins when"
         yield "training.synchronisation", scenario.training.synchronisation, allowed

@@ -3,7 +3,8 @@
 A coordinator's file has `OPTIONS` and `make(workers, options, predictor)`, a predictor's `OPTIONS`
 and `make(options, seed)`. A coordinator that takes time for its decisions, for which workers wait,
 says `WAITED_FOR`; one that predicts says `PREDICTS`; options of which one may be given at most are
-`ONE_OF`.
+`ONE_OF`, and `LEAD` is how many steps a worker may be ahead of the slowest, or the option that says
+it; without it, any number.
 """
 
 from collections.abc import Mapping
@@ -50,6 +51,15 @@ def predicts(kind: str) -> bool:
 def is_waited_for(kind: str) -> bool:
     """True if workers wait for the decisions of a coordinator of this kind."""
     return bool(getattr(load_file(coordination, "coordination.kind", kind), "WAITED_FOR", False))
+
+
+def lead_of(spec: CoordinationSpec) -> int | None:
+    """Steps that a worker may be ahead of the slowest; None: any number."""
+    file = load_file(coordination, "coordination.kind", spec.kind)
+    lead: int | str | None = getattr(file, "LEAD", None)
+    if isinstance(lead, str):
+        return int(_options(file.OPTIONS, spec.kind, "options", spec.options)[lead])
+    return lead
 
 
 def check_coordination(spec: CoordinationSpec) -> None:

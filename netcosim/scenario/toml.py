@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from netcosim.errors import ScenarioError
 from netcosim.formatting import printable, quoted, shorter
 from netcosim.nearest import question, unknown
+from netcosim.scenario.coordination import CoordinationSpec, CurveSpec
 from netcosim.scenario.fields import Record
 from netcosim.scenario.model import (
     ClusterSpec,
@@ -23,7 +24,7 @@ from netcosim.scenario.model import (
     TransportSpec,
     WorkloadSpec,
 )
-from netcosim.scenario.training import StragglerSpec, TrainingSpec
+from netcosim.scenario.training import MessageCostSpec, StragglerSpec, TrainingSpec
 from netcosim.user_files import SCENARIO, read_text
 
 _DEEP_KEY: Final = re.compile(r"""(?<!["'\w-])(?:["'\w-]++\s*+\.\s*+){100}""")
@@ -171,6 +172,11 @@ _TABLES: dict[str, type[Record]] = {
     "tcp": TcpSpec,
     "policy": PolicySpec,
     "training": TrainingSpec,
+    "server_messages": MessageCostSpec,
+    "worker_messages": MessageCostSpec,
+    "sent_messages": MessageCostSpec,
+    "coordination": CoordinationSpec,
+    "curve": CurveSpec,
     "straggler": StragglerSpec,
     "workload": WorkloadSpec,
     "tensors": TensorSpec,

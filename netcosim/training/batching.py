@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from netcosim.errors import ScenarioError
 from netcosim.policies.coordinator.observed import Limits
 from netcosim.scenario import CoordinationSpec, CurveSpec
 from netcosim.training.batch_curve import BatchCurve, measured
+
+_WIDE: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,11 @@ def batching_of(spec: CoordinationSpec, batch: int, workers: int) -> Batching:
                 f"has times of {known}; must have one above 0 of the {batch} that all begin with"
             )
             raise ScenarioError(f"coordination.curve[{number}]: {allowed}")
+        if not all(t == 0 or 1 / _WIDE <= t / curve.of(batch) <= _WIDE for t in curve.time_ns):
+            allowed = f"must have times of at most {_WIDE:g} times that of the {batch} examples"
+            raise ScenarioError(
+                f"coordination.curve[{number}]: {allowed} that all begin with, or as little"
+            )
         curves.append(curve)
     return Batching(batches=(batch,) * workers, curves=tuple(curves))
 

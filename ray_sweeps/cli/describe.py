@@ -15,7 +15,7 @@ def describe(sweep: Sweep, space: Space, cost: Estimate, processors: int) -> lis
     lines = [
         f"sweep       {sweep.name}: {one_line(sweep.description)}".rstrip(": "),
         f"scenario    {base.name}: {base.cluster.topology},"
-        f" {format_rate(base.cluster.link.rate)}, {training.synchronisation},"
+        f" {format_rate(base.cluster.link.rate)}, {base.waiting_rule},"
         f" {training.steps} steps of each worker, {training.warmup} of them warm-up",
     ]
     lines += [f"factor      {factor_text(factor)}" for factor in space.factors]

@@ -15,7 +15,7 @@ from netcosim.policies import (
     synchronisation_joins,
     synchronisation_names,
 )
-from netcosim.policies.coordinators import check_coordination
+from netcosim.policies.coordinators import check_coordination, lead_of
 from netcosim.scenario import Scenario, TrainingSpec, TransportSpec, WorkloadSpec
 from netcosim.scenario.profile import load_workload
 from netcosim.training.plan import StepPlan
@@ -137,7 +137,7 @@ class TrainingCell:
         """True if so many workers all end their step of one number before any begins the next."""
         join = self.join(workers)
         if self.scenario.coordination is not None:
-            return False
+            return lead_of(self.scenario.coordination) == 0
         if join is None:
             return self.staleness == 0
         in_turn = join.by == "step" and not self.scenario.training.overlap

@@ -205,8 +205,8 @@ def _points(cell: TrainingCell, counts: Sequence[int], runs: int) -> list[PointC
     work = step_work(cell, ahead.network, fast=fast)
     first = not cell.why_generic(1)
     alone = step_work(cell, ahead.network, fast=first) if first != fast else work
-    stragglers = bool(cell.scenario.straggler)
-    reference = [] if 1 in counts and not stragglers else [_point(cell, 1, runs, alone, 1)]
+    alone_too = bool(cell.scenario.straggler) or cell.scenario.coordination is not None
+    reference = [] if 1 in counts and not alone_too else [_point(cell, 1, runs, alone, 1)]
     tries = _tries(cell, ahead)
     return reference + [_point(cell, workers, runs, work, tries) for workers in counts]
 

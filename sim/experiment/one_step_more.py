@@ -7,7 +7,9 @@ from weakref import WeakKeyDictionary
 
 from netcosim.errors import ScenarioError
 from netcosim.scenario import with_values
+from netcosim.training.batching import check_curves
 from netcosim.units import format_rate
+from sim.experiment.axes import worker_counts
 from sim.experiment.cell import TrainingCell, training_cells
 from sim.experiment.checks import check_conditions
 from sim.experiment.cost import run_s
@@ -99,6 +101,9 @@ def _changed(cell: TrainingCell, values: dict[str, object], workers: int) -> Tra
         changed = with_share(with_values(cell.scenario, {**alone, **values}))
         check_conditions(changed, workers)
         (found,) = training_cells(changed, cell.kept)
+        if changed.coordination is not None:
+            most = max(workers, *worker_counts(cell.scenario))
+            check_curves(changed.coordination, found.batch, most)
     except ScenarioError:
         return None
     return found

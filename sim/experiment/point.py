@@ -8,6 +8,7 @@ import numpy as np
 
 from h2model.candidates import not_studied
 from netcosim.errors import ScenarioError
+from netcosim.policies.coordinators import lead_of
 from netcosim.results.training.summary import (
     AsMeasured,
     CellSettings,
@@ -99,7 +100,7 @@ def make_point(
         step_ns=step_times(np.concatenate(durations)),
         time=time,
         overlap=overlap(time),
-        link_utilisation=_links(cell, workers, float(np.mean(rates))),
+        link_utilisation=_links(cell, workers, float(np.mean([run.sent_per_s for run in runs]))),
         worker_utilisation=worker_utilisation(time),
         straggler_ns=_straggler_ns(cell, workers, runs),
         step_bounds=_step_bounds(runs, durations),
@@ -247,7 +248,7 @@ def settings_of(cell: TrainingCell) -> CellSettings:
         not_studied=not_studied(cell.transport),
         window_bytes=cell.sending.window_bytes,
         synchronisation=scenario.waiting_rule,
-        lead=cell.staleness,
+        lead=cell.staleness if scenario.coordination is None else lead_of(scenario.coordination),
         order=scenario.policy.order,
         placement=scenario.policy.placement,
         schedule=schedule_text(cell.sending),

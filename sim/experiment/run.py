@@ -33,6 +33,7 @@ class RunFigures:
     Attributes
     ----------
     steps_per_s : steps ended per second in the measurement interval
+    sent_per_s : the same, each step counting as one
     left_out : steps of each worker, beyond the warm-up, that were found not to be steady
     steady : whether the rest is
     spent_ns : (workers, modes) after warm-up
@@ -44,6 +45,7 @@ class RunFigures:
 
     engine: str
     steps_per_s: float
+    sent_per_s: float
     left_out: float
     steady: bool
     spent_ns: Floats
@@ -150,6 +152,8 @@ def make_tracing_engine(
     under: Conditions,
     drawn: NDArray[np.int32],
     keep_workers: int | None = None,
+    *,
+    stop_at_steps: bool = False,
 ) -> Engine:
     """Make an engine that keeps operations and chunks; it does all steps drawn.
 
@@ -164,6 +168,7 @@ def make_tracing_engine(
             keep_operations=True,
             keep_chunks=True,
             keep_workers=keep_workers,
+            stop_at_steps=stop_at_steps,
         ),
         speeds=under.speeds,
         absent=under.absent,
@@ -211,20 +216,47 @@ def make_coordinated(
     cell: TrainingCell, run: int, under: Conditions, drawn: NDArray[np.int32]
 ) -> tuple[Engine | FastEngine, CoordinatedRun]:
     """Make an engine and its run under the scenario's coordinator."""
+    under = _with_factors_apart(under, drawn)
+    engine = make_engine(cell, run, under, drawn, stop_at_steps=True)
+    return engine, _coordinated(cell, run, engine, under, drawn)
+
+
+def trace_coordinated(
+    cell: TrainingCell,
+    run: int,
+    under: Conditions,
+    drawn: NDArray[np.int32],
+    keep_workers: int | None = None,
+) -> Engine:
+    """Do all steps drawn under the scenario's coordinator, by an engine that keeps operations."""
+    under = _with_factors_apart(under, drawn)
+    engine = make_tracing_engine(cell, run, under, drawn, keep_workers, stop_at_steps=True)
+    _coordinated(cell, run, engine, under, drawn).run()
+    return engine
+
+
+def _with_factors_apart(under: Conditions, drawn: NDArray[np.int32]) -> Conditions:
+    """Conditions with a factor of its own for each step, which batches change."""
+    return replace(under, factor=np.broadcast_to(under.factor, drawn.shape).copy())
+
+
+def _coordinated(
+    cell: TrainingCell,
+    run: int,
+    engine: Engine | FastEngine,
+    under: Conditions,
+    drawn: NDArray[np.int32],
+) -> CoordinatedRun:
     spec, workers = cell.scenario.coordination, len(drawn)
     assert spec is not None
-    factor = np.broadcast_to(under.factor, drawn.shape).copy()
-    under = replace(under, factor=factor)
-    engine = make_engine(cell, run, under, drawn, stop_at_steps=True)
-    coordinated = CoordinatedRun(
+    return CoordinatedRun(
         engine,
-        Draws(step=drawn, factor=factor),
+        Draws(step=drawn, factor=under.factor),
         make_coordinator(spec, workers, cell.scenario.seed + run),
         batching_of(spec, cell.batch, workers),
         use_of(under),
         spec.decision,
     )
-    return engine, coordinated
 
 
 def figures(
@@ -241,6 +273,7 @@ def figures(
     return RunFigures(
         engine="fast" if isinstance(engine, FastEngine) else "generic",
         steps_per_s=counted.steps_per_s,
+        sent_per_s=counted.sent_per_s,
         left_out=float(counted.left_out),
         steady=counted.steady,
         spent_ns=engine.spent_ns.copy(),

@@ -29,12 +29,14 @@ class Counted:
     ----------
     steps_per_s : steps a second in the interval, of all workers; where gradients are joined, each
         counts as the part of the updates that it entered
+    sent_per_s : the same, each step counting as one: what was sent, whatever it counted for
     left_out : steps of each worker, beyond the warm-up, that were found not to be steady
     steady : whether the rest is
     steps : (steps,) true for those that ended in the interval
     """
 
     steps_per_s: float
+    sent_per_s: float
     left_out: int
     steady: bool
     steps: NDArray[np.bool_]
@@ -59,9 +61,10 @@ def count_settled(steps: Steps, workers: int, warmup: int) -> Counted:
     if ends <= begins:  # some worker ends hardly any
         return count_all(steps, warmup)
     inside = np.minimum(steps.end_ns, ends) - np.maximum(since_ns, begins)
-    parts = np.clip(inside, 0.0, None) / (steps.end_ns - since_ns) * steps.weight
+    parts = np.clip(inside, 0.0, None) / (steps.end_ns - since_ns)
     return Counted(
-        steps_per_s=float(parts.sum() / (ends - begins) * 1e9),
+        steps_per_s=float((parts * steps.weight).sum() / (ends - begins) * 1e9),
+        sent_per_s=float(parts.sum() / (ends - begins) * 1e9),
         left_out=first,
         steady=steady,
         steps=(steps.end_ns > begins) & (steps.end_ns <= ends),
@@ -79,6 +82,7 @@ def count_all(steps: Steps, warmup: int) -> Counted:
     counted = steps.end_ns > begins
     return Counted(
         steps_per_s=float(steps.weight[counted].sum() / (ends - begins) * 1e9),
+        sent_per_s=float(counted.sum() / (ends - begins) * 1e9),
         left_out=0,
         steady=True,
         steps=counted,

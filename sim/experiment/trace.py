@@ -7,7 +7,13 @@ from netcosim.trace import Service, StreamRow
 from netcosim.training.plan import DOWN
 from sim.engine.engine import Chunks, Operations
 from sim.experiment.cell import TrainingCell
-from sim.experiment.run import conditions_of, draw_steps, make_tracing_engine, play
+from sim.experiment.run import (
+    conditions_of,
+    draw_steps,
+    make_tracing_engine,
+    play,
+    trace_coordinated,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +61,11 @@ def _first_steps(
     horizon_ns = 2.0 * steps * float(plan.duration_ns.sum(axis=1).max())
     while True:
         under = conditions_of(cell, workers, run, horizon_ns)
-        engine = make_tracing_engine(cell, run, under.first(steps), drawn, keep_workers)
-        play(engine, under)
+        if cell.scenario.coordination is None:
+            engine = make_tracing_engine(cell, run, under.first(steps), drawn, keep_workers)
+            play(engine, under)
+        else:
+            engine = trace_coordinated(cell, run, under.first(steps), drawn, keep_workers)
         ended = engine.operations()
         last_ns = float(engine.steps().end_ns.max(initial=0.0))
         reached_ns = float(ended.end_ns.max(initial=last_ns))

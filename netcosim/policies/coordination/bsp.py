@@ -20,6 +20,7 @@ def _as_they_were(batches: list[int], taken_ns: list[float], use: UseOf) -> list
     return batches
 
 
+LEAD: Final = 0
 OPTIONS: Final[Options] = {}
 
 

@@ -95,6 +95,7 @@ def _within(speeds: Sequence[float], examples: int, limits: Sequence[Limits]) ->
     return parts
 
 
+LEAD: Final = 0
 OPTIONS: Final[Options] = {}
 
 

@@ -78,6 +78,7 @@ class LoadBalancedGpu(Barrier):
         return memory <= FULLEST and batch + self._step <= most
 
 
+LEAD: Final = 0
 OPTIONS: Final[Options] = {}
 
 

@@ -52,6 +52,7 @@ class StaleSynchronous:
         return True
 
 
+LEAD: Final = "gap"
 OPTIONS: Final[Options] = {"gap": Option(5, 0, 1e9)}
 
 

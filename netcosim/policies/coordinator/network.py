@@ -6,6 +6,7 @@ was. Until there are enough steps the last speed is the prediction.
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,8 @@ EVERY: Final = 10
 EPOCHS: Final = 30
 NEWEST: Final = 200
 RATE: Final = 0.02
+
+_SEEDED: Final = Lock()
 
 Build = Callable[[Any], Any]
 """From the library to a module whose input is (rows, inputs), and its output (rows, 1)."""
@@ -44,8 +47,10 @@ class NetworkPredictor:
 
     def __init__(self, build: Build, *, sees_use: bool, seed: int) -> None:
         self._torch = _load()
-        self._torch.manual_seed(seed)
-        self._network = build(self._torch)
+        # The generator is the library's only one, and runs are simulated in threads.
+        with _SEEDED:
+            self._torch.manual_seed(seed)
+            self._network = build(self._torch)
         self._optimizer = self._torch.optim.Adam(self._network.parameters(), lr=RATE)
         self._sees_use = sees_use
         self._speeds: list[float] = []

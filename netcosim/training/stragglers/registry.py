@@ -47,7 +47,12 @@ def bind(spec: StragglerSpec, where: str) -> Bound:
         An unknown kind or option, a wrong value, or a file that can't be read.
     """
     options = _options(spec, where)
-    return _load(spec.kind).bind(options)
+    try:
+        return _load(spec.kind).bind(options)
+    except ScenarioError as problem:
+        if not str(problem).startswith("options."):
+            raise
+        raise ScenarioError(f"{where}.{problem}") from None
 
 
 def resolved_options(spec: StragglerSpec, where: str) -> dict[str, Any]:

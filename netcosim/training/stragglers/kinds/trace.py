@@ -32,6 +32,10 @@ def bind(options: Options) -> Bound:
         if use is None or use.memory_bytes is None:
             allowed = "has no effect without the column memory_bytes in the file"
             raise ScenarioError.at("options.memory", format_size(options.memory), allowed)
+        most = int(use.memory_bytes.max())
+        if options.memory < most:
+            allowed = f"must be at least the {most} B that the file has in use"
+            raise ScenarioError.at("options.memory", format_size(options.memory), allowed)
         use = replace(use, machine_bytes=float(options.memory))
     effect = Effect(speeds=speeds, use=use)
     return lambda run: effect
