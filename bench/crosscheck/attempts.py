@@ -1,5 +1,6 @@
 """Attempts at cells: one line of JSON each, written when it has ended, however it ended."""
 
+import contextlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,20 +41,21 @@ class Attempt:
 
 def keep(attempt: Attempt, path: Path = KEPT) -> None:
     """Add an attempt; none is ever taken away."""
-    with storage_errors(path, "can't be written"), path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(attempt)) + "\n")
+    with storage_errors(path, "can't be written"), path.open("a+b") as file:
+        # A line that was cut must not take the next one with it.
+        if file.tell() and path.read_bytes()[-1:] != b"\n":
+            file.write(b"\n")
+        file.write(json.dumps(asdict(attempt)).encode() + b"\n")
 
 
 def kept(path: Path = KEPT) -> list[Attempt]:
-    """All attempts, the oldest first; a last line that was cut is none."""
+    """All attempts, the oldest first; a line that was cut by the end of a process is none."""
     if not path.exists():
         return []
     found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        with contextlib.suppress(ValueError, TypeError):
             found.append(Attempt(**json.loads(line)))
-        except ValueError:
-            break
     return found
 
 

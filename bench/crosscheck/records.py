@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.common.record import RESULTS
+from netcosim.errors import StorageError
 from netcosim.results.folder import OPERATIONS, SCENARIO, SEAL, STEPS, SUMMARY
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.training.seal import Seal, load_seal
@@ -78,6 +79,12 @@ def replay(folders: Sequence[Path], listener: Listener) -> Iterator[Replayed]:
         path = folder / RUN / SEAL
         with storage_errors(path, "can't be read"):
             sealed = load_seal(path.read_bytes(), path)
+        changed = sealed.record_sha256.items() ^ again.record_sha256.items()
+        if changed:
+            name = min(name for name, _ in changed)
+            raise StorageError(
+                f"{folder}: {name}: is not that of the record that was predicted from"
+            )
         pairs = [
             (one, other)
             for before, after in zip(sealed.cells, again.cells, strict=True)

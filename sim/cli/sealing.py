@@ -1,13 +1,14 @@
 """``sim.run --from RECORD --seal FILE``: predict from one worker's record, and seal it."""
 
 import argparse
+import os
 from pathlib import Path
 
 from rich.console import Console
 
 from netcosim.cli import Parser, output
 from netcosim.cli.options import given_path
-from netcosim.errors import ScenarioError
+from netcosim.errors import ScenarioError, StorageError
 from netcosim.formatting import escaped
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.training.seal import Seal, dump_seal
@@ -55,16 +56,29 @@ def check_sealing(found: argparse.Namespace) -> None:
 
 def seal_record(record_path: Path, seal_path: Path) -> int:
     """Predict what a record's scenario will measure, and seal it; return the exit code."""
+    if seal_path.exists() or not seal_path.absolute().parent.is_dir():
+        allowed = "must be a new file in a folder that is there"
+        raise StorageError(f"{seal_path}: can't be written: {allowed}")
     record = read_record(record_path)
     console = Console(stderr=True, highlight=False)
     needed = [kernel for _, assumed in record.cells for kernel in kernels_needed(assumed)]
     compile_missing(needed, Progress(console))
     with console.status("predicting") as status:
         seal = seal_of(record, lambda cell: status.update(escaped(f"predicting {cell}")))
-    with storage_errors(seal_path, "can't be written"), seal_path.open("xb") as file:
-        file.write(dump_seal(seal))
+    _write_new(seal_path, dump_seal(seal))
     _print(record, seal, seal_path)
     return 0
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet, whole or not at all."""
+    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+    with storage_errors(path, "can't be written"):
+        try:
+            part.write_bytes(data)
+            os.link(part, path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _print(record: Record, seal: Seal, path: Path) -> None:

@@ -1,11 +1,14 @@
 """Records of the cross-check's cells that are kept: whole, and known by their seals."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
-from bench.crosscheck.attempts import kept
+from bench.crosscheck.attempts import keep, kept
 from bench.crosscheck.records import RECORD, RECORDS, RUN
+from netcosim.errors import StorageError
 from netcosim.results.folder import SEAL
 from netcosim.results.training.seal import load_seal
 from ray_sweeps.crosscheck.training.check import check_run
@@ -37,3 +40,42 @@ def test_a_run_is_checked_as_when_it_was_measured() -> None:
     for one, other in zip(again["points"], attempt.checked["points"], strict=True):
         for key in ("workers", "measured", "predicted", "error", "step_median_error"):
             assert one[key] == pytest.approx(other[key])
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("scenario.toml", 'rate = "100mbit"', 'rate = "200mbit"', "is not the scenario that was"),
+        ("summary.json", '"workers": 4', '"workers": 3', "3 workers were not predicted"),
+        ("summary.json", '"job_sha256": "', '"job_sha256": "0', "is not the job that was"),
+        ("summary.json", '"profiling": false', '"profiling": true', "is a record of one worker"),
+    ],
+)
+def test_a_run_that_is_not_the_one_that_was_predicted_is_refused(
+    tmp_path: Path, file: str, old: str, new: str, said: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RUN, run)
+    text = (run / file).read_text()
+    assert old in text
+    (run / file).write_text(text.replace(old, new, 1))
+    with pytest.raises(StorageError, match=said):
+        check_run(run, [])
+
+
+def test_streams_that_are_not_there_are_not_compared(tmp_path: Path) -> None:
+    """No figure, where it had been an error of 0."""
+    run = tmp_path / "run"
+    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RUN, run)
+    (run / "operations.parquet").unlink()
+    (found,) = check_run(run, [])
+    assert all(point.streams is None for point in found.check.points)
+
+
+def test_an_attempt_behind_a_line_that_was_cut_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    first, second = kept()[:2]
+    keep(first, path)
+    path.write_bytes(path.read_bytes() + b'{"cell": "cut')
+    keep(second, path)
+    assert kept(path) == [first, second]

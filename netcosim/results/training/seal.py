@@ -15,7 +15,10 @@ SEAL_FORMAT: Final = "netcosim-seal"
 
 class _Record(BaseModel):
     model_config = ConfigDict(
-        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        json_schema_serialization_defaults_required=True,
     )
 
 
@@ -122,6 +125,10 @@ def load_seal(data: bytes, source: str | Path) -> Seal:
     seal = from_json(Seal, data, str(source))
     if _hash(seal) != seal.sha256:
         raise StorageError(f"{source}: sha256: is not the hash of the rest: the file was changed")
+    if dump_seal(seal) != data:
+        raise StorageError(
+            f"{source}: says the same as when it was sealed, in other words: changed"
+        )
     return seal
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.errors import StorageError
-from netcosim.results.folder import SEAL, ResultsFolder, job_name
+from netcosim.results.folder import SCENARIO, SEAL, SUMMARY, ResultsFolder, job_name
 from netcosim.results.training import operations
 from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
@@ -75,7 +75,11 @@ def _check_cells(run: _Run, lines: list[str]) -> list[Checked]:
     if not run.summary.complete:
         why = "; ".join(run.summary.reasons)
         lines.append(f"{path}: the run is incomplete ({why}); what it finished is compared")
+    elif not run.summary.trusted:
+        lines.append(f"{path}: not to be trusted: {'; '.join(run.summary.reasons)}")
     sealed = {cell.cell: cell for cell in run.seal.cells}
+    absent = sealed.keys() - {series.cell for series in run.summary.series}
+    lines += [f"{path}: {cell}: was predicted, and not measured" for cell in sorted(absent)]
     checked = []
     for series in run.summary.series:
         cell = sealed[series.cell]
@@ -99,6 +103,9 @@ def _read(path: Path, predicted: Seal | None = None) -> _Run:
         seal = load_seal(folder.read(SEAL), f"{path}/{SEAL}")
         if seal.sha256 != summary.sealed_sha256:
             raise StorageError(f"{path}: {SEAL}: is not the seal with which the run was made")
+        if folder.read(SCENARIO) != seal.scenario.encode():
+            raise StorageError(f"{path}/{SCENARIO}: is not the scenario that was predicted")
+        _check_series(path, summary, seal)
         if predicted is not None:
             seal = predicted
         jobs = {}
@@ -115,6 +122,23 @@ def _read(path: Path, predicted: Seal | None = None) -> _Run:
             ops=folder.read_operations(),
             jobs=jobs,
         )
+
+
+def _check_series(path: Path, summary: JobSummary, seal: Seal) -> None:
+    """Refuse a summary of other cells, jobs or numbers of workers than were predicted."""
+    sealed = {cell.cell: cell for cell in seal.cells}
+    if summary.profiling:
+        raise StorageError(f"{path}: {SUMMARY}: profiling: true: is a record of one worker")
+    for series in summary.series:
+        where = f"{path}: {SUMMARY}: {series.cell}"
+        if series.cell not in sealed:
+            raise StorageError(f"{where}: was not predicted")
+        if series.job_sha256 != sealed[series.cell].job_sha256:
+            raise StorageError(f"{where}: job_sha256: is not the job that was predicted")
+        predicted = {point.workers for point in sealed[series.cell].points}
+        for point in series.points:
+            if point.workers not in predicted:
+                raise StorageError(f"{where}: {point.workers} workers were not predicted")
 
 
 def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
@@ -227,15 +251,14 @@ def _columns(
     )
 
 
-def _errors(measured: Ends, theirs: Ends, step_ns: float) -> StreamErrors:
+def _errors(measured: Ends, theirs: Ends, step_ns: float) -> StreamErrors | None:
+    """Errors of the streams that are in both; None where none is."""
     errors = np.array(
         [abs(end - theirs[key]) / step_ns for key, end in measured.items() if key in theirs]
     )
-    return StreamErrors(
-        streams=len(errors),
-        mean=float(errors.mean()) if len(errors) else 0.0,
-        max=float(errors.max(initial=0.0)),
-    )
+    if not len(errors):
+        return None
+    return StreamErrors(streams=len(errors), mean=float(errors.mean()), max=float(errors.max()))
 
 
 def _ends(ops: OperationColumns) -> Ends:

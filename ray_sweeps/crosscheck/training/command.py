@@ -48,13 +48,16 @@ def check_training(
     """
     checked: list[Checked] = []
     first: NetcosimError | None = None
-    for folder in folders:
+    different = {folder.resolve(): folder for folder in reversed(folders)}
+    for folder in reversed(different.values()):
         try:
             checked += check_run(folder, lines)
         except NetcosimError as problem:
             first = first or problem
             lines.append(str(problem))
     if not checked:
+        if first is not None:
+            lines.remove(str(first))
         raise first or StorageError("nothing to compare")
     found = TrainingCrosscheck(
         engine=engine_hash(),

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from netcosim.cli.columns import Column, print_columns
+from netcosim.formatting import escaped
 from netcosim.report.page_parts import environment
 from netcosim.results.json_files import schema_json, to_json
 from netcosim.results.storage.directory import Directory
@@ -82,7 +83,7 @@ def print_check(found: TrainingCrosscheck, console: Console) -> None:
     console.print(Text(headline(found)))
     console.print(Text(_TITLE))
     for cell in found.cells:
-        console.print(Text(facts(cell)))
+        console.print(Text(escaped(facts(cell))))
         rows = [figures(point) for point in cell.points]
         columns = [
             Column(heading=heading, cells=cells, rank=rank)

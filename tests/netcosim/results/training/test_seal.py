@@ -107,3 +107,46 @@ def change(record: dict[str, Any], data: st.DataObject) -> None:
 def test_what_is_no_seal_is_refused(text: str) -> None:
     with pytest.raises(StorageError, match=r"^seal\.json"):
         load_seal(text.encode(), "seal.json")
+
+
+@given(seals())
+def test_the_same_in_other_words_is_a_change(seal: Seal) -> None:
+    """Another spelling of a number, a key twice: one file has one hash."""
+    data = dump_seal(seal)
+    for changed in (
+        data.replace(b"{", b"{ ", 1),
+        data.replace(b"{", b'{"sha256": "", ', 1),
+        json.dumps(json.loads(data)).encode(),
+    ):
+        with pytest.raises(StorageError, match="changed"):
+            load_seal(changed, "a.seal")
+
+
+@pytest.mark.parametrize("value", [b"NaN", b"1e999"])
+def test_what_is_no_number_is_refused(value: bytes) -> None:
+    spread = Spread(runs=20, perturbation=1e-3, sd=0.25, low=1.0, high=2.0, bimodal=False)
+    point = SealedPoint(
+        workers=1,
+        examples_per_s=1.5,
+        step_ns=StepTimes(median=1.0, p95=1.0),
+        spread=spread,
+        models=None,
+        linear=1.5,
+        bound=1.5,
+        disciplines={},
+        orders={},
+    )
+    cell = SealedCell(
+        cell="a/b",
+        job_sha256="0" * 64,
+        discipline="fifo",
+        order="reverse",
+        batch=8,
+        recorded_steps=1,
+        recorded_examples_per_s=1.5,
+        points=(point,),
+    )
+    seal = sealed(scenario="", record_sha256={}, simulator="", cells=(cell,))
+    changed = dump_seal(seal).replace(b"0.25", value)
+    with pytest.raises(StorageError, match="sd"):
+        load_seal(changed, "a.seal")
