@@ -46,7 +46,7 @@ def test_a_cell_has_the_job_of_the_most_workers() -> None:
         ),
         (
             {"coordination": {"kind": "lb_bsp", "decision": "1ms"}},
-            "coordination.decision: 1000000: is for the simulator",
+            'coordination.decision: "1ms": is for the simulator',
         ),
         (
             {"coordination": {"kind": "bsp"}, "training__synchronisation": "ssp"},
