@@ -1,14 +1,14 @@
 """Record of one worker, read from the emulator's results folder, as what a simulation assumes."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from netcosim.errors import StorageError
-from netcosim.results.folder import OPERATIONS, SUMMARY, ResultsFolder, job_name
+from netcosim.results.folder import OPERATIONS, SCENARIO, SUMMARY, ResultsFolder, job_name
 from netcosim.results.training.job_summary import JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
 from netcosim.scenario import Scenario, dump_scenario
@@ -61,6 +61,9 @@ def read_record(path: Path) -> Record:
         if hash_of(jobs[series.cell]) != series.job_sha256:
             raise StorageError(f"{source}: is not the job of the summary: its hash differs")
         job = load_job(jobs[series.cell], source)
+        if counts[-1] > job.workers:
+            allowed = f"must be at most the {job.workers} of the job that was drawn"
+            raise StorageError(f"{path}/{SCENARIO}: workers: {counts[-1]}: {allowed}")
         recorded = _recorded(ops, series.cell, job.plan, str(path / OPERATIONS))
         plan = replace(job.plan, duration_ns=durations(job.plan, recorded, series.cell))
         as_recorded = replace(job, plan=plan)
@@ -80,6 +83,8 @@ def _summary(folder: ResultsFolder) -> JobSummary:
     summary = folder.read_job_summary()
     if summary is None or not summary.complete:
         raise StorageError(f"{folder.path}: the record is not whole: its run was interrupted")
+    if not summary.series:
+        raise StorageError(f"{folder.path}: {SUMMARY}: series: must have a cell")
     if not summary.profiling:
         allowed = "is a run of all workers; emu.run --only 1 makes the record of one"
         raise StorageError(f"{folder.path}: {allowed}")
@@ -87,16 +92,46 @@ def _summary(folder: ResultsFolder) -> JobSummary:
 
 
 def _recorded(ops: OperationColumns, cell: str, plan: StepPlan, source: str) -> Recorded:
-    """Operations of a cell, by the plan's numbers."""
+    """Operations of a cell, by the plan's numbers.
+
+    Raises
+    ------
+    StorageError
+        They are not those of one worker's steps by this plan.
+    """
     number = {name: op for op, name in enumerate(plan.names)}
-    mine = ops.cell.are(cell)
-    names = np.array(ops.operation.texts())[mine]
-    strange = next((name for name in names if name not in number), None)
-    if strange is not None:
-        raise StorageError(f"{source}: {cell}: {strange}: is not in the job")
+    mine = np.flatnonzero(ops.cell.are(cell))
+    # By the table's few different names: a row each of a long one would fill the memory.
+    known = np.array([number.get(name, -1) for name in ops.operation.values] or [-1])
+    operation = known[ops.operation.codes[mine]]
+    strange = np.flatnonzero(operation < 0)
+    if len(strange):
+        name = ops.operation.values[ops.operation.codes[mine[strange[0]]]]
+        raise StorageError(f"{source}: {cell}: {name[:60]}: is not in the job")
+    one_each = [0 if once is None else int(once) for once in _once(plan)]
+    for field, found, wanted in (
+        ("workers", ops.workers[mine], np.ones(len(mine))),
+        ("run", ops.run[mine], np.zeros(len(mine))),
+        ("worker", ops.worker[mine], np.array(one_each)[operation]),
+        ("size_bytes", ops.size_bytes[mine], plan.size_bytes[operation]),
+    ):
+        wrong = np.flatnonzero(found != wanted)
+        if len(wrong):
+            row, name = wrong[0], plan.names[operation[wrong[0]]]
+            allowed = f"must be {int(wanted[row])} in the record of one worker by its job"
+            raise StorageError(f"{source}: {cell}: {name}: {field}: {found[row]}: {allowed}")
+    step = ops.step[mine]
+    if len(step) and not 0 <= step.min() <= step.max() < plan.steps:
+        beyond = step.min() if step.min() < 0 else step.max()
+        raise StorageError(f"{source}: {cell}: step: {beyond}: must be 0 to {plan.steps - 1}")
     return Recorded(
-        step=ops.step[mine],
-        operation=np.array([number[name] for name in names], dtype=np.int64),
+        step=step,
+        operation=operation.astype(np.int64),
         ready_ns=ops.ready_ns[mine],
         end_ns=ops.end_ns[mine],
     )
+
+
+def _once(plan: StepPlan) -> Sequence[int | None]:
+    """By operation 1 if it is done once for all workers, and so by none of them."""
+    return [None] * plan.operations if plan.once is None else plan.once.tolist()

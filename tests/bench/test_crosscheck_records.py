@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench.crosscheck.attempts import keep, kept
@@ -79,3 +81,30 @@ def test_an_attempt_behind_a_line_that_was_cut_is_kept(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"cell": "cut')
     keep(second, path)
     assert kept(path) == [first, second]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("workers", 4, "workers: 4: must be 1"),
+        ("run", 3, "run: 3: must be 0"),
+        ("worker", -7, "worker: -7: must be 0"),
+        ("size_bytes", -5, "size_bytes: -5: must be"),
+        ("step", 10**7, "step: 10000000: must be 0 to"),
+        ("operation", "x" * 300_000, "x{60}: is not in the job"),
+    ],
+)
+def test_operations_that_are_not_those_of_the_job_are_refused(
+    tmp_path: Path, column: str, value: object, said: str
+) -> None:
+    record = tmp_path / "record"
+    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RECORD, record)
+    table = pq.read_table(record / "operations.parquet")
+    field = table.schema.get_field_index(column)
+    values = [value, *table.column(column).to_pylist()[1:]]
+    kind = table.schema.field(column).type
+    changed = pa.array(values, type=pa.string() if isinstance(value, str) else kind).cast(kind)
+    table = table.set_column(field, table.schema.field(column), changed)
+    pq.write_table(table, record / "operations.parquet")
+    with pytest.raises(StorageError, match=said):
+        read_record(record)
