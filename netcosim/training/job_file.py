@@ -18,13 +18,21 @@ from netcosim.training.speed import SpeedTrace
 from netcosim.training.stragglers import Change
 from netcosim.training.synchronisation import Join
 
+_MOST_SERVERS: Final = 1024
+_MOST_BYTES: Final = 2**41
+_MOST_NS: Final = 10**17
+_KINDS: Final = {np.int64: "iu", np.float64: "iuf"}
+
 
 def _numbers(dtype: Any) -> PlainValidator:
     def read(value: Any) -> Any:
         try:
+            if np.size(value) and np.array(value).dtype.kind not in _KINDS[dtype]:
+                raise ValueError
             found = np.array(value, dtype=dtype)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError("must be a list of numbers, or of lists of the same length") from None
+            whole = "whole numbers" if dtype is np.int64 else "numbers"
+            raise ValueError(f"must be a list of {whole}, or of lists of the same length") from None
         if not np.isfinite(found).all():
             raise ValueError("must be finite numbers")
         return found
@@ -133,6 +141,7 @@ def load_job(data: bytes, source: str | Path) -> TrainingJob:
         where = ".".join(str(part) for part in first["loc"])
         raise StorageError(f"{source}: {where + ': ' if where else ''}{first['msg']}") from None
     _check(record, source)
+    _check_values(record, source)
     plan = {each.name: getattr(record.plan, each.name) for each in fields(StepPlan)}
     return TrainingJob(
         plan=StepPlan(**plan),
@@ -190,6 +199,32 @@ def _check(record: _Job, source: str | Path) -> None:
     ):
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < most:
             raise StorageError(f"{source}: {field}: must be numbers from 0 to {most - 1}")
+
+
+def _check_values(record: _Job, source: str | Path) -> None:
+    """Refuse values that no job that was drawn has."""
+    plan, (workers, steps) = record.plan, record.step.shape
+    if not workers or not steps or not len(plan.duration_ns):
+        raise StorageError(f"{source}: step: must have a worker, a step and a recorded one")
+    if record.factor.shape[1] not in (1, steps):
+        raise StorageError(
+            f"{source}: factor: must be {workers} x 1 or {workers} x {steps} numbers"
+        )
+    transfers = plan.place < len(plan.channels)
+    for field, values, least, most in (
+        ("plan.servers", [plan.servers], 1, _MOST_SERVERS),
+        ("plan.size_bytes", plan.size_bytes[transfers], 1, _MOST_BYTES),
+        ("plan.duration_ns", plan.duration_ns, 0, _MOST_NS),
+        ("plan.channels", [each.server for each in plan.channels], 0, plan.servers - 1),
+        ("factor", record.factor, 1e-9, 1e9),
+        ("link_bps", record.link_bps, 1, 10**14),
+        ("more_delay_ns", record.more_delay_ns, 0, _MOST_NS),
+        ("absent", record.absent, 0, workers - 1),
+    ):
+        found = np.asarray(values)
+        if found.size and not least <= found.min() <= found.max() <= most:
+            strange = found.min() if found.min() < least else found.max()
+            raise StorageError(f"{source}: {field}: {strange}: must be {least} to {most}")
 
 
 def _has_shape(array: Any, shape: Sequence[int | None]) -> bool:

@@ -84,6 +84,15 @@ def changed(**values) -> bytes:
         ({"speeds": []}, r"speeds: must be 3, one for each worker"),
         ({"link_bps": [1]}, r"link_bps: must be 3, one for each worker, or none"),
         ({"more": 1}, r"more: Extra inputs"),
+        ({"step": [[2.7], [0], [0]]}, r"step: .*must be a list of whole numbers"),
+        ({"step": [["1"], [0], [0]]}, r"step: .*must be a list of whole numbers"),
+        ({"step": [[], [], []]}, r"step: must have a worker, a step"),
+        ({"factor": [[1.0] * 3] * 3}, r"factor: must be 3 x 1 or 3 x \d+ numbers"),
+        ({"factor": [[-1.0]] * 3}, r"factor: -1\.0: must be 1e-09 to"),
+        ({"link_bps": [0, 1, 1]}, r"link_bps: 0: must be 1 to"),
+        ({"more_delay_ns": [0, 0, -5]}, r"more_delay_ns: -5: must be 0 to"),
+        ({"absent": [7]}, r"absent: 7: must be 0 to 2"),
+        ({"plan__servers": 10**9}, r"plan\.servers: 1000000000: must be 1 to 1024"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, said):
