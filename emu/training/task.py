@@ -42,12 +42,20 @@ def sealed(seal: Seal, data: bytes, cells: tuple[JobCell, ...]) -> Task:
     Raises
     ------
     ScenarioError
-        A job that is not the one that was predicted.
+        A job, a cell or a number of workers that is not the one that was predicted.
     """
     hashes = {cell.name: cell.sha256 for cell in cells}
+    different = hashes.keys() ^ {cell.cell for cell in seal.cells}
+    if different:
+        allowed = "is in the scenario or in the predictions, and not in both"
+        raise ScenarioError(f"cells: {min(different)}: {allowed}")
     for cell in seal.cells:
         if hashes.get(cell.cell) != cell.job_sha256:
             allowed = "the prediction is of another job: this version draws jobs in another way"
             raise ScenarioError.at(f"cells.{cell.cell}.job_sha256", cell.job_sha256[:16], allowed)
     counts = {point.workers for cell in seal.cells for point in cell.points}
+    wanted = worker_counts(cells[0].scenario)
+    if counts != set(wanted):
+        allowed = f"must be {', '.join(map(str, wanted))}, as the scenario has them"
+        raise ScenarioError(f"cells.points.workers: {sorted(counts)}: {allowed}")
     return Task(counts=tuple(sorted(counts)), seal=data, sealed_sha256=seal.sha256)

@@ -40,15 +40,15 @@ class Spread(_Record):
 class StepTimes(_Record):
     """Times between two ends of a worker's steps, over its counted steps, ns."""
 
-    median: float
-    p95: float
+    median: float = Field(gt=0)
+    p95: float = Field(gt=0)
 
 
 class SealedPoint(_Record):
     """Prediction for so many workers."""
 
-    workers: int
-    examples_per_s: float
+    workers: int = Field(ge=1)
+    examples_per_s: float = Field(gt=0)
     step_ns: StepTimes
     spread: Spread
     models: float | None = Field(
@@ -77,10 +77,12 @@ class SealedCell(_Record):
     job_sha256: str = Field(description="of the job's file that both worlds read")
     discipline: str = Field(description="of connections, as simulated")
     order: str = Field(description="in which tensors are released")
-    batch: int
+    batch: int = Field(ge=1)
     recorded_steps: int = Field(description="steps of the record")
     recorded_examples_per_s: float = Field(description="throughput of the one worker measured")
-    points: tuple[SealedPoint, ...] = Field(description="by number of workers, rising")
+    points: tuple[SealedPoint, ...] = Field(
+        description="by number of workers, rising", min_length=1
+    )
 
 
 class Seal(_Record):
@@ -91,7 +93,7 @@ class Seal(_Record):
     scenario: str = Field(description="the scenario as resolved, TOML")
     record_sha256: dict[str, str] = Field(description="files of the record, by name")
     simulator: str = Field(description="hash of the simulator's sources")
-    cells: tuple[SealedCell, ...]
+    cells: tuple[SealedCell, ...] = Field(min_length=1)
     sha256: str = Field(description="of this file without this field")
 
 
