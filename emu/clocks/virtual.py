@@ -33,6 +33,7 @@ from emu.network.measured_paths import Measured
 from emu.pauses.pauses import Pauses
 from emu.plan import distinct_receivers
 from h2model.overhead import Linear, Overhead
+from netcosim.cli import finishing
 from netcosim.cli.session import timed_phase
 from netcosim.errors import NetcosimError
 from netcosim.job import Cell
@@ -151,7 +152,9 @@ def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> 
     folder = guests.exchange(cell.name)
     captures = {host: folder / f"{host}.pcap" for host in answer["round"]["captures"]}
     done = load_round(answer["round"], task.plan.connections(cell), captures)
-    digest.take(outcome, done, 0, lambda: _NO_PAUSES)
+    with finishing(done.failure) as late:
+        digest.take(outcome, done, 0, lambda: _NO_PAUSES)
+    outcome.failure = outcome.failure or late.interruption
     return outcome
 
 

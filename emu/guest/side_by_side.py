@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,8 @@ from emu.guest.boot import Guest, GuestError, StoodStillError
 
 ANSWER: Final = "answer.json"
 """File that a guest's program leaves in the folder that guest and machine share."""
+
+_ENDING_S: Final = 2.0
 
 Json = dict[str, Any]
 
@@ -110,11 +112,10 @@ class SideBySide:
             return self.answer(name)
         except KeyboardInterrupt:
             guest = self._running.get(name)
-            if guest is None or not guest.interrupt():
-                raise
-            try:
-                return self.answer(name)
-            except GuestError:  # it had hardly booted
+            taken = guest is not None and guest.interrupt()
+            try:  # one that can't take it may be about to end
+                return self._futures[name].result(None if taken else _ENDING_S)
+            except (GuestError, CancelledError, TimeoutError):  # it had hardly booted
                 raise KeyboardInterrupt from None
 
     def end_early(self, names: Collection[str], interrupt: bool) -> set[str]:

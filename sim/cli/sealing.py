@@ -1,6 +1,7 @@
 """``sim.run --from RECORD --seal FILE``: predict from one worker's record, and seal it."""
 
 import argparse
+import errno
 import os
 from pathlib import Path
 
@@ -56,9 +57,12 @@ def check_sealing(found: argparse.Namespace) -> None:
 
 def seal_record(record_path: Path, seal_path: Path) -> int:
     """Predict what a record's scenario will measure, and seal it; return the exit code."""
-    if seal_path.exists() or not seal_path.absolute().parent.is_dir():
-        allowed = "must be a new file in a folder that is there"
-        raise StorageError(f"{seal_path}: can't be written: {allowed}")
+    for number, wrong in (
+        (errno.EEXIST, seal_path.exists()),
+        (errno.ENOENT, not seal_path.absolute().parent.is_dir()),
+    ):
+        if wrong:
+            raise StorageError(f"{seal_path}: can't be written: {os.strerror(number)}")
     record = read_record(record_path)
     console = Console(stderr=True, highlight=False)
     needed = [kernel for _, assumed in record.cells for kernel in kernels_needed(assumed)]
