@@ -4,7 +4,7 @@ import functools
 import hashlib
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def hash_files(root: Path, folders: Sequence[str], without: Sequence[str] = ()) 
     `without` are beginnings of the paths, from `root`, of those that are left out.
     """
     digest = hashlib.sha256()
-    files = (file for folder in folders for file in (root / folder).rglob("*"))
+    files = (file for folder in folders for file in _files_below(root / folder))
     for file in sorted(f for f in files if f.is_file() and f.suffix != ".pyc"):
         name = file.relative_to(root).as_posix()
         if name.startswith(tuple(without)):
@@ -57,6 +57,13 @@ def hash_files(root: Path, folders: Sequence[str], without: Sequence[str] = ()) 
         content = file.read_bytes()
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files in a folder and in those in it, but for folders of bytecode, which come and go."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        yield from (Path(place) / name for name in names)
 
 
 def _first(path: Path, key: str) -> str:

@@ -213,7 +213,7 @@ def results(world: World, folder: str = f"{WORK}/out") -> ResultsFolder:
     return ResultsFolder.open(world.at(folder))
 
 
-def wait_for(what: str, look: Callable[[], T], seconds: float = 60) -> T:
+def wait_for(what: str, look: Callable[[], T], seconds: float = 240) -> T:
     """Look until there is something to be seen; that."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
