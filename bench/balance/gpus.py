@@ -22,7 +22,7 @@ EQUAL_MS: Final = 1200.0
 STEPS, FALL, STEADY = 300, 150, 60
 PUBLISHED_PART: Final = 0.25
 PARTS: Final = (PUBLISHED_PART, 0.15)
-"""What is left of the M60's 10 Gbit/s: as published, and less than that."""
+"""Parts of its 10 Gbit/s to which the M60's port falls: the published one, and a smaller one."""
 SERVERS: Final = 4
 """As many ports as workers have: of one server's, each of four has a quarter anyway."""
 M60: Final = 1

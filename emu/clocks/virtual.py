@@ -9,7 +9,7 @@ has processors.
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -91,13 +91,16 @@ def measure(task: Task, found: Measurements) -> None:
                 try:
                     found.finish(task, outcome)
                 except (NetcosimError, KeyboardInterrupt) as failure:
-                    # What guests beside it have done is finished as well.
-                    names = [each.name for each in task.plan.cells[number:]]
-                    left = guests.end_early(names, isinstance(failure, KeyboardInterrupt))
-                    for other in task.plan.cells[number:]:
-                        if other.name in left:
-                            found.outcomes.append(_outcome(task, guests, digest, other))
+                    interrupted = isinstance(failure, KeyboardInterrupt)
+                    rest = _finished_beside(task.plan.cells[number:], guests, interrupted)
+                    found.outcomes += [_outcome(task, guests, digest, each) for each in rest]
                     raise
+
+
+def _finished_beside(cells: Sequence[Cell], guests: SideBySide, interrupted: bool) -> list[Cell]:
+    """Cells whose guests, beside the one that ended the run, have finished something as well."""
+    names = guests.end_early([cell.name for cell in cells], interrupted)
+    return [cell for cell in cells if cell.name in names]
 
 
 def as_configured(measured: Measured) -> Measured:

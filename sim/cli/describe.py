@@ -81,7 +81,7 @@ def _options_text(options: Mapping[str, float]) -> str:
 
 
 def _curve_text(curve: CurveSpec) -> str:
-    """Whose curve it is, and what is given of it."""
+    """A curve of time by batch in a few words: its workers, its shape, its largest batch."""
     whose = (
         "all workers" if curve.workers == "all" else f"workers {', '.join(map(str, curve.workers))}"
     )
