@@ -17,6 +17,7 @@ from netcosim.training.job_file import dump_job, hash_of
 from netcosim.training.prepare.build import tensors_of
 from netcosim.training.prepare.message_costs import with_message_costs
 from netcosim.training.stragglers import check_stragglers
+from netcosim.training.synchronisation import check_join
 from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
 from netcosim.units import format_duration
 from netcosim.workload import Profile
@@ -78,6 +79,7 @@ def job_cells(scenario: Scenario) -> tuple[JobCell, ...]:
     ScenarioError
         What it names does not exist, or can't be emulated.
     """
+    check_join(scenario.training)
     for field, value, allowed in _not_emulated(scenario):
         raise ScenarioError.at(field, value, allowed)
     most = max(worker_counts(scenario))
@@ -165,17 +167,11 @@ def _not_emulated(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
 
 def _without_effect(scenario: Scenario) -> Iterator[tuple[str, object, str]]:
     """Fields that would have an effect with other values of others."""
-    training = scenario.training
-    if not synchronisation_joins(training.synchronisation):
-        for field in ("join", "first"):
-            allowed = f"has no effect with synchronisation {training.synchronisation}"
-            if getattr(training, field) is not None:
-                yield f"training.{field}", getattr(training, field), allowed
     if scenario.policy.schedule is None:
         allowed = "has no effect without policy.schedule"
         if scenario.policy.schedule_options:
             yield "policy.schedule_options", "a table", allowed
-        if training.sent_messages:
+        if scenario.training.sent_messages:
             yield "training.sent_messages", "a table", allowed
 
 

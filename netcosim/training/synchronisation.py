@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from netcosim.policies import load_synchronisation, synchronisation_joins
+from netcosim.errors import ScenarioError
+from netcosim.policies import load_synchronisation, synchronisation_joins, synchronisation_names
 from netcosim.scenario import TrainingSpec
 
 
@@ -30,3 +31,24 @@ def join_of(training: TrainingSpec, workers: int) -> Join | None:
     if not synchronisation_joins(training.synchronisation):
         return None
     return Join(by=training.join or "step", first=training.first or workers)
+
+
+def check_join(training: TrainingSpec) -> None:
+    """Refuse fields of joined gradients where none are joined.
+
+    Raises
+    ------
+    ScenarioError
+        One is set.
+    """
+    if synchronisation_joins(training.synchronisation):
+        return
+    joining = [each for each in synchronisation_names() if synchronisation_joins(each)]
+    for name in ("join", "first"):
+        value = getattr(training, name)
+        if value is not None:
+            why = (
+                f"has no effect with synchronisation {training.synchronisation};"
+                f" it is of {' or '.join(joining)}"
+            )
+            raise ScenarioError.at(f"training.{name}", value, why)

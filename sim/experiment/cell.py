@@ -12,7 +12,6 @@ from netcosim.policies import (
     load_synchronisation,
     schedule_names,
     schedule_options,
-    synchronisation_joins,
     synchronisation_names,
 )
 from netcosim.policies.coordinators import check_coordination, lead_of
@@ -22,7 +21,7 @@ from netcosim.training.plan import StepPlan
 from netcosim.training.prepare import Assignment
 from netcosim.training.prepare.build import tensors_of
 from netcosim.training.prepare.message_costs import with_message_costs
-from netcosim.training.synchronisation import Join, join_of, staleness_of
+from netcosim.training.synchronisation import Join, check_join, join_of, staleness_of
 from netcosim.training.workload_plan import Source, assignment_of, machines_of, stream_of
 from netcosim.units import format_rate
 from netcosim.workload import Profile
@@ -228,7 +227,7 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
         What the scenario names does not exist, or can't be simulated.
     """
     training = scenario.training
-    _check_join(training)
+    check_join(training)
     _check_overlap(training)
     _check_coordination(scenario)
     scheduled = _schedule(scenario)
@@ -281,20 +280,6 @@ def _schedule(scenario: Scenario) -> dict[str, Any]:
         return {}
     options = schedule_options(policy.schedule, policy.schedule_options)
     return {"schedule": policy.schedule, "schedule_options": options}
-
-
-def _check_join(training: TrainingSpec) -> None:
-    if synchronisation_joins(training.synchronisation):
-        return
-    joining = [each for each in synchronisation_names() if synchronisation_joins(each)]
-    for name in ("join", "first"):
-        value = getattr(training, name)
-        if value is not None:
-            why = (
-                f"has no effect with synchronisation {training.synchronisation};"
-                f" it is of {' or '.join(joining)}"
-            )
-            raise ScenarioError.at(f"training.{name}", value, why)
 
 
 def _check_overlap(training: TrainingSpec) -> None:
