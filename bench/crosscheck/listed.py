@@ -70,6 +70,9 @@ def development() -> tuple[Cell, ...]:
         real(network="alexnet", transport="grpc", rule="bsp"),
         real(network="googlenet", transport="fifo", rule="join"),
         real(network="resnet50", transport="whole", rule="asp"),
+        real(network="vgg11", transport="two_visit", rule="bsp"),
+        real(network="inception_v3", transport="grpc", rule="join", ratio=2.0),
+        real(network="alexnet_b4", transport="priority", rule="ssp", costs=PARSING),
     )
 
 

@@ -1,7 +1,7 @@
 """A TCP socket and the HTTP/2 state on it, with a bound on its unacknowledged bytes."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from h2.config import H2Configuration
@@ -27,7 +27,7 @@ DEFAULT_SEND_BYTES = 131072
 DEFAULT_POLL_NS = 250_000
 """Time to wait before the socket is asked for room again."""
 
-_READ_BYTES = 1 << 18
+MOST_READ_BYTES = 1 << 18
 _MANY_STREAMS = 2**20
 _SEGMENT_BYTES = 1448
 
@@ -175,16 +175,29 @@ class Wire:
                 raise EndpointFailureError(f"connection lost: {problem.strerror}") from None
             self._pending = self._pending[taken:]
 
-    def receive(self) -> list[Event] | None:
-        """Read what has come; None when the peer has closed the connection."""
-        try:
-            data = self.sock.recv(_READ_BYTES)
-        except BlockingIOError:
-            return []
-        except OSError as problem:
-            raise EndpointFailureError(f"connection lost: {problem.strerror}") from None
-        if not data:
-            return None
+    def receive(
+        self, read_bytes: int = MOST_READ_BYTES, enough: Callable[[], bool] = lambda: True
+    ) -> list[Event] | None:
+        """Read what has come; None when the peer has closed the connection.
+
+        Reads so many bytes at once, at least once, until it is `enough` or nothing more is there.
+        """
+        happened: list[Event] = []
+        for _ in range(0, MOST_READ_BYTES, read_bytes):
+            try:
+                data = self.sock.recv(read_bytes)
+            except BlockingIOError:
+                break
+            except OSError as problem:
+                raise EndpointFailureError(f"connection lost: {problem.strerror}") from None
+            if not data:
+                return None
+            happened += self._events(data)
+            if enough():
+                break
+        return happened
+
+    def _events(self, data: bytes) -> list[Event]:
         try:
             return list(self.h2.receive_data(data))
         except H2Error as problem:

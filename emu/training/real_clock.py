@@ -13,6 +13,7 @@ from emu.pauses.recorder import LATE_NS, PAUSES
 from emu.remote.training.roles import Row
 from emu.training.first_steps import Captured
 from emu.training.job_cells import network_of
+from emu.training.message_times import measure_message_times
 from emu.training.nodes import JobRun, Keep, coordination_of, run_job
 from emu.training.runs import Outcome, Run
 from netcosim.errors import NetcosimError, NetworkError
@@ -70,7 +71,10 @@ class RealClock:
         with open_network(net, tcp=self.tcp, log=self.say) as live:
             measured, _ = measure_and_verify(live, self.tcp, log=self.say)
             self.network[run.name] = {**live.record(), "measured": measured.record()}
-            ran = run_job(live, self._job(run), self._keep(run, found))
+            job = self._job(run)
+            if run.profiling and not job.pushed:
+                found.messages = measure_message_times(live, job)
+            ran = run_job(live, job, self._keep(run, found))
         for host, counts in ran.captures.items():
             found.captures[host] = self.scratch / f"{host}.pcap", counts
         found.busy_share = ran.busy_share

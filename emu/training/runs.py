@@ -11,6 +11,7 @@ from emu.capture.tcpdump import CaptureCounts
 from emu.remote.training.roles import Row
 from emu.training.job_cells import JobCell
 from emu.training.progress import FinishedSteps, StepProgress
+from netcosim.results.training.job_summary import MessageTimes
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import dump_job
 
@@ -66,6 +67,7 @@ class Outcome:
     failure : what ended it early; `rows` are then of what was told before
     lost_share : part of the job's time in which some processor of the machine was away
     busy_share : part of that time in which the busiest node's process ran
+    messages : what messages take our endpoints here; None: not measured
     captures : of its first steps, by host: the file, and what tcpdump counted
     """
 
@@ -73,6 +75,7 @@ class Outcome:
     failure: BaseException | None = None
     lost_share: float = 0.0
     busy_share: float = 0.0
+    messages: MessageTimes | None = None
     captures: dict[str, tuple[Path, CaptureCounts]] = field(default_factory=dict)
 
     def keep(self, host: str, rows: Sequence[Row]) -> None:

@@ -26,6 +26,7 @@ from netcosim.results.training.job_summary import (
     JobPoint,
     JobSeries,
     JobSummary,
+    MessageTimes,
     PathFacts,
     UnfinishedPoint,
 )
@@ -48,6 +49,7 @@ class JobSession:
     started: datetime
     clock: Clock | None = None
     points: dict[str, list[JobPoint]] = field(default_factory=dict)
+    messages: dict[str, MessageTimes] = field(default_factory=dict)
     unfinished: dict[str, list[UnfinishedPoint]] = field(default_factory=dict)
     steps: list[StepColumns] = field(default_factory=list)
     operations: list[OperationColumns] = field(default_factory=list)
@@ -153,6 +155,8 @@ class JobSession:
             lost_share=outcome.lost_share,
             busy_share=outcome.busy_share,
         )
+        if outcome.messages is not None:
+            self.messages[run.cell.name] = outcome.messages
         self.points.setdefault(run.cell.name, []).append(point)
         self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
 
@@ -201,6 +205,7 @@ class JobSession:
                     synchronisation=self.scenario.waiting_rule,
                     socket_buffer_bytes=self._buffered(cell),
                     path=self._path(cell),
+                    messages=self.messages.get(cell.name),
                     points=tuple(self.points.get(cell.name, ())),
                     unfinished=tuple(self.unfinished.get(cell.name, ())),
                 )

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -12,9 +13,11 @@ from netcosim.cli.options import given_path
 from netcosim.errors import ScenarioError, StorageError
 from netcosim.formatting import escaped
 from netcosim.results.storage.directory import storage_errors
+from netcosim.results.training.job_summary import JobSeries
 from netcosim.results.training.seal import Seal, dump_seal
 from sim.compiling import compile_missing
 from sim.progress import Progress
+from sim.sealing.assumed import Assumed
 from sim.sealing.predict import kernels_needed
 from sim.sealing.record import Record, read_record
 from sim.sealing.seal import seal_of
@@ -85,9 +88,17 @@ def _write_new(path: Path, data: bytes) -> None:
             part.unlink(missing_ok=True)
 
 
+def _counted(series: JobSeries, assumed: Assumed) -> Iterator[str]:
+    """What messages take by the machine's clock, and whether predictions count it."""
+    if assumed.uneven is not None and series.messages is not None:
+        yield f"{series.cell}: counting {series.messages.text}"
+        return
+    for text in (point.busy_text for point in series.points if point.busy_text):
+        yield f"{series.cell}: in the record {text}, which predictions leave out"
+
+
 def _print(record: Record, seal: Seal, path: Path) -> None:
-    busy = [(cell.cell, point.busy_text) for cell, _ in record.cells for point in cell.points]
-    lines = [f"{cell}: in the record {text}" for cell, text in busy if text]
+    lines = [line for series, assumed in record.cells for line in _counted(series, assumed)]
     for cell in seal.cells:
         for point in cell.points:
             spread = point.spread

@@ -7,7 +7,7 @@ import numpy as np
 
 from netcosim.training.executor.joined import is_joined
 from netcosim.training.executor.part import server_part, worker_part
-from netcosim.training.plan import SERVER, StepPlan
+from netcosim.training.plan import SERVER, UP, StepPlan
 from sim.engine.control import Control
 from sim.kernels.arrays import NONE, Ints, K, Step, W
 
@@ -33,8 +33,9 @@ def part_tables(plan: StepPlan, calls: int) -> dict[str, Ints]:
             part_of[op] = processor_part[place - channels]
         size[part_of[op]] += not is_joined(plan, op)
         if plan.waits[op]:
-            # What is pushed waits at the worker; pulls wait for nothing but their request.
-            waiting[0 if place < channels else int(part_of[op])].append(op)
+            # A message waits at its sender: what is pushed at the worker.
+            pushed = place < channels and plan.channels[place].direction == UP
+            waiting[0 if pushed else int(part_of[op])].append(op)
     return {
         "part_of": part_of,
         "part_size": size,
@@ -51,6 +52,7 @@ def part_state(step: Step) -> dict[str, Any]:
     state: dict[str, Any] = {name: np.zeros((workers, parts), dtype=np.int64) for name in names}
     return state | {
         "asked": np.zeros(workers, dtype=np.int64),
+        "asked_ns": np.zeros(workers),
         "joined": np.zeros((parts, 4), dtype=np.int64),
         "part_version": np.full((workers, parts), NONE, dtype=np.int64),
     }
@@ -64,8 +66,8 @@ def check_parts(plan: StepPlan, control: Control, absent: Sequence[int]) -> None
     ScenarioError
         An operation waits for one at another node without a transfer between them.
     ValueError
-        Gradients that are joined by tensor, updates that others wait for, other work on processors
-        that all share, stops at steps, workers that are absent.
+        Gradients that are joined by tensor, updates that others wait for, stops at steps, workers
+        that are absent.
     """
     worker_part(plan)
     for server in range(plan.servers):
@@ -74,17 +76,6 @@ def check_parts(plan: StepPlan, control: Control, absent: Sequence[int]) -> None
     by_tensor = bool(once) and (control.join is None or control.join.by != "step")
     waited_for = any(plan.after_start[op] < plan.after_start[op + 1] for op in once)
     stops = control.stop_at_steps or control.stop_at_last
-    if by_tensor or waited_for or _shares_more(plan, once) or stops or absent:
-        allowed = (
-            "joins by step without overlap; no other shared processors, stops at steps or absent"
-            " workers"
-        )
+    if by_tensor or waited_for or stops or absent:
+        allowed = "joins by step without overlap; no stops at steps or absent workers"
         raise ValueError(f"in_parts: {allowed}")
-
-
-def _shares_more(plan: StepPlan, once: Sequence[int]) -> bool:
-    """True if anything but updates that are done once is computed where all share a processor."""
-    first = len(plan.channels)
-    shared = {first + i for i, processor in enumerate(plan.processors) if processor.shared}
-    there = set(np.flatnonzero(np.isin(plan.place, list(shared))).tolist())
-    return there != set(once)

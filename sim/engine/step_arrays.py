@@ -10,7 +10,7 @@ from netcosim.training.plan import DOWN, WORKER, StepPlan
 from sim.engine.calls import with_calls
 from sim.engine.gates import gate_tables
 from sim.engine.parts import part_tables
-from sim.kernels.arrays import Ints, Step
+from sim.kernels.arrays import Floats, Ints, Step
 from sim.plan import Calls
 
 
@@ -78,7 +78,16 @@ def make_step(plan: StepPlan, workers: int, calls: Calls | None = None) -> Step:
         **gate_tables(plan),
         **part_tables(plan, int((call != NONE).sum())),
         call=call,
+        ahead_ns=_ahead(plan, calls),
     )
+
+
+def _ahead(plan: StepPlan, calls: Calls | None) -> Floats:
+    """(operations,) what of each can be done before a server may answer."""
+    found = np.zeros(plan.operations)
+    if calls is not None:
+        found[: len(calls.ahead_ns)] = calls.ahead_ns
+    return found
 
 
 def _shared_processors(

@@ -127,6 +127,7 @@ class Step(NamedTuple):
     reset_op, reset_start : (...), (2 + K,) operations that wait for something, by part
     processor_part : (P,)
     call : (2, K) transfers of calls that ask for tensors, by direction; NONE where there are none
+    ahead_ns : (n,) what of a server's computation is done between a worker's request and the answer
     """
 
     place: Ints
@@ -178,6 +179,7 @@ class Step(NamedTuple):
     reset_start: Ints
     processor_part: Ints
     call: Ints
+    ahead_ns: Floats
 
 
 # Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
@@ -317,7 +319,8 @@ class Run(NamedTuple):
         have arrived, and of when their senders hear of it
     part_step, part_left, part_rec : (W, 1 + K) where each node goes on by its own state: number of
         a part's step, what is left of it, its recorded step
-    asked : (W,) steps that a worker's requests have reached the servers for
+    asked, asked_ns : (W,) steps that a worker's requests have reached the servers for, and when the
+        last one did
     joined : (1 + K, 4) what each server has joined; see MADE_STEPS and so on
     part_version : (W, 1 + K) steps made when a server answered a worker last; NONE before
     """
@@ -411,6 +414,7 @@ class Run(NamedTuple):
     part_left: Ints
     part_rec: Ints
     asked: Ints
+    asked_ns: Floats
     joined: Ints
     part_version: Ints
 

@@ -41,6 +41,7 @@ def request_arrives(step: Step, run: Run, worker: int) -> None:
     """Note that a worker's request has arrived at all servers."""
     put(run.key, run.tree, 0, len(run.key), request_leaf(step, worker), math.inf)
     run.asked[worker] += 1
+    run.asked_ns[worker] = run.clock[0]
 
 
 def may_answer(net: Net, run: Run, worker: int, part: int, slowest: int) -> bool:

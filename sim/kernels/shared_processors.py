@@ -6,6 +6,7 @@ updates that are done once for all.
 
 from sim.kernels.arrays import (
     FREED,
+    IN_PARTS,
     KEEP_ROWS,
     NONE,
     SHARED_PLACES,
@@ -63,11 +64,11 @@ def _begin(step: Step, net: Net, run: Run, owner: int, place: int, op: int) -> N
     leaf = shared_leaf(step, place)
     if leaf == run.scalar[FREED]:
         run.scalar[FREED] = NONE
-    end = run.clock[0] + _duration(step, run, owner, op)
+    end = run.clock[0] + _duration(step, net, run, owner, op)
     put(run.key, run.tree, 0, len(run.key), leaf, end)
 
 
-def _duration(step: Step, run: Run, owner: int, op: int) -> float:
+def _duration(step: Step, net: Net, run: Run, owner: int, op: int) -> float:
     """As recorded: of the owner's step, or of the worker's that was counted last for an update."""
     if owner == step.sizes[W]:
         return step.duration_ns[run.last_counted[op], op]
@@ -75,4 +76,6 @@ def _duration(step: Step, run: Run, owner: int, op: int) -> float:
     if rest >= 0.0:
         run.rest[owner, op] = -1.0
         return rest
+    if net.flag[IN_PARTS]:
+        return step.duration_ns[run.part_rec[owner, step.part_of[op]], op]
     return step.duration_ns[run.rec[owner], op]

@@ -136,10 +136,10 @@ def _part_is_over(step: Step, net: Net, run: Run, worker: int, part: int) -> Non
 
 
 def _make_part_ready(step: Step, net: Net, run: Run, worker: int, op: int) -> None:
-    """Make an operation ready; a push is over for its worker when its connection has it."""
+    """Make an operation ready; a message is over for its sender when its connection has it."""
     make_ready(step, net, run, worker, op)
     if step.slot[op] != NONE and not (GATED and step.gate_of[op] != NONE):
-        run.part_left[worker, 0] -= 1
+        run.part_left[worker, step.part_of[op] if is_pull(step, op) else 0] -= 1
 
 
 def begin_own_part(step: Step, net: Net, run: Run, worker: int) -> None:
@@ -174,14 +174,22 @@ def answer_all(step: Step, net: Net, run: Run, part: int) -> None:
 
 
 def _answer(step: Step, net: Net, run: Run, worker: int, part: int) -> None:
-    """Begin a server's part of a worker's step: hand over what was requested of it."""
+    """Begin a server's part of a worker's step: hand over what was requested of it.
+
+    Of computations what can be done ahead was done since the request, first in, first out.
+    """
     recorded = net.draw[worker, run.part_step[worker, part]]
     begin_part(step, run, worker, part, recorded)
     note_version(run, worker, part)
+    waited_ns = run.clock[0] - run.asked_ns[worker]
     for i in range(step.sources.shape[1]):
         op = step.sources[recorded, i]
         if step.part_of[op] == part:
-            run.part_left[worker, part] -= 1
+            run.part_left[worker, part] -= step.slot[op] != NONE
+            if step.ahead_ns[op] > 0.0:
+                done_ns = min(waited_ns, step.ahead_ns[op])
+                run.rest[worker, op] = step.duration_ns[recorded, op] - done_ns
+                waited_ns -= done_ns
             make_ready(step, net, run, worker, op)
 
 

@@ -22,6 +22,8 @@ from netcosim.workload import Profile
 from sim.experiment.link_share import with_share
 from sim.plan import Calls, Network, Sending
 from sim.sealing.connection_models import models_of
+from sim.sealing.ensemble import Uneven
+from sim.sealing.message_times import done_ahead, with_message_times
 from sim.sealing.on_the_wire import calls_of, on_the_wire
 from sim.settings import network_of, sending_of
 from topo.spec import BOTH_WAYS_SHARE, GOODPUT_SHARE
@@ -44,6 +46,7 @@ class Assumed:
     warmup : first steps of each worker that no figure counts
     batch : examples of a step
     scenario : for coordination
+    uneven : what messages take at their senders; None where they take nothing
     """
 
     job: TrainingJob
@@ -57,6 +60,7 @@ class Assumed:
     batch: int
     seed: int
     scenario: Scenario
+    uneven: Uneven | None = None
 
     def coordination(self, workers: int) -> JobCoordination | None:
         """Coordination of a run, as it begins; None where the scenario has none."""
@@ -82,11 +86,19 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
     transport = next(t for t in scenario.transport if t.name == name)
     shared = with_share(scenario)
     alone = job.schedule is not None and one_at_a_time(job.schedule)
-    on_wire = partial(on_the_wire, transport=transport, pushed=job.pushed, alone=alone)
+    counted = None if job.pushed or scenario.coordination is not None else series.messages
+
+    def on_wire(plan: StepPlan) -> StepPlan:
+        sent = on_the_wire(plan, transport, pushed=job.pushed, alone=alone)
+        return sent if counted is None else with_message_times(sent, counted)
+
     return Assumed(
         job=replace(job, plan=on_wire(job.plan)),
         as_recorded=job,
-        calls=calls_of(job.plan, transport, pushed=job.pushed),
+        calls=replace(
+            calls_of(job.plan, transport, pushed=job.pushed),
+            ahead_ns=() if counted is None else done_ahead(job.plan, counted),
+        ),
         models_of=partial(models_of, scenario, transport, series.path),
         sending=replace(
             _sending(transport, series.socket_buffer_bytes),
@@ -103,6 +115,9 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
         batch=series.batch,
         seed=scenario.seed,
         scenario=scenario,
+        uneven=None
+        if counted is None
+        else Uneven(operations=job.plan.operations, spread=counted.spread),
     )
 
 

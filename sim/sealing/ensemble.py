@@ -1,7 +1,7 @@
 """Ensembles of perturbed simulations: how far chance alone moves a job's throughput."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,11 +21,26 @@ LARGE_SD: Final = 0.005
 """Of throughput, over its mean: beyond it a single simulation says little."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uneven:
+    """Operations that take longer in one step than in another, each step's by one factor.
+
+    Attributes
+    ----------
+    operations : the first of them; all behind it are, too
+    spread : standard deviation of the factor
+    """
+
+    operations: int
+    spread: float
+
+
 def spread_of(
     job: TrainingJob,
     network: Network,
     seed: int,
     rate_of: Callable[[TrainingJob, Network], float],
+    uneven: Uneven | None = None,
 ) -> Spread:
     """Simulate a job again and again, each time with a little of everybody's time changed.
 
@@ -34,13 +49,14 @@ def spread_of(
     which a simulation knows nothing. Small as they are, they decide which of workers that begin
     together comes first, and where nobody waits for others, what follows from it grows. Where a
     schedule waits for word of messages, a path counts as often as there are messages, and is longer
-    by so much less: else a step would be slower by it, not by chance.
+    by so much less: else a step would be slower by it, not by chance. What is `uneven` varies with
+    the recorded step.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.workers,)))
     most_ns = _turn_ns(network, job.workers) / _messages(job)
     found = np.sort(
         [
-            rate_of(_perturbed(job, rng), _later(network, job.workers, most_ns, rng))
+            rate_of(_perturbed(job, rng, uneven), _later(network, job.workers, most_ns, rng))
             for _ in range(RUNS)
         ]
     )
@@ -67,10 +83,16 @@ def _messages(job: TrainingJob) -> int:
     return max((len(gate.operations) for gate in job.plan.gates), default=1)
 
 
-def _perturbed(job: TrainingJob, rng: np.random.Generator) -> TrainingJob:
+def _perturbed(job: TrainingJob, rng: np.random.Generator, uneven: Uneven | None) -> TrainingJob:
     factor = np.broadcast_to(job.draws.factor, job.draws.step.shape)
     factor = factor * rng.normal(1.0, PERTURBATION, factor.shape)
-    return replace(job, draws=replace(job.draws, factor=factor))
+    job = replace(job, draws=replace(job.draws, factor=factor))
+    if uneven is None:
+        return job
+    duration_ns = job.plan.duration_ns.copy()
+    each = np.abs(rng.normal(1.0, uneven.spread, (len(duration_ns), 1)))
+    duration_ns[:, uneven.operations :] *= each
+    return replace(job, plan=replace(job.plan, duration_ns=duration_ns))
 
 
 def _later(network: Network, workers: int, most_ns: float, rng: np.random.Generator) -> Network:

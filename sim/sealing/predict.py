@@ -47,7 +47,7 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
         workers=workers,
         examples_per_s=found.examples_per_s,
         step_ns=StepTimes(median=float(np.median(lengths)), p95=float(np.quantile(lengths, 0.95))),
-        spread=spread_of(job, assumed.networks[workers], assumed.seed, rate_of),
+        spread=spread_of(job, assumed.networks[workers], assumed.seed, rate_of, assumed.uneven),
         models=None if over is None else over.examples_per_s,
         linear=alone * workers,
         bound=min(alone * workers, _port_bound(assumed, workers)),

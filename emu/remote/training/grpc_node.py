@@ -7,6 +7,7 @@ import os
 import selectors
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from emu.remote.training.roles import (  # noqa: E402
     parse_path,
     role_of,
 )
+from emu.remote.training.time_slice import TimeSlice  # noqa: E402
 from netcosim.training.job import TrainingJob  # noqa: E402
 
 
@@ -43,6 +45,8 @@ class Channel:
             self._target, options=channel_options(config["settings"])
         )
         self._node = node
+        self._slice: TimeSlice | None = None
+        self._to_ask: deque[str] = deque()
 
     async def open(self) -> None:
         """Connect."""
@@ -52,7 +56,23 @@ class Channel:
             raise EndpointFailureError(f"can't connect to {self._target}") from None
 
     def ask(self, path: str) -> None:
-        """Ask for a tensor; calls leave in the order in which they are made."""
+        """Ask for a tensor; calls leave in their order, a slice of them in a turn of the loop."""
+        if self._slice is None:
+            self._slice = TimeSlice()
+            asyncio.get_running_loop().call_soon(self._ask_on)
+        if self._to_ask or self._slice.over:
+            self._to_ask.append(path)
+        else:
+            self._make_call(path)
+
+    def _ask_on(self) -> None:
+        """Make the calls that were too many for one slice."""
+        self._slice = None
+        left, self._to_ask = self._to_ask, deque()
+        for path in left:
+            self.ask(path)
+
+    def _make_call(self, path: str) -> None:
         call = self._channel.unary_unary(path)(b"")
         task = asyncio.ensure_future(call)
         task.add_done_callback(lambda done: self._node.came(path, done))

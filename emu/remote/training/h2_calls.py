@@ -2,6 +2,7 @@
 
 import select
 import socket
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,9 +13,12 @@ from emu.remote.endpoint_common import EndpointFailureError
 from emu.remote.h2_receiver import Receiver
 from emu.remote.h2_sender import Sender
 from emu.remote.training.roles import Told
+from emu.remote.training.time_slice import TimeSlice
 from h2model.protocol import DEFAULT_FRAME_BYTES
 
 CONNECT_TIMEOUT_S = 15
+_CALLS_BYTES = 1 << 11
+"""Bytes of calls that are read at once: some twenty of them."""
 
 _WINDOWS = (events.WindowUpdated, events.RemoteSettingsChanged)
 
@@ -43,6 +47,7 @@ class H2Calls:
         self._authority = f"{config['address']}:{config['port']}"
         self._size_of = size_of
         self._told = told
+        self._to_do: deque[Callable[[], None]] = deque()
         self._path_of: dict[int, str] = {}
         self._stream_of: dict[str, int] = {}
         self._listening: socket.socket | None = None
@@ -103,7 +108,10 @@ class H2Calls:
         return sock
 
     def ask(self, path: str) -> None:
-        """Ask for a tensor; requests of one turn of the loop leave together."""
+        """Ask for a tensor; requests of one turn of the loop leave together, or a slice of them."""
+        self._to_do.append(lambda: self._make_call(path))
+
+    def _make_call(self, path: str) -> None:
         assert self._receiver is not None
         h2 = self.wire.h2
         stream: int = h2.get_next_available_stream_id()
@@ -118,7 +126,10 @@ class H2Calls:
             h2.send_data(stream, h2_headers.prefix(0), end_stream=True)
 
     def answer(self, path: str, priority: int) -> None:
-        """Hand a tensor over that was asked for."""
+        """Hand a tensor over that was asked for; of many at once a slice in a turn of the loop."""
+        self._to_do.append(lambda: self._hand_over(path, priority))
+
+    def _hand_over(self, path: str, priority: int) -> None:
         assert self._sender is not None
         stream, size, grpc = self._stream_of.pop(path), self._size_of(path), self._grpc
         self.wire.h2.send_headers(stream, h2_headers.response(size, grpc=grpc))
@@ -160,14 +171,30 @@ class H2Calls:
 
     def advance(self) -> float | None:
         """Send what may be sent; seconds to wait for the kernel, None if nothing waits for it."""
+        time_slice = TimeSlice()
+        while self._to_do and not time_slice.over:
+            self._to_do.popleft()()
         if self._sender is not None and self.ready:
-            return self._sender.pump()
-        self.wire.flush()
-        return None
+            wait_s = self._sender.pump()
+        else:
+            self.wire.flush()
+            wait_s = None
+        return 0.0 if self._to_do else wait_s
+
+    def send_on(self) -> None:
+        """Send for a slice of time, where other work has kept this connection from it."""
+        time_slice = TimeSlice()
+        while self._sender is not None and self.ready and not time_slice.over:
+            if self._sender.pump() != 0.0:
+                return
 
     def receive(self) -> None:
         """Read what has come, and tell of it."""
-        happened = self.wire.receive()
+        if self._receiver is None:  # many small calls, which take their time
+            time_slice = TimeSlice()
+            happened = self.wire.receive(_CALLS_BYTES, lambda: time_slice.over)
+        else:
+            happened = self.wire.receive()
         if happened is None:
             raise EndpointFailureError("connection lost: the peer closed it")
         # Windows first: a tensor handed over below may be sent at once.

@@ -20,6 +20,7 @@ from emu.remote.training.roles import (  # noqa: E402
     parse_path,
     role_of,
 )
+from emu.remote.training.time_slice import TimeSlice  # noqa: E402
 from netcosim.training.job import TrainingJob  # noqa: E402
 
 
@@ -33,6 +34,7 @@ class Node:
         self._running = False
         self._told_over = False
         self._time = ProcessorTime()
+        self._busy = False
         self._pulls = {c["peer"]: self._calls(c) for c in config["pulls"]}
         self._gradients = {c["peer"]: self._calls(c) for c in config["gradients"]}
         self._connections = [*self._pulls.values(), *self._gradients.values()]
@@ -69,8 +71,11 @@ class Node:
                 return
 
     def _turn(self) -> float | None:
-        """Do what is due; seconds to wait at most."""
-        waits = []
+        """Do what is due; seconds to wait at most.
+
+        A turn sends a frame, or for a slice of time where it had more to do than fits one.
+        """
+        waits, time_slice = [], TimeSlice()
         if self._running:
             self._role.advance()
             if self._role.next_ns != float("inf"):
@@ -80,6 +85,9 @@ class Node:
                 wait_s = connection.advance()
                 if wait_s is not None:
                     waits.append(wait_s)
+        for connection in self._connections if self._busy or time_slice.over else ():
+            if connection.opened:
+                connection.send_on()
         self._tell()
         return min(waits) if waits else None
 
@@ -107,9 +115,11 @@ class Node:
         for command in self._commands.taken():
             if not self._do(command):
                 return False
+        time_slice = TimeSlice()
         for sock, connection in opened.items():
             if sock in readable:
                 connection.receive()
+        self._busy = time_slice.over
         return True
 
     def _do(self, command: dict[str, Any]) -> bool:

@@ -46,8 +46,8 @@ class JobPoint(_Record):
     )
     busy_share: float = Field(
         default=0.0,
-        description="part of the job's time in which the busiest node's process ran: calls take it,"
-        " and no prediction counts it; 0 by the virtual clock",
+        description="part of the job's time in which the busiest node's process ran, for calls and"
+        " messages; 0 by the virtual clock",
     )
 
     batches: tuple[tuple[int, ...], ...] | None = Field(
@@ -57,13 +57,10 @@ class JobPoint(_Record):
 
     @property
     def busy_text(self) -> str:
-        """Warning that processes took too much time to be left out; empty if they did not."""
+        """Note that processes took much time for calls; empty if they did not."""
         if self.busy_share <= BUSY_MOST:
             return ""
-        return (
-            f"the busiest process ran {100 * self.busy_share:.2g} % of the time, which predictions"
-            " leave out"
-        )
+        return f"the busiest process ran {100 * self.busy_share:.2g} % of the time"
 
 
 class UnfinishedPoint(_Record):
@@ -88,6 +85,27 @@ class PathFacts(_Record):
     flight_segments: int = Field(description="most segments under way at once; 0: as TCP has it")
 
 
+class MessageTimes(_Record):
+    """Time from one message to the next that our endpoints take, where they are very small."""
+
+    asking_ns: int = Field(
+        description="of a server's calls for gradients, before a step's first parameter"
+    )
+    parameter_ns: int = Field(description="of a step's parameters, calls for them included")
+    gradient_ns: int = Field(description="of a step's gradients")
+    spread: float = Field(
+        description="standard deviation of what all parameters of a step took, over its mean"
+    )
+
+    @property
+    def text(self) -> str:
+        """What a message takes, in words."""
+        return (
+            f"{self.parameter_ns / 1e3:.3g} us a parameter, {self.asking_ns / 1e3:.3g} us a call"
+            f" for a gradient, {self.gradient_ns / 1e3:.3g} us a gradient"
+        )
+
+
 class JobSeries(_Record):
     """One workload on one transport."""
 
@@ -102,6 +120,10 @@ class JobSeries(_Record):
         description="payload that the kernel takes of a connection before it has left"
     )
     path: PathFacts = Field(description="of every connection, as predictions and models have it")
+    messages: MessageTimes | None = Field(
+        default=None,
+        description="measured before a record by the machine's clock; else null",
+    )
     points: tuple[JobPoint, ...] = Field(description="by number of workers, rising")
     unfinished: tuple[UnfinishedPoint, ...] = Field(description="runs that ended early")
 

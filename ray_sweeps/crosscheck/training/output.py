@@ -99,7 +99,7 @@ def facts(cell: CellCheck) -> str:
     busy = max(point.busy_share for point in cell.points)
     away = (
         f", by the machine's clock, away {100 * lost:.2g} % of the time at most, processes busy"
-        f" {100 * busy:.2g} %, which predictions leave out"
+        f" {100 * busy:.2g} %"
     )
     clock = away if cell.clock == "real" else ""
     return (

@@ -1,0 +1,51 @@
+"""A record by the machine's clock says what a message takes, and predictions count it."""
+
+from pathlib import Path
+
+import pytest
+
+from netcosim.results.training.job_summary import JobSummary
+from netcosim.results.training.seal import Seal, load_seal
+from sim.run import main as simulate
+from tests.emu.run.running import WORK, results, run_to_end, scenario
+from tests.emu.run.world import World
+
+# A network by the machine's clock is refused where other tests keep the processors from it.
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.alone]
+
+
+def sealed(record: Path, path: Path) -> Seal:
+    assert simulate(["--from", str(record), "--seal", str(path)]) == 0
+    return load_seal(path.read_bytes(), path.name)
+
+
+def without_times(record: Path) -> None:
+    """Leave out of a record what it says of messages."""
+    path = record / "summary.json"
+    summary = JobSummary.model_validate_json(path.read_bytes())
+    series = tuple(each.model_copy(update={"messages": None}) for each in summary.series)
+    path.write_text(summary.model_copy(update={"series": series}).model_dump_json())
+
+
+def test_a_record_says_what_messages_take(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_to_end(world, "--scenario", scenario("real-jobs"), "--only", "1", "--out", "record")
+    assert done.code == 0, done.err
+    record = world.at(WORK) / "record"
+    with results(world, f"{WORK}/record") as folder:
+        summary = folder.read_job_summary()
+    assert summary is not None
+    for series in summary.series:
+        assert series.messages is not None
+        assert 1_000 < series.messages.parameter_ns < 100_000_000
+        assert series.messages.asking_ns >= 0
+        assert series.messages.gradient_ns > 0
+    counted = sealed(record, tmp_path / "counted.json")
+    told = capsys.readouterr().out
+    assert told.count("counting ") == 2
+    assert "us a parameter" in told
+    without_times(record)
+    left_out = sealed(record, tmp_path / "left-out.json")
+    for one, other in zip(counted.cells, left_out.cells, strict=True):
+        assert one.points[0].examples_per_s < other.points[0].examples_per_s
