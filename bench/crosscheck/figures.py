@@ -112,9 +112,6 @@ def _real(points: Sequence[Point], which: str) -> Iterator[Figure]:
         note = f"{len(quiet)} of {len(points)} points, median {np.median(errors):.2g} %"
         name = f"{which}: by the machine's clock, where it lost 1 % at most: largest error"
         yield at_most(name, max(errors), "%", REAL_MOST, note)
-        inside = [p["low"] <= p["measured"] <= p["high"] for p in quiet]
-        name = f"{which}: the same points: inside the range"
-        yield at_least(name, 100 * float(np.mean(inside)), "%", INSIDE_LEAST, note)
     elif points:
         yield Figure(
             name=f"{which}: by the machine's clock",
