@@ -147,14 +147,15 @@ def _notes(kept: Sequence[attempts.Attempt]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog=PROG, description="Training jobs predicted from one worker, and measured.")
     add = parser.add_argument
+    mode = parser.add_mutually_exclusive_group().add_argument
     add("--cells", metavar="NAME", nargs="+", default=[], help="these only, of those listed")
     add("--drawn", action="store_true", help="the cells drawn from the hash of the sources")
-    add("--plan", action="store_true", help="say what would be run, then stop; needs no root")
+    mode("--plan", action="store_true", help="say what would be run, then stop; needs no root")
     add("--budget-s", metavar="N", type=float, default=math.inf, help="begin no cell after N s")
-    add("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
+    mode("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
     add("--sources", metavar="HASH", help="sum up those of these sources, in place of the newest")
-    add("--replay", action="store_true", help="predict again, from kept records; needs no root")
-    add("--again", action="store_true", help="compare kept runs with what these sources predict")
+    mode("--replay", action="store_true", help="predict again, from kept records; needs no root")
+    mode("--again", action="store_true", help="compare kept runs with what these sources predict")
     return parser
 
 

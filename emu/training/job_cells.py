@@ -9,27 +9,25 @@ from netcosim.errors import ScenarioError
 from netcosim.policies import check_order, synchronisation_joins
 from netcosim.policies.coordinators import check_coordination
 from netcosim.scenario import ProcessorSpec, Scenario, TransportSpec, WorkloadSpec
-from netcosim.scenario.profile import load_workload
 from netcosim.training.batching import check_curves
 from netcosim.training.coordination import OVER_REAL_FLOWS
-from netcosim.training.job import TrainingJob, draw_job
+from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import dump_job, hash_of
 from netcosim.training.prepare.build import tensors_of
-from netcosim.training.prepare.message_costs import with_message_costs
+from netcosim.training.prepare.message_costs import profile_of
 from netcosim.training.stragglers import check_stragglers
 from netcosim.training.synchronisation import check_join
-from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
 from netcosim.units import format_duration
 from netcosim.workload import Profile
 from topo.catalogue import build_spec
-from topo.spec import GOODPUT_SHARE, NetSpec
-from topo.worker_links import host_link, with_worker_links
+from topo.job_drawing import draw_for
+from topo.spec import NetSpec
+from topo.worker_links import with_worker_links
 
 KINDS: Final = ("h2", "grpc")
 """Kinds of endpoints that have nodes for training jobs."""
 
 _STRAGGLERS: Final = ("slow", "jitter", "transient", "trace", "link", "delay")
-_HORIZON: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +84,11 @@ def job_cells(scenario: Scenario) -> tuple[JobCell, ...]:
     check_stragglers(scenario.straggler, most)
     cells = []
     for workload in scenario.workload:
-        profile = with_message_costs(
-            load_workload(workload, scenario.training.batch),
-            scenario.training.server_messages,
-            scenario.training.worker_messages,
-        )
+        profile = profile_of(workload, scenario.training)
         check_order(scenario.policy, list(tensors_of(profile)), has_step=True)
         if scenario.coordination is not None:
             check_curves(scenario.coordination, scenario.training.batch or profile.batch, most)
-        job = _job(scenario, workload, profile, most)
+        job = draw_for(scenario, workload, profile, most)
         data = dump_job(job)
         for transport in scenario.transport:
             _check_transport(transport)
@@ -110,27 +104,6 @@ def job_cells(scenario: Scenario) -> tuple[JobCell, ...]:
                 )
             )
     return tuple(cells)
-
-
-def _job(scenario: Scenario, workload: WorkloadSpec, profile: Profile, most: int) -> TrainingJob:
-    link_bps = round(scenario.cluster.link.rate * GOODPUT_SHARE)
-    maker = PlanMaker(
-        Source.of(scenario, workload, profile),
-        assignment_of(scenario, workload, profile, link_bps),
-    )
-    plan = maker.outline.plan
-    step_s = float(plan.size_bytes.sum()) * 8 * most / link_bps
-    step_ns = step_s * 1e9 + max(map(sum, profile.duration_ns))
-    spec = build_spec(scenario.cluster.model_copy(update={"workers": most}))
-    return draw_job(
-        scenario,
-        maker,
-        [host_link(spec, host.name).link.rate for host in spec.workers],
-        [host_link(spec, host.name).link.rate for host in spec.servers],
-        run=0,
-        horizon_ns=_HORIZON * scenario.training.steps * step_ns,
-        payload_share=GOODPUT_SHARE,
-    )
 
 
 def network_of(scenario: Scenario, job: TrainingJob, workers: int) -> NetSpec:

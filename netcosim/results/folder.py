@@ -323,7 +323,7 @@ class ResultsFolder(ClaimedFolder):
 
     def world(self) -> World:
         """Origin of the results: by the summary, without one by the schemas."""
-        said = format_of(self.read(SUMMARY, user_files.RECORD)) if self.has(SUMMARY) else None
+        said = self._format() if self.has(SUMMARY) else None
         if said == JOB_FORMAT:
             return "job"
         if said is not None:
@@ -334,6 +334,13 @@ class ResultsFolder(ClaimedFolder):
         else:
             simulated = self.has(STEPS)
         return "sim" if simulated else "emu"
+
+    def _format(self) -> str | None:
+        data = self.read(SUMMARY, user_files.RECORD)
+        try:
+            return format_of(data)
+        except ValueError:
+            raise StorageError(f"{self.path / SUMMARY}: is damaged: not JSON") from None
 
     def read_run(self) -> RunRecord | None:
         """The run record; None if the run did not get that far."""

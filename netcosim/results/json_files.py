@@ -52,11 +52,17 @@ def from_json(kind: type[Model], text: bytes, source: str) -> Model:
 
 
 def format_of(text: bytes) -> str | None:
-    """The `format` that stands in a record; None if there is none."""
+    """The `format` that stands in a record; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        It is not JSON.
+    """
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     found = data.get("format") if isinstance(data, dict) else None
     return found if isinstance(found, str) else None
 

@@ -97,6 +97,8 @@ def _check_training(options: argparse.Namespace, folder: ClaimedFolder, out: Pat
     lines: list[str] = []
     try:
         page = check_training(options.folder, folder, lines, page=not options.no_report)
+    except InterruptedRunError:
+        raise
     except (NetcosimError, KeyboardInterrupt):
         folder.withdraw()
         raise

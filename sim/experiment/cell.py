@@ -16,11 +16,10 @@ from netcosim.policies import (
 )
 from netcosim.policies.coordinators import check_coordination, lead_of
 from netcosim.scenario import Scenario, TrainingSpec, TransportSpec, WorkloadSpec
-from netcosim.scenario.profile import load_workload
 from netcosim.training.plan import StepPlan
 from netcosim.training.prepare import Assignment
 from netcosim.training.prepare.build import tensors_of
-from netcosim.training.prepare.message_costs import with_message_costs
+from netcosim.training.prepare.message_costs import profile_of
 from netcosim.training.synchronisation import Join, check_join, join_of, staleness_of
 from netcosim.training.workload_plan import Source, assignment_of, machines_of, stream_of
 from netcosim.units import format_rate
@@ -231,12 +230,10 @@ def training_cells(scenario: Scenario, kept: Plans | None = None) -> tuple[Train
     _check_overlap(training)
     _check_coordination(scenario)
     scheduled = _schedule(scenario)
-    batch = training.batch
     plans = Plans() if kept is None else kept
     trained = [w for w in scenario.workload if w.profile is not None]
     with collector_paused():
-        costs = training.server_messages, training.worker_messages
-        profiles = {w.name: with_message_costs(load_workload(w, batch), *costs) for w in trained}
+        profiles = {w.name: profile_of(w, training) for w in trained}
     at_rates = at_each_rate(scenario)
     bursts = _bursts(scenario)
     share = with_share(scenario).training.share or RIGHT_FOR_ALL

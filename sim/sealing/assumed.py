@@ -12,13 +12,11 @@ from h2model.training_job import Models
 from netcosim.policies import one_at_a_time
 from netcosim.results.training.job_summary import JobSeries, PathFacts
 from netcosim.scenario import Scenario, TransportSpec
-from netcosim.scenario.profile import load_workload
 from netcosim.training.coordination import JobCoordination
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import StepPlan
-from netcosim.training.prepare.message_costs import with_message_costs
+from netcosim.training.prepare.message_costs import profile_of
 from netcosim.training.workload_plan import PlanMaker, Source, assignment_of
-from netcosim.workload import Profile
 from sim.experiment.link_share import with_share
 from sim.plan import Calls, Network, Sending
 from sim.sealing.connection_models import models_of
@@ -153,11 +151,7 @@ def _sending(transport: TransportSpec, buffer_bytes: int) -> Sending:
 def _other_orders(scenario: Scenario, name: str, plan: StepPlan) -> Iterator[tuple[str, StepPlan]]:
     """The same step with its tensors in other orders."""
     workload = next(w for w in scenario.workload if w.name == name)
-    profile: Profile = with_message_costs(
-        load_workload(workload, scenario.training.batch),
-        scenario.training.server_messages,
-        scenario.training.worker_messages,
-    )
+    profile = profile_of(workload, scenario.training)
     link_bps = round(scenario.cluster.link.rate * GOODPUT_SHARE)
     column = {name: op for op, name in enumerate(plan.names)}
     for order in _ORDERS:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -12,10 +13,15 @@ from netcosim.results.folder import OPERATIONS, SCENARIO, SUMMARY, ResultsFolder
 from netcosim.results.training.job_summary import JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
 from netcosim.scenario import Scenario, dump_scenario
+from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import hash_of, load_job
 from netcosim.training.plan import StepPlan
 from sim.sealing.assumed import Assumed, assumed_of
 from sim.sealing.dequeue import Recorded, durations
+from sim.sealing.drawn import check_drawn
+
+_ROUNDED_NS: Final = 2.0
+"""Two times, each rounded to a nanosecond, are not further from a duration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +56,7 @@ def read_record(path: Path) -> Record:
     with ResultsFolder.open(path) as folder:
         summary = _summary(folder)
         scenario = folder.read_scenario()
+        check_drawn(scenario, summary.series, f"{path}/{SUMMARY}")
         ops = folder.read_operations()
         jobs = {series.cell: folder.read_job(series.cell) for series in summary.series}
         names = (SUMMARY, OPERATIONS, *(job_name(cell) for cell in jobs))
@@ -64,9 +71,7 @@ def read_record(path: Path) -> Record:
         if counts[-1] > job.workers:
             allowed = f"must be at most the {job.workers} of the job that was drawn"
             raise StorageError(f"{path}/{SCENARIO}: workers: {counts[-1]}: {allowed}")
-        recorded = _recorded(ops, series.cell, job.plan, str(path / OPERATIONS))
-        plan = replace(job.plan, duration_ns=durations(job.plan, recorded, series.cell))
-        as_recorded = replace(job, plan=plan)
+        as_recorded = _as_recorded(job, ops, series.cell, str(path / OPERATIONS))
         cells.append((series, assumed_of(scenario, series, as_recorded)))
     return Record(
         scenario=scenario,
@@ -89,6 +94,24 @@ def _summary(folder: ResultsFolder) -> JobSummary:
         allowed = "is a run of all workers; emu.run --only 1 makes the record of one"
         raise StorageError(f"{folder.path}: {allowed}")
     return summary
+
+
+def _as_recorded(job: TrainingJob, ops: OperationColumns, cell: str, source: str) -> TrainingJob:
+    """The job with computations as long as they were seen to be.
+
+    Raises
+    ------
+    StorageError
+        They were not as long as the job says.
+    """
+    plan = job.plan
+    seen_ns = durations(plan, _recorded(ops, cell, plan, source), f"{source}: {cell}")
+    wrong = np.argwhere(np.abs(seen_ns - plan.duration_ns) > _ROUNDED_NS)
+    if len(wrong):
+        step, op = wrong[0]
+        took = f"took {seen_ns[step, op]:.0f} ns, by its job {plan.duration_ns[step, op]:.0f}"
+        raise StorageError(f"{source}: {cell}: step {step}: {plan.names[op]}: {took}")
+    return replace(job, plan=replace(plan, duration_ns=seen_ns))
 
 
 def _recorded(ops: OperationColumns, cell: str, plan: StepPlan, source: str) -> Recorded:

@@ -33,5 +33,6 @@ def _predicted(record: Record, series: JobSeries, assumed: Assumed) -> SealedCel
         batch=series.batch,
         recorded_steps=assumed.job.plan.steps,
         recorded_examples_per_s=series.points[0].examples_per_s,
+        messages=None if assumed.uneven is None else series.messages,
         points=tuple(predict(assumed, count) for count in record.counts),
     )

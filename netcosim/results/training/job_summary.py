@@ -3,7 +3,7 @@
 No clock times, no host: the same bytes for the same job by the virtual clock.
 """
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,39 +13,53 @@ BUSY_MOST: Final = 0.05
 """Share of a job's time up to which its processes' own work changes no figure by more than that."""
 
 
+_MOST: Final = 10**13
+"""Beyond what any of these whole numbers can be: a link's rate, bytes, ns of a message."""
+
+_Whole = Annotated[int, Field(ge=0, le=_MOST)]
+_Count = Annotated[int, Field(ge=1, le=_MOST)]
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(
-        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        json_schema_serialization_defaults_required=True,
     )
 
 
 class JobStepTimes(_Record):
     """Times from a worker's request for a step to that for the next one, over its counted steps."""
 
-    mean: float
-    median: float
-    p95: float
-    max: float
+    mean: float = Field(gt=0)
+    median: float = Field(gt=0)
+    p95: float = Field(gt=0)
+    max: float = Field(gt=0)
 
 
 class JobPoint(_Record):
     """What so many workers did."""
 
-    workers: int
-    steps: int = Field(description="steps of each worker, warm-up included")
-    warmup: int = Field(description="the first of these, which no figure counts")
+    workers: _Count
+    steps: _Count = Field(description="steps of each worker, warm-up included")
+    warmup: _Whole = Field(description="the first of these, which no figure counts")
     steps_per_s: float = Field(
+        gt=0,
         description="sum over the workers of their own rates: counted steps over the time from the"
-        " request for the first of them to the end of the last"
+        " request for the first of them to the end of the last",
     )
-    examples_per_s: float = Field(description="steps_per_s times the batch")
+    examples_per_s: float = Field(gt=0, description="steps_per_s times the batch")
     step_ns: JobStepTimes
     lost_share: float = Field(
+        ge=0,
+        le=1,
         description="part of the job's time in which some processor of the machine was away;"
-        " 0 by the virtual clock"
+        " 0 by the virtual clock",
     )
     busy_share: float = Field(
         default=0.0,
+        ge=0,
         description="part of the job's time in which the busiest node's process ran, for calls and"
         " messages; 0 by the virtual clock",
     )
@@ -66,7 +80,7 @@ class JobPoint(_Record):
 class UnfinishedPoint(_Record):
     """What so many workers did not bring to its end; finished steps are in the tables."""
 
-    workers: int
+    workers: _Count
     finished_steps: tuple[int, ...] = Field(description="by worker")
     reason: str = Field(description="why it ended early")
 
@@ -74,27 +88,33 @@ class UnfinishedPoint(_Record):
 class PathFacts(_Record):
     """Path of a connection as its models are told of it."""
 
-    past_bytes: int = Field(
+    past_bytes: _Whole = Field(
         description="unacknowledged bytes that our own sender keeps to; 0: memory bounds them"
     )
-    send_memory_bytes: int = Field(description="of the sender's socket; 0: its bytes are bounded")
-    bucket_bytes: int = Field(description="that a link lets pass at once after a rest")
-    segment_bytes: int = Field(description="payload of a segment; 0: bytes flow, by the real clock")
-    handling_ns: int = Field(description="from a segment to the update that it brings about")
-    poll_ns: int = Field(description="between two looks of our own sender for room")
-    flight_segments: int = Field(description="most segments under way at once; 0: as TCP has it")
+    send_memory_bytes: _Whole = Field(
+        description="of the sender's socket; 0: its bytes are bounded"
+    )
+    bucket_bytes: _Count = Field(description="that a link lets pass at once after a rest")
+    segment_bytes: _Whole = Field(
+        description="payload of a segment; 0: bytes flow, by the real clock"
+    )
+    handling_ns: _Whole = Field(description="from a segment to the update that it brings about")
+    poll_ns: _Whole = Field(description="between two looks of our own sender for room")
+    flight_segments: _Whole = Field(description="most segments under way at once; 0: as TCP has it")
 
 
 class MessageTimes(_Record):
     """Time from one message to the next that our endpoints take, where they are very small."""
 
-    asking_ns: int = Field(
+    asking_ns: _Whole = Field(
         description="of a server's calls for gradients, before a step's first parameter"
     )
-    parameter_ns: int = Field(description="of a step's parameters, calls for them included")
-    gradient_ns: int = Field(description="of a step's gradients")
+    parameter_ns: _Whole = Field(description="of a step's parameters, calls for them included")
+    gradient_ns: _Whole = Field(description="of a step's gradients")
     spread: float = Field(
-        description="standard deviation of what all parameters of a step took, over its mean"
+        ge=0,
+        le=10,
+        description="standard deviation of what all parameters of a step took, over its mean",
     )
 
     @property
@@ -112,11 +132,11 @@ class JobSeries(_Record):
     cell: str = Field(description="workload/transport")
     job_sha256: str = Field(description="of the job's file, jobs/CELL.json")
     profile: str = Field(description="of which profile its steps are")
-    batch: int = Field(description="examples of one worker's step")
-    servers: int
-    rate_bps: int = Field(description="of a server's port, either direction")
+    batch: _Count = Field(description="examples of one worker's step")
+    servers: _Count
+    rate_bps: _Count = Field(description="of a server's port, either direction")
     synchronisation: str
-    socket_buffer_bytes: int = Field(
+    socket_buffer_bytes: _Count = Field(
         description="payload that the kernel takes of a connection before it has left"
     )
     path: PathFacts = Field(description="of every connection, as predictions and models have it")

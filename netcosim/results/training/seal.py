@@ -3,12 +3,19 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from netcosim.errors import StorageError
 from netcosim.results.json_files import from_json, to_json
+from netcosim.results.training.job_summary import MessageTimes
 
 SEAL_FORMAT: Final = "netcosim-seal"
 
@@ -80,9 +87,22 @@ class SealedCell(_Record):
     batch: int = Field(ge=1)
     recorded_steps: int = Field(description="steps of the record")
     recorded_examples_per_s: float = Field(description="throughput of the one worker measured")
+    messages: MessageTimes | None = Field(
+        default=None,
+        description="what messages take by the machine's clock, as counted; missing where nothing"
+        " is counted",
+    )
     points: tuple[SealedPoint, ...] = Field(
         description="by number of workers, rising", min_length=1
     )
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what seals of jobs in virtual time never had."""
+        found: dict[str, Any] = rest(self)
+        if found["messages"] is None:
+            del found["messages"]
+        return found
 
 
 class Seal(_Record):

@@ -2,10 +2,24 @@
 
 from typing import Literal
 
-from netcosim.scenario import MessageCostSpec
+from netcosim.scenario import MessageCostSpec, TrainingSpec, WorkloadSpec
+from netcosim.scenario.profile import load_workload
 from netcosim.workload import Parsing, Profile, Resource
 
 _ADDED: dict[Literal["server", "worker"], str] = {"server": "ps", "worker": "worker"}
+
+
+def profile_of(workload: WorkloadSpec, training: TrainingSpec) -> Profile:
+    """A workload's profile as its jobs have it: with the batch and the costs that were asked for.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such profile, or it can't be scaled as asked.
+    """
+    return with_message_costs(
+        load_workload(workload, training.batch), training.server_messages, training.worker_messages
+    )
 
 
 def with_message_costs(

@@ -25,6 +25,7 @@ from ray_sweeps.crosscheck.training.record import (
 )
 from sim.engine.engine import Operations
 from sim.sealing.assumed import Assumed, assumed_of
+from sim.sealing.drawn import check_drawn
 from sim.sealing.over_models import run_over_models
 from sim.sealing.predict import simulate
 
@@ -106,6 +107,7 @@ def _read(path: Path, predicted: Seal | None = None) -> _Run:
         if folder.read(SCENARIO) != seal.scenario.encode():
             raise StorageError(f"{path}/{SCENARIO}: is not the scenario that was predicted")
         _check_series(path, summary, seal)
+        check_drawn(folder.read_scenario(), summary.series, f"{path}/{SUMMARY}")
         if predicted is not None:
             seal = predicted
         jobs = {}
@@ -143,7 +145,8 @@ def _check_series(path: Path, summary: JobSummary, seal: Seal) -> None:
 
 def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
     predicted = {point.workers: point for point in sealed.points}
-    assumed = assumed_of(run.scenario, series, run.jobs[series.cell])
+    counted = series.model_copy(update={"messages": sealed.messages})
+    assumed = assumed_of(run.scenario, counted, run.jobs[series.cell])
     measured_ops, simulated_ops, points = {}, {}, []
     for point in series.points:
         mine = run.ops.cell.are(series.cell) & (run.ops.workers == point.workers)

@@ -228,13 +228,16 @@ def test_the_world_is_known_before_and_without_the_schemas(tmp_path: Path) -> No
         (b'{"format": "x"}', "x"),
         (b'{"format": 1}', None),
         (b"[1]", None),
-        (b"{", None),
-        (b"\xff", None),
-        (b"[" * 100_000, None),
     ],
 )
-def test_the_format_of_anything_is_a_name_or_nothing(text: bytes, found: str | None) -> None:
+def test_the_format_of_a_record_is_a_name_or_nothing(text: bytes, found: str | None) -> None:
     assert format_of(text) == found
+
+
+@pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_has_no_format(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        format_of(text)
 
 
 def stored(table: Any) -> bytes:
