@@ -152,7 +152,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--drawn", action="store_true", help="the cells drawn from the hash of the sources")
     mode("--plan", action="store_true", help="say what would be run, then stop; needs no root")
     add("--budget-s", metavar="N", type=float, default=math.inf, help="begin no cell after N s")
-    mode("--recompute", action="store_true", help="run nothing, sum up what is there; needs no root")
+    mode(
+        "--recompute", action="store_true", help="run nothing, sum up what is there; needs no root"
+    )
     add("--sources", metavar="HASH", help="sum up those of these sources, in place of the newest")
     mode("--replay", action="store_true", help="predict again, from kept records; needs no root")
     mode("--again", action="store_true", help="compare kept runs with what these sources predict")
