@@ -47,7 +47,7 @@ make_token() {
 }
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-listen='' head='' token='' processors='' store=500 stopped=''
+listen='' head='' token='' processors='' store=500 stopped='' ray=''
 python=$(realpath -ms "${NETCOSIM_VENV:-$here/../.venv}")/bin/python
 
 parse() {
@@ -122,8 +122,20 @@ reason() {
 started() { grep -q "Ray runtime started" "$folder/log"; }
 runs() { kill -0 "$ray" 2>/dev/null; }
 
-tell_start() {
+launch() {
+  : >"$folder/log"
+  start "$folder" </dev/null >>"$folder/log" 2>&1 &
+  ray=$!
   until started || ! runs; do sleep 0.2; done
+}
+
+# Ray gives itself 30 s to start, which a busy machine may take longer for.
+tell_start() {
+  local left=2
+  while ! started && [[ -z $stopped ]] && grep -q "timed out during startup" "$folder/log" && ((left--)); do
+    pkill -KILL -s "$ray" || true
+    launch
+  done
   if started; then echo "ray_cluster: $role runs at $listen; Ctrl-C ends it"; fi
 }
 
@@ -131,12 +143,10 @@ serve() {
   local status=0
   settings
   folder=$(mktemp -d "${TMPDIR:-/tmp}/ray-XXXXXX")
-  : >"$folder/log"
-  start "$folder" </dev/null >>"$folder/log" 2>&1 &
-  ray=$!
   # Where Ray loses its head, it leaves agents.
-  trap 'pkill -KILL -s "$ray" || true; rm -rf --one-file-system "$folder"' EXIT
-  trap 'stopped=yes; kill -TERM "$ray" 2>/dev/null || true' INT TERM HUP
+  trap 'pkill -KILL -s "${ray:-none}" 2>/dev/null || true; rm -rf --one-file-system "$folder"' EXIT
+  trap 'stopped=yes; [[ -z $ray ]] || kill -TERM "$ray" 2>/dev/null || true' INT TERM HUP
+  launch
   tell_start
   wait "$ray" || status=$?
   while runs; do wait "$ray" || status=$?; done  # a signal ends the wait, but not yet Ray

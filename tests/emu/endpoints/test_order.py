@@ -1,5 +1,7 @@
 """The order of DATA on the wire against the discipline's own state machine, run apart."""
 
+from dataclasses import replace
+
 import pytest
 
 from emu.endpoints import Connection
@@ -75,10 +77,9 @@ def test_wire_order_is_the_twins(net: Net, capture, direction, discipline, optio
 def test_priority_preempts_between_frames(net: Net, capture) -> None:
     net.shape("20mbit")
     spec = transport("h2", "h2", discipline="priority", flow_control=False)
-    streams = tensors(400_000, 50_000, ready_ns=(0, 60_000_000))
-    streams[1] = streams[1].__class__(
-        tensor="t1", index=1, size_bytes=50_000, ready_ns=60_000_000, priority=9
-    )
+    # The first takes 600 ms: the second one comes amid it, also where a process has to wait.
+    streams = tensors(1_500_000, 50_000, ready_ns=(0, 300_000_000))
+    streams[1] = replace(streams[1], priority=9)
     with Connection(plan(spec, "push", send_buffer=LIMIT), net.popen) as connection:
         burst(connection, streams)
     order = [stream for stream, _ in data_of(capture(), from_responder=False)]
