@@ -20,6 +20,7 @@ from emu.cli.training import (
     GivenSeal,
     add_training_options,
     describe_jobs,
+    read_begun,
     read_seal,
     run_jobs,
     task_of,
@@ -100,13 +101,17 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         print_names(output(), sorted(builtin))
         return 0
     found = parser.parse_args(arguments)
+    begun = None if found.resume is None else read_begun(found, parser)
     seal = None if found.sealed is None else read_seal(found)
-    if seal is None:
+    if begun is not None:
+        scenario, seal = begun.scenario, begun.seal
+    elif seal is None:
         scenario = _scenario(options, builtin, subject, found.clock)
     else:
         scenario = parse_scenario(seal.content.scenario, f"{found.sealed}: scenario")
     if is_training(scenario):
-        return _train(scenario, found, seal, options, site, arguments)
+        profiling = found.only is not None if begun is None else begun.profiling
+        return _train(scenario, found, seal, profiling, options, site, arguments)
     if found.only is not None:
         raise ScenarioError.at("--only", found.only, "is for training jobs, which have a profile")
     plan = _plan(scenario, options)
@@ -152,6 +157,7 @@ def _train(
     scenario: Scenario,
     found: argparse.Namespace,
     seal: GivenSeal | None,
+    profiling: bool,
     options: Options,
     site: CrashSite,
     arguments: Sequence[str],
@@ -159,16 +165,17 @@ def _train(
     """Run a training scenario, or tell its plan."""
     try:
         cells = job_cells(scenario)
-        task = task_of(found, seal, scenario, cells)
+        task = task_of(scenario, cells, seal, profiling=profiling)
     except ScenarioError as problem:
-        raise ScenarioError(f"{found.sealed or options.scenario or DEFAULT}: {problem}") from None
+        source = found.resume or found.sealed or options.scenario or DEFAULT
+        raise ScenarioError(f"{source}: {problem}") from None
     if options.plan:
         lines = describe_jobs(scenario, cells, task)
         output(highlight=False).print("\n".join(map(escaped, lines)), markup=False)
         return 0
     net = network_of(scenario, cells[0].job, max(task.counts))
     _enter(arguments, site, scenario, net)
-    return run_jobs(scenario, cells, task, options, site, arguments)
+    return run_jobs(scenario, cells, task, options, site, arguments, found.resume)
 
 
 def _scenario(

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -24,12 +25,12 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
-from netcosim.cli.options import given_path
+from netcosim.cli.options import given_path, refuse_beside
 from netcosim.cli.session import as_recorded
 from netcosim.errors import InterruptedRunError, ScenarioError
-from netcosim.results.folder import ResultsFolder, default_path
+from netcosim.results.folder import SEAL, ResultsFolder, default_path
 from netcosim.results.storage.directory import storage_errors
-from netcosim.results.storage.ownership import calling_user
+from netcosim.results.storage.ownership import Owner, calling_user
 from netcosim.results.training.job_summary import JobSummary
 from netcosim.results.training.seal import Seal, load_seal
 from netcosim.scenario import Scenario
@@ -73,6 +74,46 @@ def add_training_options(parser: Parser) -> None:
         type=given_path,
         help="run what sim.run --seal predicted; the scenario is the file's",
     )
+    add(
+        "--resume",
+        metavar="DIR",
+        type=given_path,
+        help="go on with a run that was interrupted, or of which something failed: numbers of"
+        " workers that were finished are kept; the folder has the scenario",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A run that is to be resumed: what its folder says of it."""
+
+    scenario: Scenario
+    profiling: bool
+    seal: GivenSeal | None
+
+
+def read_begun(found: argparse.Namespace, parser: Parser) -> Begun:
+    """Read what the options want to be resumed.
+
+    Raises
+    ------
+    ScenarioError
+        Options that would change it; it is no training job over real flows.
+    StorageError
+        The folder can't be read.
+    """
+    allowed = "does not go with --resume, whose folder has the scenario"
+    refuse_beside(found, parser, ("resume", "plan"), allowed)
+    with ResultsFolder.open(found.resume) as folder:
+        summary = folder.read_job_summary() if folder.world() == "job" else None
+        if summary is None:
+            allowed = "has no training job over real flows that was begun"
+            raise ScenarioError.at("--resume", str(found.resume), allowed)
+        seal = None
+        if summary.sealed_sha256 is not None:
+            data = folder.read(SEAL, RECORD)
+            seal = GivenSeal(load_seal(data, f"{found.resume}/{SEAL}"), data)
+        return Begun(scenario=folder.read_scenario(), profiling=summary.profiling, seal=seal)
 
 
 def read_seal(found: argparse.Namespace) -> GivenSeal:
@@ -94,10 +135,7 @@ def read_seal(found: argparse.Namespace) -> GivenSeal:
 
 
 def task_of(
-    found: argparse.Namespace,
-    seal: GivenSeal | None,
-    scenario: Scenario,
-    cells: tuple[JobCell, ...],
+    scenario: Scenario, cells: tuple[JobCell, ...], seal: GivenSeal | None, *, profiling: bool
 ) -> Task:
     """What is to be run of each cell.
 
@@ -108,7 +146,7 @@ def task_of(
     """
     if seal is not None:
         return sealed(seal.content, seal.data, cells)
-    return record() if found.only is not None else whole(scenario)
+    return record() if profiling else whole(scenario)
 
 
 def describe_jobs(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> list[str]:
@@ -172,19 +210,24 @@ def run_jobs(
     options: Options,
     site: CrashSite,
     arguments: Sequence[str],
+    resume: Path | None,
 ) -> int:
-    """Run a training scenario inside the run's namespaces; return the exit code."""
+    """Run a training scenario inside the run's namespaces; return the exit code.
+
+    Parameters
+    ----------
+    resume : the folder of an earlier run that this one goes on with
+    """
     from emu.training.session import JobSession  # only here: planning is quick without it
 
     started = datetime.now(UTC)
     owner = calling_user(os.environ, os.geteuid())
-    path = options.out or default_path(scenario.name, started)
+    path = resume or options.out or default_path(scenario.name, started)
     console = Console(stderr=True, highlight=False)
     with (
-        ResultsFolder.create(
-            path, scenario, owner, world="job", needed_bytes=_needed_bytes(scenario, cells, task)
-        ) as folder,
+        _folder(path, scenario, owner, _needed_bytes(scenario, cells, task), resume) as folder,
         telling_where(path),
+        folder.held(),
     ):
         site.keep(folder)
         session = JobSession(
@@ -197,8 +240,11 @@ def run_jobs(
             command=("emu.run", *as_recorded(arguments)),
             started=started,
         )
+        if resume is not None:
+            session.take_over()
         summary = session.run()
-        withdraw_if_refused(folder, session.failure, finished=bool(session.points))
+        kept = bool(session.finished.points) or resume is not None
+        withdraw_if_refused(folder, session.failure, finished=kept)
         with finishing(session.failure) as late:
             try:
                 page = draw(folder, console)
@@ -211,6 +257,15 @@ def run_jobs(
     if failure is not None:
         raise failure
     return 0
+
+
+def _folder(
+    path: Path, scenario: Scenario, owner: Owner | None, needed_bytes: int, resume: Path | None
+) -> ResultsFolder:
+    """The results folder: a new one, or that which is to be resumed."""
+    if resume is not None:
+        return ResultsFolder.open(path, owner)
+    return ResultsFolder.create(path, scenario, owner, world="job", needed_bytes=needed_bytes)
 
 
 def _needed_bytes(scenario: Scenario, cells: Sequence[JobCell], task: Task) -> int:

@@ -10,6 +10,7 @@ from emu.endpoints.pairing import send_limit_bytes
 from emu.guest.side_by_side import SideBySide
 from emu.network.punctuality import MACHINE, VIRTUAL, Punctuality
 from emu.network.tcp import payload_in, with_send_buffer
+from emu.training.finished import Finished, Key
 from emu.training.job_cells import JobCell, network_of
 from emu.training.real_clock import RealClock
 from emu.training.rows import Measured
@@ -23,21 +24,22 @@ from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
 from netcosim.results.training.job_summary import (
-    JobPoint,
     JobSeries,
     JobSummary,
-    MessageTimes,
     PathFacts,
     UnfinishedPoint,
 )
-from netcosim.results.training.operations import OperationColumns
-from netcosim.results.training.steps import StepColumns
 from netcosim.scenario import Scenario, TcpSpec
 
 
 @dataclass(slots=True, kw_only=True)
 class JobSession:
-    """One run of a training scenario; its state is what has been finished so far."""
+    """One run of a training scenario.
+
+    Attributes
+    ----------
+    finished : what has been run so far
+    """
 
     scenario: Scenario
     cells: Sequence[JobCell]
@@ -48,15 +50,21 @@ class JobSession:
     command: tuple[str, ...]
     started: datetime
     clock: Clock | None = None
-    points: dict[str, list[JobPoint]] = field(default_factory=dict)
-    messages: dict[str, MessageTimes] = field(default_factory=dict)
-    unfinished: dict[str, list[UnfinishedPoint]] = field(default_factory=dict)
-    steps: list[StepColumns] = field(default_factory=list)
-    operations: list[OperationColumns] = field(default_factory=list)
+    finished: Finished = field(default_factory=Finished)
     phases_s: dict[str, float] = field(default_factory=dict)
-    captures: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
     failure: BaseException | None = None
+
+    def take_over(self) -> None:
+        """Take over what the folder's earlier run has finished; nothing is written.
+
+        Raises
+        ------
+        ScenarioError
+            That run can't be gone on with.
+        EnvironmentRefusedError
+            There is no kernel for guests.
+        """
+        self.finished = Finished.of(self.folder, self.cells, self._clock().record)
 
     def run(self) -> JobSummary:
         """Run everything; if something ends the run early, write what is finished.
@@ -84,9 +92,8 @@ class JobSession:
     def _early_ends(self) -> list[str]:
         """Reasons why the run is incomplete: of runs that ended early, and of all of it."""
         ended = [
-            (f"{cell}, {workers_text(each.workers)}", each.reason)
-            for cell, found in self.unfinished.items()
-            for each in found
+            (f"{cell}, {workers_text(workers)}", each.reason)
+            for (cell, workers), each in self.finished.unfinished.items()
         ]
         lines = [f"{name}: ended early: {reason}" for name, reason in ended]
         if self.failure is not None:
@@ -96,16 +103,23 @@ class JobSession:
         return lines
 
     def _run_all(self) -> None:
-        """Run all cells; one that fails is marked, the first failure is kept, the others go on.
+        """Run what is not finished.
+
+        One that fails is marked, the first failure is kept, the others go on.
 
         Raises
         ------
         KeyboardInterrupt
             At once; what runs that were under way have told is kept.
         """
-        counts, profiling = self.task.counts, self.task.profiling
-        waiting = [Run(cell, count, profiling) for cell in self.cells for count in counts]
+        by_name = {cell.name: cell for cell in self.cells}
+        waiting = [
+            Run(by_name[cell], count, self.task.profiling)
+            for cell, count in self._order
+            if (cell, count) not in self.finished.points
+        ]
         clock = self.clock = self._clock()
+        clock.network |= self.finished.network
         with clock.running(waiting):
             while waiting:
                 run = waiting.pop(0)
@@ -118,6 +132,11 @@ class JobSession:
                     if (told := clock.so_far(other, ended)) is not None:
                         self._take(other, told)
                 raise ended
+
+    @property
+    def _order(self) -> list[Key]:
+        """All that is to be run, in its order."""
+        return [(cell.name, count) for cell in self.cells for count in self.task.counts]
 
     def _clock(self) -> Clock:
         if self.scenario.clock == "real":
@@ -137,8 +156,9 @@ class JobSession:
             else:
                 self._take_unfinished(run, measured, failure)
             kept_steps = job.steps if run.profiling else self.scenario.training.trace_steps
-            self.steps.append(measured.steps())
-            self.operations.append(measured.operations(kept_steps))
+            key = cell, run.workers
+            self.finished.steps[key] = measured.steps()
+            self.finished.operations[key] = measured.operations(kept_steps)
             self._store_captures(run, outcome)
             self._write()
             self.folder.write_summary(self._summary(NOT_ENDED))
@@ -156,8 +176,8 @@ class JobSession:
             busy_share=outcome.busy_share,
         )
         if outcome.messages is not None:
-            self.messages[run.cell.name] = outcome.messages
-        self.points.setdefault(run.cell.name, []).append(point)
+            self.finished.messages[run.cell.name] = outcome.messages
+        self.finished.points[run.cell.name, run.workers] = point
         self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
 
     def _take_unfinished(self, run: Run, measured: Measured, failure: BaseException) -> None:
@@ -166,22 +186,21 @@ class JobSession:
             finished_steps=tuple(measured.finished.tolist()),
             reason=failure_line(failure),
         )
-        self.unfinished.setdefault(run.cell.name, []).append(ended)
+        self.finished.unfinished[run.cell.name, run.workers] = ended
         self.say(f"{run.name}: ended early: {ended.reason}")
 
     def _store_captures(self, run: Run, outcome: Outcome) -> None:
         for number, (host, (path, counts)) in enumerate(outcome.captures.items()):
             name = self.folder.add_capture(f"{run.cell.name}.w{run.workers}", number, path)
             path.unlink()
-            self.captures[f"{run.name}, {host}"] = name
+            self.finished.captures[f"{run.name}, {host}"] = name
             if counts.dropped:
-                self.problems.append(f"{name}: {counts.dropped} packets are missing")
+                self.finished.problems.append(f"{name}: {counts.dropped} packets are missing")
             if not counts.drained:
-                self.problems.append(f"{name}: its last packets may be missing")
+                self.finished.problems.append(f"{name}: its last packets may be missing")
 
     def _write(self) -> None:
-        self.folder.write_steps(self.steps)
-        self.folder.write_operations(self.operations)
+        self.finished.write_tables(self.folder, self._order)
         self.folder.write_run(self._record())
 
     def _summary(self, *ended: str) -> JobSummary:
@@ -205,9 +224,9 @@ class JobSession:
                     synchronisation=self.scenario.waiting_rule,
                     socket_buffer_bytes=self._buffered(cell),
                     path=self._path(cell),
-                    messages=self.messages.get(cell.name),
-                    points=tuple(self.points.get(cell.name, ())),
-                    unfinished=tuple(self.unfinished.get(cell.name, ())),
+                    messages=self.finished.messages.get(cell.name),
+                    points=self.finished.points_of(cell.name),
+                    unfinished=self.finished.unfinished_of(cell.name),
                 )
                 for cell in self.cells
             ),
@@ -266,6 +285,6 @@ class JobSession:
             predictions_sha256=None,
             bounds={},
             validity=(),
-            captures=self.captures,
-            problems=tuple(self.problems),
+            captures=self.finished.captures,
+            problems=tuple(self.finished.problems),
         )

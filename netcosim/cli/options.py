@@ -1,7 +1,7 @@
 """Command-line options that every command takes, with the same names and meanings."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -138,6 +138,26 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
     """
     name = default if options.scenario is None else options.scenario
     return adjust(named_scenario(name, builtin, "--scenario"), options)
+
+
+def refuse_beside(
+    found: argparse.Namespace, parser: argparse.ArgumentParser, kept: Collection[str], allowed: str
+) -> None:
+    """Refuse all options that were given but these, by their names in `found`.
+
+    Parameters
+    ----------
+    allowed : what the refusal says of them
+
+    Raises
+    ------
+    ScenarioError
+        Names the first of them.
+    """
+    for action in parser._actions:
+        given = getattr(found, action.dest, None)
+        if action.dest not in kept and given not in (None, False, []):
+            raise ScenarioError.at(action.option_strings[-1], str(given), allowed)
 
 
 def given_path(text: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Final
 
 from netcosim.cli import Options, Parser, make_parser
 from netcosim.cli.completion import offer
-from netcosim.cli.options import given_path
+from netcosim.cli.options import given_path, refuse_beside
 from netcosim.errors import ScenarioError
 from netcosim.policies import (
     order_names,
@@ -246,11 +246,8 @@ def check_resume(found: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     ScenarioError
         Names the first of them.
     """
-    for action in parser._actions:
-        given = getattr(found, action.dest, None)
-        if action.dest not in _WITH_RESUME and given not in (None, False, []):
-            allowed = "has no meaning with --resume, whose folder has the scenario"
-            raise ScenarioError.at(action.option_strings[-1], str(given), allowed)
+    allowed = "has no meaning with --resume, whose folder has the scenario"
+    refuse_beside(found, parser, _WITH_RESUME, allowed)
 
 
 def counts(option: str, text: str) -> list[int]:

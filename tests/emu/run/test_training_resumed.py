@@ -1,0 +1,35 @@
+"""A run of training jobs that is gone on with leaves what one without interruption leaves."""
+
+import os
+import signal
+
+import pytest
+
+from netcosim.results.folder import OPERATIONS, PERFETTO, STEPS, SUMMARY
+from tests.emu.run.running import WORK, finish, run_to_end, running, scenario, wait_for_line
+from tests.emu.run.world import World
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+SCENARIO = ("--scenario", scenario("training"))
+EQUAL = (SUMMARY, STEPS, OPERATIONS, PERFETTO)
+
+
+def test_after_a_kill_it_goes_on_and_ends_as_if_nothing_had_happened(world: World) -> None:
+    work = world.at(WORK)
+    assert run_to_end(world, *SCENARIO, "--out", "whole").code == 0
+    with running(world, *SCENARIO, "--out", "part") as run:
+        wait_for_line(run, "examples/s")
+        for process in run.members():
+            os.kill(process, signal.SIGKILL)
+        finish(run)
+    left = {path.name for path in (work / "part").iterdir()}
+    assert "report.html" not in left
+    done = run_to_end(world, "--resume", "part")
+    assert done.code == 0, done.err
+    assert done.err.count("workers: 5 of 5 steps") < 2  # of one that was finished no step is run
+    for name in EQUAL:
+        assert (work / "part" / name).read_bytes() == (work / "whole" / name).read_bytes(), name
+    again = run_to_end(world, "--resume", "part")
+    assert (again.code, "is complete: nothing is left to do" in again.last) == (2, True)
+    other = run_to_end(world, "--resume", "part", "--seed", "2")
+    assert (other.code, "does not go with --resume" in other.last) == (2, True)
