@@ -4,7 +4,7 @@ A coordinator's file has `OPTIONS` and `make(workers, options, predictor)`, a pr
 and `make(options, seed)`. A coordinator that takes time for its decisions, for which workers wait,
 says `WAITED_FOR`; one that predicts says `PREDICTS`; options of which one may be given at most are
 `ONE_OF`, and `LEAD` is how many steps a worker may be ahead of the slowest, or the option that says
-it; without it, any number.
+it; without it, any number. One that changes workers' batches says `MOVES_BATCHES`.
 """
 
 from collections.abc import Mapping
@@ -51,6 +51,12 @@ def predicts(kind: str) -> bool:
 def is_waited_for(kind: str) -> bool:
     """True if workers wait for the decisions of a coordinator of this kind."""
     return bool(getattr(load_file(coordination, "coordination.kind", kind), "WAITED_FOR", False))
+
+
+def moves_batches(kind: str) -> bool:
+    """True if a coordinator of this kind changes workers' batches."""
+    file = load_file(coordination, "coordination.kind", kind)
+    return bool(getattr(file, "MOVES_BATCHES", False))
 
 
 def lead_of(spec: CoordinationSpec) -> int | None:

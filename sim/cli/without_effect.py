@@ -5,6 +5,7 @@ from typing import Final
 
 from netcosim.errors import ScenarioError
 from netcosim.policies import load_synchronisation, synchronisation_names
+from netcosim.policies.coordinators import moves_batches
 from netcosim.scenario import Scenario, TrainingSpec
 from sim.experiment.axes import worker_counts
 from topo.catalogue import build_spec
@@ -57,6 +58,12 @@ def notes_without_effect(found: argparse.Namespace, scenario: Scenario) -> list[
     most = worker_counts(scenario)[-1]
     if training.first is not None and training.first >= most:
         notes.append(f"training.first {training.first} has no effect with {most} workers at most")
+    spec = scenario.coordination
+    if spec is not None and spec.curve and not moves_batches(spec.kind):
+        notes.append(f"coordination.curve has no effect with {spec.kind}, which moves no batches")
+    if spec is not None and spec.options.get("first", 0) >= most:
+        first = f"coordination.options.first {spec.options['first']:g}"
+        notes.append(f"{first} has no effect with {most} workers at most")
     if found.placement is not None and scenario.cluster.servers == 1:
         notes.append(f"--placement {found.placement} has no effect with one server")
     return notes

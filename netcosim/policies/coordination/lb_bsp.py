@@ -15,7 +15,7 @@ from netcosim.policies.coordinator.observed import Coordinator, Limits, UseOf
 from netcosim.policies.coordinator.option import Options
 from netcosim.policies.coordinator.predictor import MakePredictor
 
-PREDICTS, WAITED_FOR = True, True
+PREDICTS, WAITED_FOR, MOVES_BATCHES = True, True, True
 
 
 class LoadBalanced(Barrier):

@@ -79,6 +79,7 @@ class LoadBalancedGpu(Barrier):
 
 
 LEAD: Final = 0
+MOVES_BATCHES: Final = True
 OPTIONS: Final[Options] = {}
 
 

@@ -117,3 +117,27 @@ def test_what_a_speed_trace_says_of_its_machine(inside: Inside, job: Path) -> No
     assert [line for line in planned(inside, "--workers", "1,3") if line.startswith("use")] == [
         "use         w0, w2: processors 45 % on average, 90 % at most"
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (
+            'kind = "bsp"\n[[coordination.curve]]\nworkers = "all"\nsaturated = 4',
+            "coordination.curve has no effect with bsp, which moves no batches",
+        ),
+        (
+            'kind = "redundant"\noptions = { first = 9 }',
+            "coordination.options.first 9 has no effect with 2 workers at most",
+        ),
+        ('kind = "lb_bsp"\n[[coordination.curve]]\nworkers = "all"\nsaturated = 4', None),
+        ('kind = "redundant"\noptions = { first = 1 }', None),
+    ],
+)
+def test_what_of_a_coordination_does_nothing_is_noted(
+    inside: Inside, job: Path, table: str, said: str | None
+) -> None:
+    job.write_text(f"{FAST}\n[coordination]\n{table}\n")
+    lines = planned(inside, "--workload", "mine.json", "--workers", "1-2")
+    notes = [line for line in lines if line.startswith("note  ")]
+    assert notes == ([] if said is None else [f"note        {said}"])
