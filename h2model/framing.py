@@ -14,6 +14,9 @@ from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES
 from h2model.way_back import ASKING_BYTES
 from netcosim.scenario import TransportSpec
 
+SOME_PATH: Final = "/netcosim.Training/gradient/w0/s00/o000"
+"""Path of a training job's call, as long as most."""
+
 _OWN_RESPONSE_BYTES: Final = FRAME_HEADER_BYTES + 2
 """HEADERS of our own sender's answer with a size that it has sent before, as in each step but the
 first: status and size by their indices (RFC 7541, section 6.1)."""

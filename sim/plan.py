@@ -36,13 +36,13 @@ class Calls:
     ----------
     up_bytes : (servers,) sent to each server as a worker requests a step's parameters
     down_bytes : (servers,) sent to the worker for its gradients, as that request arrives
-    ahead_ns : by operation, what of a server's computation it does between a request's arrival and
-        the time when it may answer, as far as that allows; empty: nothing
+    ahead : by operation, what part of a server's computation it does between a request's arrival
+        and the time when it may answer, as far as its processor rests meanwhile; empty: nothing
     """
 
     up_bytes: tuple[int, ...]
     down_bytes: tuple[int, ...]
-    ahead_ns: tuple[float, ...] = ()
+    ahead: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,5 @@
 """What a simulation that was interrupted has finished, taken over by the one that resumes it."""
 
-import hashlib
-
 from netcosim.errors import ScenarioError
 from netcosim.results.folder import SCENARIO, ResultsFolder
 from netcosim.results.host import hash_sources
@@ -12,8 +10,7 @@ from sim.simulation import Simulation
 
 def origin_of(folder: ResultsFolder) -> Origin:
     """What figures rest on that are computed now for a folder."""
-    digest = hashlib.sha256(folder.read(SCENARIO)).hexdigest()
-    return Origin(scenario=digest, engine=engine_hash(), sources=hash_sources())
+    return Origin(scenario=folder.hash_of(SCENARIO), engine=engine_hash(), sources=hash_sources())
 
 
 def take_finished(simulation: Simulation, folder: ResultsFolder) -> None:

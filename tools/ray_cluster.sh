@@ -126,6 +126,7 @@ launch() {
   : >"$folder/log"
   start "$folder" </dev/null >>"$folder/log" 2>&1 &
   ray=$!
+  [[ -z $stopped ]] || kill -TERM "$ray" 2>/dev/null || true  # the signal came before there was one
   until started || ! runs; do sleep 0.2; done
 }
 
@@ -134,6 +135,7 @@ tell_start() {
   local left=2
   while ! started && [[ -z $stopped ]] && grep -q "timed out during startup" "$folder/log" && ((left--)); do
     pkill -KILL -s "$ray" || true
+    [[ -z $stopped ]] || return 0
     launch
   done
   if started; then echo "ray_cluster: $role runs at $listen; Ctrl-C ends it"; fi

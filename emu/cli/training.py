@@ -27,8 +27,8 @@ from netcosim.cli import (
 )
 from netcosim.cli.options import given_path, refuse_beside
 from netcosim.cli.session import as_recorded
-from netcosim.errors import InterruptedRunError, ScenarioError
-from netcosim.results.folder import SEAL, ResultsFolder, default_path
+from netcosim.errors import InterruptedRunError, ScenarioError, StorageError
+from netcosim.results.folder import SCENARIO, SEAL, ResultsFolder, default_path
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.ownership import Owner, calling_user
 from netcosim.results.training.job_summary import JobSummary
@@ -100,7 +100,7 @@ def read_begun(found: argparse.Namespace, parser: Parser) -> Begun:
     ScenarioError
         Options that would change it; it is no training job over real flows.
     StorageError
-        The folder can't be read.
+        The folder can't be read, or its seal is not the one with which it was begun.
     """
     allowed = "does not go with --resume, whose folder has the scenario"
     refuse_beside(found, parser, ("resume", "plan"), allowed)
@@ -113,6 +113,10 @@ def read_begun(found: argparse.Namespace, parser: Parser) -> Begun:
         if summary.sealed_sha256 is not None:
             data = folder.read(SEAL, RECORD)
             seal = GivenSeal(load_seal(data, f"{found.resume}/{SEAL}"), data)
+            begun_with = (seal.content.sha256, seal.content.scenario.encode())
+            if begun_with != (summary.sealed_sha256, folder.read(SCENARIO)):
+                allowed = "is not the seal with which the run was begun"
+                raise StorageError(f"{found.resume}/{SEAL}: {allowed}")
         return Begun(scenario=folder.read_scenario(), profiling=summary.profiling, seal=seal)
 
 

@@ -191,7 +191,7 @@ class Wire:
             except OSError as problem:
                 raise EndpointFailureError(f"connection lost: {problem.strerror}") from None
             if not data:
-                return None
+                return happened or None  # the next call sees the end again
             happened += self._events(data)
             if enough():
                 break

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from emu.training.job_cells import JobCell
+from emu.training.runs import workers_text
 from netcosim.errors import ScenarioError
-from netcosim.results.folder import ResultsFolder
+from netcosim.results.folder import SCENARIO, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
 from netcosim.results.training import operations, steps
@@ -48,7 +49,7 @@ class Finished:
 
     @classmethod
     def of(cls, folder: ResultsFolder, cells: Sequence[JobCell], clock: Mapping[str, Any]) -> Self:
-        """Take over what a folder has of runs that came to their end.
+        """Take over what a folder has of runs: those that came to their end need not be run again.
 
         Parameters
         ----------
@@ -59,15 +60,18 @@ class Finished:
         StorageError
             A file can't be read.
         ScenarioError
-            Nothing is left to do; or it was begun by another release, with other jobs, or by the
-            machine's clock on another machine.
+            Nothing is left to do; or it was begun by another release, with another scenario or
+            other jobs, or by the machine's clock on another machine.
         """
         where, found = str(folder.path), cls()
         summary, record = folder.read_job_summary(), folder.read_run()
         if summary is None:
             return found
         if summary.complete:
-            raise ScenarioError.at("--resume", where, "is complete: nothing is left to do")
+            allowed = (
+                "is complete: nothing is left to do; python -m netcosim.report draws its report"
+            )
+            raise ScenarioError.at("--resume", where, allowed)
         hashes = {cell.name: cell.sha256 for cell in cells}
         if {each.cell: each.job_sha256 for each in summary.series} != hashes:
             raise ScenarioError.at("--resume", where, "is of other jobs than its scenario draws")
@@ -75,23 +79,30 @@ class Finished:
             return found
         if not _same_origin(record, clock):
             raise ScenarioError.at("--resume", where, _OTHER_RELEASE)
-        all_steps, all_operations = folder.read_steps(), folder.read_operations()
+        if record.scenario_sha256 != folder.hash_of(SCENARIO):
+            allowed = f"{SCENARIO} is not what it was begun with; its figures are not mixed"
+            raise ScenarioError.at("--resume", where, allowed)
         for each in summary.series:
             if each.messages is not None and each.points:
                 found.messages[each.cell] = each.messages
-            for point in each.points:
-                key = each.cell, point.workers
-                found.points[key] = point
-                mine = all_steps.cell.are(each.cell) & (all_steps.workers == point.workers)
-                found.steps[key] = steps.TABLE.where(all_steps, mine)
-                mine = all_operations.cell.are(each.cell)
-                mine &= all_operations.workers == point.workers
-                found.operations[key] = operations.TABLE.where(all_operations, mine)
+            found.points |= {(each.cell, point.workers): point for point in each.points}
+            found.unfinished |= {(each.cell, ended.workers): ended for ended in each.unfinished}
+        found._take_rows(folder)
         found._take_record(record)
         return found
 
+    def _take_rows(self, folder: ResultsFolder) -> None:
+        """Take the rows of all runs; those of one that ended early until it has been run again."""
+        all_steps, all_operations = folder.read_steps(), folder.read_operations()
+        for key in (*self.points, *self.unfinished):
+            cell, workers = key
+            mine = all_steps.cell.are(cell) & (all_steps.workers == workers)
+            self.steps[key] = steps.TABLE.where(all_steps, mine)
+            mine = all_operations.cell.are(cell) & (all_operations.workers == workers)
+            self.operations[key] = operations.TABLE.where(all_operations, mine)
+
     def _take_record(self, record: RunRecord) -> None:
-        names = {f"{cell}, {workers} worker{'s' * (workers > 1)}" for cell, workers in self.points}
+        names = {f"{cell}, {workers_text(workers)}" for cell, workers in self.points}
         self.captures = {
             run: file for run, file in record.captures.items() if run.rpartition(", ")[0] in names
         }

@@ -14,7 +14,9 @@ import numpy as np
 from emu.network.live import LiveNetwork
 from emu.remote.training.roles import DELIVERED, REQUESTED, Row
 from emu.training.nodes import JobRun, run_job
+from h2model.framing import SOME_PATH, call_bytes, wire_bytes
 from netcosim.results.training.job_summary import MessageTimes
+from netcosim.scenario import TransportSpec
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import dump_job
 from netcosim.training.plan import DOWN, UP, WORKER, Channel, Draws, Floats, Processor, StepPlan
@@ -28,6 +30,7 @@ STEPS: Final = 12
 WARMUP: Final = 2
 _PAUSE_NS: Final = 100e6
 _CONNECTION: Final = "messages"
+_BEYOND_LINKS: Final = 1.5
 
 
 def measure_message_times(live: LiveNetwork, run: JobRun) -> MessageTimes:
@@ -39,7 +42,7 @@ def measure_message_times(live: LiveNetwork, run: JobRun) -> MessageTimes:
         A node failed or died.
     """
     servers = len(live.spec.servers)
-    job = dump_job(_job(servers)).decode()
+    job = dump_job(calibration_job(servers)).decode()
     rows: list[Row] = []
     small = replace(run, job=job, workers=1, coordination=None, pushed=False)
     run_job(
@@ -47,20 +50,30 @@ def measure_message_times(live: LiveNetwork, run: JobRun) -> MessageTimes:
         replace(small, first=replace(run.first, steps=0)),
         lambda _, told: rows.extend(told),
     )
-    return times_of(rows, servers, _round_trip_ns(live.spec))
+    return times_of(rows, servers, *_of_links(live.spec, run.transport))
 
 
-def _round_trip_ns(net: NetSpec) -> int:
-    """Longest round trip between the worker and a server."""
+def _of_links(net: NetSpec, transport: TransportSpec) -> tuple[int, float]:
+    """Longest round trip between the worker and a server; what the slowest link takes a message."""
     worker = net.workers[0].name
-    return max(round_trip_ns(path_between(net, server.name, worker)) for server in net.servers)
+    paths = [path_between(net, server.name, worker) for server in net.servers]
+    size_bytes = max(
+        call_bytes(transport, SOME_PATH), wire_bytes(transport, 1, path=SOME_PATH, pushed=False)
+    )
+    rate_bps = min(link.link.rate for path in paths for link in path)
+    return max(map(round_trip_ns, paths)), size_bytes * 8e9 / rate_bps
 
 
-def times_of(rows: Sequence[Row], servers: int, round_trip_ns: int) -> MessageTimes:
+def times_of(rows: Sequence[Row], servers: int, round_trip_ns: int, link_ns: float) -> MessageTimes:
     """Medians over steps, of what nodes logged.
 
     Parameters come one after the other when their servers have asked for the gradients: a line
     through the last of them and the one behind the first quarter says how long either took.
+
+    Parameters
+    ----------
+    link_ns : what the slowest link takes for a message; where it may be what all waited for, nodes
+        are not known to take anything
     """
     many = servers * MESSAGES
     begun_ns = np.zeros(STEPS + 1)
@@ -78,18 +91,24 @@ def times_of(rows: Sequence[Row], servers: int, round_trip_ns: int) -> MessageTi
     each_ns = (pulled_ns[:, -1] - pulled_ns[:, quarter]) / (many - 1 - quarter) * servers
     returned_ns = pushed_ns.max(axis=1)[WARMUP:] - pulled_ns[:, -1] - round_trip_ns / 2
     return MessageTimes(
-        asking_ns=_middle(np.maximum(all_ns / MESSAGES - each_ns, 0.0)),
-        parameter_ns=_middle(each_ns),
-        gradient_ns=_middle(np.maximum(returned_ns / MESSAGES, 0.0)),
-        spread=round(float(all_ns.std(ddof=1) / all_ns.mean()), 4),
+        asking_ns=_beyond(all_ns / MESSAGES - each_ns, servers * link_ns),
+        parameter_ns=_beyond(each_ns, servers * link_ns),
+        gradient_ns=_beyond(returned_ns / many, link_ns),
+        spread=round(min(1.0, float(all_ns.std(ddof=1)) / max(float(all_ns.mean()), 1.0)), 4),
     )
+
+
+def _beyond(values: Floats, link_ns: float) -> int:
+    """Time of a message in the middle; none where the link may have been what all waited for."""
+    found = _middle(values)
+    return found if found > _BEYOND_LINKS * link_ns else 0
 
 
 def _middle(values: Floats) -> int:
     return round(float(np.median(values)))
 
 
-def _job(servers: int) -> TrainingJob:
+def calibration_job(servers: int) -> TrainingJob:
     """Job of one worker; the last gradients wait until all others have arrived."""
     many, channels = servers * MESSAGES, 2 * servers
     server, last = np.arange(many) // MESSAGES, np.arange(servers)

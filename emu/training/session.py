@@ -20,7 +20,7 @@ from emu.training.virtual_clock import VirtualClock
 from h2model import transports
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
-from netcosim.results.folder import NOT_ENDED, ResultsFolder
+from netcosim.results.folder import NOT_ENDED, SCENARIO, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
 from netcosim.results.training.job_summary import (
@@ -64,7 +64,8 @@ class JobSession:
         EnvironmentRefusedError
             There is no kernel for guests.
         """
-        self.finished = Finished.of(self.folder, self.cells, self._clock().record)
+        self.clock = self._clock()
+        self.finished = Finished.of(self.folder, self.cells, self.clock.record)
 
     def run(self) -> JobSummary:
         """Run everything; if something ends the run early, write what is finished.
@@ -118,8 +119,10 @@ class JobSession:
             for cell, count in self._order
             if (cell, count) not in self.finished.points
         ]
-        clock = self.clock = self._clock()
+        clock = self.clock = self.clock or self._clock()
         clock.network |= self.finished.network
+        if not waiting:
+            return
         with clock.running(waiting):
             while waiting:
                 run = waiting.pop(0)
@@ -152,9 +155,9 @@ class JobSession:
             if failure is None:
                 failure = measured.missing()
             if failure is None:
-                self._take_point(run, measured, outcome)
+                told = self._take_point(run, measured, outcome)
             else:
-                self._take_unfinished(run, measured, failure)
+                told = self._take_unfinished(run, measured, failure)
             kept_steps = job.steps if run.profiling else self.scenario.training.trace_steps
             key = cell, run.workers
             self.finished.steps[key] = measured.steps()
@@ -162,12 +165,13 @@ class JobSession:
             self._store_captures(run, outcome)
             self._write()
             self.folder.write_summary(self._summary(NOT_ENDED))
+            self.say(f"{run.name}: {told}")  # as done, when it can't be lost any more
         if isinstance(failure, KeyboardInterrupt):
             return failure
         self.failure = self.failure or failure
         return late.interruption
 
-    def _take_point(self, run: Run, measured: Measured, outcome: Outcome) -> None:
+    def _take_point(self, run: Run, measured: Measured, outcome: Outcome) -> str:
         warmup = min(self.scenario.training.warmup, run.job.steps - 1)
         point = measured.point(
             warmup,
@@ -178,16 +182,17 @@ class JobSession:
         if outcome.messages is not None:
             self.finished.messages[run.cell.name] = outcome.messages
         self.finished.points[run.cell.name, run.workers] = point
-        self.say(f"{run.name}: {point.examples_per_s:.5g} examples/s")
+        self.finished.unfinished.pop((run.cell.name, run.workers), None)
+        return f"{point.examples_per_s:.5g} examples/s"
 
-    def _take_unfinished(self, run: Run, measured: Measured, failure: BaseException) -> None:
+    def _take_unfinished(self, run: Run, measured: Measured, failure: BaseException) -> str:
         ended = UnfinishedPoint(
             workers=run.workers,
             finished_steps=tuple(measured.finished.tolist()),
             reason=failure_line(failure),
         )
         self.finished.unfinished[run.cell.name, run.workers] = ended
-        self.say(f"{run.name}: ended early: {ended.reason}")
+        return f"ended early: {ended.reason}"
 
     def _store_captures(self, run: Run, outcome: Outcome) -> None:
         for number, (host, (path, counts)) in enumerate(outcome.captures.items()):
@@ -284,6 +289,7 @@ class JobSession:
             models={cell.name: {"profile": cell.profile.provenance} for cell in self.cells},
             predictions_sha256=None,
             bounds={},
+            scenario_sha256=self.folder.hash_of(SCENARIO),
             validity=(),
             captures=self.finished.captures,
             problems=tuple(self.finished.problems),

@@ -156,7 +156,8 @@ def refuse_beside(
     """
     for action in parser._actions:
         given = getattr(found, action.dest, None)
-        if action.dest not in kept and given not in (None, False, []):
+        nothing = given is None or given is False or given == []
+        if action.dest not in kept and not nothing:
             raise ScenarioError.at(action.option_strings[-1], str(given), allowed)
 
 

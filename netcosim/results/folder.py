@@ -243,6 +243,10 @@ class ResultsFolder(ClaimedFolder):
             shutil.copyfileobj(capture, packed, _COPY_BYTES)
         return name
 
+    def hash_of(self, name: str) -> str:
+        """SHA-256 of a file, in hexadecimal."""
+        return hashlib.sha256(self.read(name)).hexdigest()
+
     def read_scenario(self) -> Scenario:
         """The scenario as resolved."""
         text = self.read(SCENARIO, user_files.SCENARIO).decode(errors="replace")

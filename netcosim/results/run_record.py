@@ -117,6 +117,9 @@ class RunRecord(_Record):
         description="by release the SHA-256 of the parameter file that predictions rest on",
     )
     predictions_sha256: str | None = Field(description="of predictions.parquet")
+    scenario_sha256: str | None = Field(
+        default=None, description="of scenario.toml, of training jobs; null in other runs"
+    )
     bounds: dict[str, float] = Field(description="the bounds of a valid burst")
     validity: tuple[Validity, ...]
     captures: dict[str, str] = Field(description="cell and connection to capture file")

@@ -90,11 +90,13 @@ def _write_new(path: Path, data: bytes) -> None:
 
 def _counted(series: JobSeries, assumed: Assumed) -> Iterator[str]:
     """What messages take by the machine's clock, and whether predictions count it."""
+    if assumed.scenario.clock != "real":
+        return
     if assumed.uneven is not None and series.messages is not None:
         yield f"{series.cell}: counting {series.messages.text}"
         return
-    for text in (point.busy_text for point in series.points if point.busy_text):
-        yield f"{series.cell}: in the record {text}, which predictions leave out"
+    busy = ", ".join(f"; in the record {p.busy_text}" for p in series.points if p.busy_text)
+    yield f"{series.cell}: what calls and messages take endpoints is not counted{busy}"
 
 
 def _print(record: Record, seal: Seal, path: Path) -> None:

@@ -206,6 +206,8 @@ def _shared_state(step: Step) -> dict[str, Any]:
         "shared_line": ints(int(step.shared_queue[-1])),
         "shared_head": ints(processors),
         "shared_count": ints(processors),
+        "idle_from": np.zeros(processors),
+        "idle_to": np.full(processors, np.inf),
     }
 
 

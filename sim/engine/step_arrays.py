@@ -78,15 +78,18 @@ def make_step(plan: StepPlan, workers: int, calls: Calls | None = None) -> Step:
         **gate_tables(plan),
         **part_tables(plan, int((call != NONE).sum())),
         call=call,
-        ahead_ns=_ahead(plan, calls),
+        ahead=_ahead(plan, calls),
     )
 
 
 def _ahead(plan: StepPlan, calls: Calls | None) -> Floats:
-    """(operations,) what of each can be done before a server may answer."""
+    """(operations,) what part of each can be done before a server may answer."""
     found = np.zeros(plan.operations)
     if calls is not None:
-        found[: len(calls.ahead_ns)] = calls.ahead_ns
+        found[: len(calls.ahead)] = calls.ahead
+    for op in np.flatnonzero(found):
+        if not plan.processors[plan.place[op] - len(plan.channels)].shared:
+            raise ValueError(f"ahead: {plan.names[op]}: must be on a processor that all share")
     return found
 
 

@@ -127,7 +127,7 @@ class Step(NamedTuple):
     reset_op, reset_start : (...), (2 + K,) operations that wait for something, by part
     processor_part : (P,)
     call : (2, K) transfers of calls that ask for tensors, by direction; NONE where there are none
-    ahead_ns : (n,) what of a server's computation is done between a worker's request and the answer
+    ahead : (n,) what part of a server's computation it does between a request and the answer
     """
 
     place: Ints
@@ -179,7 +179,7 @@ class Step(NamedTuple):
     reset_start: Ints
     processor_part: Ints
     call: Ints
-    ahead_ns: Floats
+    ahead: Floats
 
 
 # Classes of sources of events, in the order in which they go at one time; indices of first_leaf.
@@ -308,6 +308,8 @@ class Run(NamedTuple):
     step_row, step_time : (rows, 3), (rows, 2) worker, step, updates that counted it; start, end
     shared_running : (places of shared processors,) owner * n + operation at each; NONE if free
     shared_line, shared_head, shared_count : rings of what waits for shared processors
+    idle_from, idle_to : of shared processors: the last time in which one rested, as far as it was
+        not used for what was done ahead; infinite if it still rests
     made, handed_over, counted : (n,) of updates: how often made and handed over, workers counted
     last_counted : (n,) of updates: recorded step of the worker that was counted last
     sent_step : (W, n) of updates: the last step whose gradients have arrived; NONE for none
@@ -393,6 +395,8 @@ class Run(NamedTuple):
     shared_line: Ints
     shared_head: Ints
     shared_count: Ints
+    idle_from: Floats
+    idle_to: Floats
     made: Ints
     handed_over: Ints
     counted: Ints

@@ -4,6 +4,8 @@ Who queues is an owner: a worker by its number, or, behind all workers, the job 
 updates that are done once for all.
 """
 
+import math
+
 from sim.kernels.arrays import (
     FREED,
     IN_PARTS,
@@ -29,6 +31,7 @@ def enter_shared(step: Step, net: Net, run: Run, owner: int, op: int) -> None:
     processor = step.shared_of[step.processor_of[op]]
     for place in range(step.shared_first[processor], step.shared_first[processor + 1]):
         if run.shared_running[place] == NONE:
+            run.idle_to[processor] = min(run.idle_to[processor], run.clock[0])
             _begin(step, net, run, owner, place, op)
             return
     first = step.shared_queue[processor]
@@ -53,8 +56,19 @@ def end_shared(step: Step, net: Net, run: Run, place: int) -> tuple[int, int]:
         _begin(step, net, run, owner, place, following - owner * step.sizes[N])
     else:
         run.scalar[FREED] = shared_leaf(step, place)
+        run.idle_from[processor] = run.clock[0]
+        run.idle_to[processor] = math.inf
     owner = ended // step.sizes[N]
     return owner, ended - owner * step.sizes[N]
+
+
+def done_ahead(run: Run, processor: int, since: float, most: float) -> float:
+    """Time, up to `most`, that a processor of one place had for nothing else since; it is used."""
+    begin = max(run.idle_from[processor], since)
+    done = min(most, max(0.0, min(run.idle_to[processor], run.clock[0]) - begin))
+    if done > 0.0:
+        run.idle_from[processor] = begin + done
+    return done
 
 
 def _begin(step: Step, net: Net, run: Run, owner: int, place: int, op: int) -> None:

@@ -53,7 +53,7 @@ from sim.kernels.parts import (
     step_of,
 )
 from sim.kernels.processors import enter
-from sim.kernels.shared_processors import enter_shared
+from sim.kernels.shared_processors import done_ahead, enter_shared
 from sim.kernels.step_log import note_begin, note_end, request_leaf
 from sim.kernels.tree import put
 
@@ -176,20 +176,21 @@ def answer_all(step: Step, net: Net, run: Run, part: int) -> None:
 def _answer(step: Step, net: Net, run: Run, worker: int, part: int) -> None:
     """Begin a server's part of a worker's step: hand over what was requested of it.
 
-    Of computations what can be done ahead was done since the request, first in, first out.
+    Of its computations what can be done ahead was done since the request, in their order, as far as
+    the processor had nothing else to do.
     """
     recorded = net.draw[worker, run.part_step[worker, part]]
     begin_part(step, run, worker, part, recorded)
     note_version(run, worker, part)
-    waited_ns = run.clock[0] - run.asked_ns[worker]
     for i in range(step.sources.shape[1]):
         op = step.sources[recorded, i]
         if step.part_of[op] == part:
             run.part_left[worker, part] -= step.slot[op] != NONE
-            if step.ahead_ns[op] > 0.0:
-                done_ns = min(waited_ns, step.ahead_ns[op])
-                run.rest[worker, op] = step.duration_ns[recorded, op] - done_ns
-                waited_ns -= done_ns
+            if step.ahead[op] > 0.0:
+                takes = step.duration_ns[recorded, op]
+                processor = step.shared_of[step.processor_of[op]]
+                done = done_ahead(run, processor, run.asked_ns[worker], step.ahead[op] * takes)
+                run.rest[worker, op] = max(0.0, takes - done)
             make_ready(step, net, run, worker, op)
 
 

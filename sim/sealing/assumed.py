@@ -21,7 +21,7 @@ from sim.experiment.link_share import with_share
 from sim.plan import Calls, Network, Sending
 from sim.sealing.connection_models import models_of
 from sim.sealing.ensemble import Uneven
-from sim.sealing.message_times import done_ahead, with_message_times
+from sim.sealing.message_times import ahead_of, with_message_times
 from sim.sealing.on_the_wire import calls_of, on_the_wire
 from sim.settings import network_of, sending_of
 from topo.spec import BOTH_WAYS_SHARE, GOODPUT_SHARE
@@ -95,7 +95,7 @@ def assumed_of(scenario: Scenario, series: JobSeries, job: TrainingJob) -> Assum
         as_recorded=job,
         calls=replace(
             calls_of(job.plan, transport, pushed=job.pushed),
-            ahead_ns=() if counted is None else done_ahead(job.plan, counted),
+            ahead=() if counted is None else ahead_of(job.plan, counted),
         ),
         models_of=partial(models_of, scenario, transport, series.path),
         sending=replace(

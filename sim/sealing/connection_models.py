@@ -3,14 +3,13 @@
 from h2model import transports
 from h2model.candidates import assumed, candidate_senders, receiver_model, speaks_grpc
 from h2model.connection import Connection
-from h2model.framing import call_bytes, headers_bytes
+from h2model.framing import SOME_PATH, call_bytes, headers_bytes
 from h2model.protocol import GRPC_PREFIX_BYTES
 from h2model.records import LinkModel
 from h2model.training_job import ASK_GRADIENTS, ASK_PULLS, GRADIENT, PULL, Models, Way
 from netcosim.results.training.job_summary import PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.training.job import TrainingJob
-from sim.sealing.on_the_wire import SOME_PATH
 from topo.catalogue import build_spec
 from topo.paths import path_between, round_trip_ns
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between

@@ -28,7 +28,7 @@ class Uneven:
     Attributes
     ----------
     operations : the first of them; all behind it are, too
-    spread : standard deviation of the factor
+    spread : standard deviation of the factor, whose mean is 1
     """
 
     operations: int
@@ -90,7 +90,8 @@ def _perturbed(job: TrainingJob, rng: np.random.Generator, uneven: Uneven | None
     if uneven is None:
         return job
     duration_ns = job.plan.duration_ns.copy()
-    each = np.abs(rng.normal(1.0, uneven.spread, (len(duration_ns), 1)))
+    sigma = np.sqrt(np.log1p(uneven.spread**2))
+    each = rng.lognormal(-(sigma**2) / 2, sigma, (len(duration_ns), 1))
     duration_ns[:, uneven.operations :] *= each
     return replace(job, plan=replace(job.plan, duration_ns=duration_ns))
 

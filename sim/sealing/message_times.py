@@ -5,7 +5,6 @@ they compute. A parameter waits for its turn at its server, which has one for al
 gradient at its worker.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Final
@@ -13,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from netcosim.results.training.job_summary import MessageTimes
-from netcosim.training.plan import NONE, SENDING, SERVER, UP, Processor, StepPlan
+from netcosim.training.plan import NONE, SENDING, SERVER, UP, WORKER, Ints, Processor, StepPlan
 
 _RESOURCE: Final = "messages"
 _AHEAD: Final = 0.5
@@ -27,14 +26,14 @@ class _Added:
     Attributes
     ----------
     by : number of the server, or NONE for the worker
-    ahead_ns : what of it is done before a server may answer
+    ahead : what part of it is done before a server may answer
     before : the transfer that waits for it; NONE for none
     """
 
     name: str
     by: int
     takes_ns: float
-    ahead_ns: float
+    ahead: float
     before: int
 
 
@@ -53,12 +52,12 @@ def with_message_times(plan: StepPlan, times: MessageTimes) -> StepPlan:
     waits = plan.waits.copy()
     waits[list(moved)] = 1
     nothing = np.zeros(len(added), dtype=np.int64)
-    worker = len(plan.channels) + len(plan.processors)
+    processors, place, at = _with_senders(plan)
     return replace(
         plan,
         names=(*plan.names, *(each.name for each in added)),
-        processors=(*plan.processors, *_senders(plan.servers)),
-        place=np.append(plan.place, [worker + 1 + each.by for each in added]),
+        processors=processors,
+        place=np.append(place, [at[each.by] for each in added]),
         size_bytes=np.append(plan.size_bytes, nothing),
         priority=np.append(plan.priority, nothing),
         duration_ns=np.hstack(
@@ -79,12 +78,12 @@ def with_message_times(plan: StepPlan, times: MessageTimes) -> StepPlan:
     )
 
 
-def done_ahead(plan: StepPlan, times: MessageTimes) -> tuple[float, ...]:
-    """By operation of the plan with these times, what a server has done when it may answer.
+def ahead_of(plan: StepPlan, times: MessageTimes) -> tuple[float, ...]:
+    """By operation of the plan with these times, what part a server does before it may answer.
 
     It takes calls as they come, and asks for gradients, whether it may answer yet or not.
     """
-    return (*(0.0 for _ in plan.names), *(each.ahead_ns for each in _added(plan, times)))
+    return (*(0.0 for _ in plan.names), *(each.ahead for each in _added(plan, times)))
 
 
 def _added(plan: StepPlan, times: MessageTimes) -> list[_Added]:
@@ -99,23 +98,36 @@ def _added(plan: StepPlan, times: MessageTimes) -> list[_Added]:
         pushed = sum((c.direction, c.server) == (UP, server) for _, c in transfers)
         if pushed:
             takes_ns = float(pushed * times.asking_ns)
-            added.append(_Added("calls for gradients", server, takes_ns, takes_ns, NONE))
+            added.append(_Added("calls for gradients", server, takes_ns, 1.0, NONE))
     for op, channel in transfers:
         name = f"{plan.names[op]}: at its sender"
         if channel.direction == UP:
             added.append(_Added(name, NONE, times.gradient_ns, 0.0, op))
         else:
-            takes_ns = times.parameter_ns
-            added.append(_Added(name, channel.server, takes_ns, _AHEAD * takes_ns, op))
+            added.append(_Added(name, channel.server, times.parameter_ns, _AHEAD, op))
     return added
 
 
-def _senders(servers: int) -> Sequence[Processor]:
-    """What hands messages over: a worker's, then each server's, which all workers share."""
-    return (
+def _with_senders(plan: StepPlan) -> tuple[tuple[Processor, ...], Ints, dict[int, int]]:
+    """Processors with those that hand messages over, a server's shared by all workers.
+
+    Returns
+    -------
+    tuple
+        Processors, places of the plan's operations, and by server, or NONE for the worker, the
+        place where messages are handed over.
+    """
+    own = sum(processor.node == WORKER for processor in plan.processors)
+    channels, before = len(plan.channels), len(plan.processors) + 1
+    at = {NONE: channels + own}
+    at |= {server: channels + before + server for server in range(plan.servers)}
+    processors = (
+        *plan.processors[:own],
         Processor(node=SENDING, server=0, resource=_RESOURCE, capacity=1),
+        *plan.processors[own:],
         *(
             Processor(node=SERVER, server=server, resource=_RESOURCE, capacity=1, shared=True)
-            for server in range(servers)
+            for server in range(plan.servers)
         ),
     )
+    return processors, plan.place + (plan.place >= channels + own), at

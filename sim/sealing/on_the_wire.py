@@ -1,16 +1,12 @@
 """A step's messages as they are on the wire: with frames' headers and HEADERS, and what asks."""
 
 from dataclasses import replace
-from typing import Final
 
-from h2model.framing import call_bytes, packets_alone, wire_bytes
+from h2model.framing import SOME_PATH, call_bytes, packets_alone, wire_bytes
 from netcosim.scenario import TransportSpec
 from netcosim.training.plan import DOWN, UP, StepPlan
 from sim.plan import Calls
 from topo.spec import ACKNOWLEDGEMENT_BYTES, GOODPUT_SHARE, PAYLOAD_BYTES
-
-SOME_PATH: Final = "/netcosim.Training/gradient/w0/s00/o000"
-"""Path of a call, as long as most."""
 
 
 def on_the_wire(

@@ -1,6 +1,5 @@
 """Record of one worker, read from the emulator's results folder, as what a simulation assumes."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,7 +59,7 @@ def read_record(path: Path) -> Record:
         ops = folder.read_operations()
         jobs = {series.cell: folder.read_job(series.cell) for series in summary.series}
         names = (SUMMARY, OPERATIONS, *(job_name(cell) for cell in jobs))
-        hashes = {name: hashlib.sha256(folder.read(name)).hexdigest() for name in names}
+        hashes = {name: folder.hash_of(name) for name in names}
     counts = tuple(sorted(scenario.training.workers or (scenario.cluster.workers,)))
     cells = []
     for series in summary.series:

@@ -229,7 +229,8 @@ class Directory:
         try:
             yield
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            if self._fd >= 0:  # else it was closed meanwhile, which ends the lock
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def remove_empty(self, name: str) -> None:
         """Remove a folder below this one if it is empty; else nothing happens."""

@@ -13,7 +13,7 @@ BUSY_MOST: Final = 0.05
 """Share of a job's time up to which its processes' own work changes no figure by more than that."""
 
 
-_MOST: Final = 10**13
+_MOST: Final = 10**15
 """Beyond what any of these whole numbers can be: a link's rate, bytes, ns of a message."""
 
 _Whole = Annotated[int, Field(ge=0, le=_MOST)]

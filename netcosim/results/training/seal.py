@@ -100,7 +100,7 @@ class SealedCell(_Record):
     def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what seals of jobs in virtual time never had."""
         found: dict[str, Any] = rest(self)
-        if found["messages"] is None:
+        if found.get("messages", 0) is None:
             del found["messages"]
         return found
 

@@ -75,7 +75,7 @@ def _entrance(live: LiveNetwork, worker: str) -> str:
 def _qdiscs(live: LiveNetwork, host: str) -> dict[str, Json]:
     """Read the options of the host's qdiscs by kind, with a tc of our own."""
     tc = live.popen(host, ["tc", "-j", "qdisc", "show"], stdout=subprocess.PIPE, text=True)
-    text, _ = tc.communicate(timeout=20)
+    text, _ = tc.communicate(timeout=240)
     return {
         qdisc["kind"]: qdisc["options"]
         for qdisc in json.loads(text)

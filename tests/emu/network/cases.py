@@ -43,7 +43,7 @@ def walk(**settings: Any) -> Json:
             for worker in spec.workers
             for server in spec.servers
         ]
-        answered = [ping.wait(timeout=20) == 0 for ping in pings]
+        answered = [ping.wait(timeout=240) == 0 for ping in pings]
         inside = {host.name: host.cmd("ls /sys/class/net").split() for host in net.hosts}
         return {
             "hosts": sorted(host.name for host in net.hosts),
@@ -158,7 +158,7 @@ def start_64_hosts() -> Json:
         up_s = time.monotonic() - start
         argv = ["ping", "-n", "-c", "1", "-W", "2", live.address("s1")]
         ping = live.popen("w61", argv, stdout=subprocess.DEVNULL)
-        return {"hosts": len(live.mininet.hosts), "ping": ping.wait(timeout=20), "up_s": up_s}
+        return {"hosts": len(live.mininet.hosts), "ping": ping.wait(timeout=240), "up_s": up_s}
 
 
 def shell_killed_while_up() -> list[str]:
@@ -197,7 +197,7 @@ def names_in_use(seconds: float) -> list[str]:
     with open_network(build_spec(cluster(topology="star", workers=2))) as live:
         time.sleep(seconds)
         argv = ["ping", "-n", "-c", "2", "-i", "0.2", "-W", "2", live.address("s0")]
-        assert live.popen("w1", argv, stdout=subprocess.DEVNULL).wait(timeout=20) == 0
+        assert live.popen("w1", argv, stdout=subprocess.DEVNULL).wait(timeout=240) == 0
         return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 

@@ -110,7 +110,7 @@ class Run:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=240)
         for held in self.namespaces.values():
             os.close(held)
         self.namespaces.clear()
@@ -222,12 +222,12 @@ def wait_for(what: str, look: Callable[[], T], seconds: float = 240) -> T:
     return found
 
 
-def wait_for_line(run: Run, text: str) -> None:
-    """Read what the run tells of its progress up to this."""
+def wait_for_line(run: Run, text: str) -> str:
+    """Read what the run tells of its progress up to the line with this; that line."""
     assert run.process.stderr is not None
     said = []
     for line in run.process.stderr:
         said.append(line.decode())
         if text in said[-1]:
-            return
+            return said[-1]
     raise AssertionError(f"the run ended before it said: {text}; it said:\n{''.join(said)}")

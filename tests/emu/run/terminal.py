@@ -30,7 +30,7 @@ class Terminal:
     def close(self) -> None:
         """Call it when all that wrote to it have ended."""
         os.close(self.side)
-        self._reader.join(timeout=20)
+        self._reader.join(timeout=240)
         os.close(self._ours)
 
     def _read(self) -> None:

@@ -37,7 +37,7 @@ class World:
         assert self._holder.stdin is not None
         assert self._holder.stdout is not None
         self._holder.stdin.close()
-        self._holder.wait(timeout=20)
+        self._holder.wait(timeout=240)
         self._holder.stdout.close()
 
     def at(self, path: str) -> Path:
@@ -62,7 +62,7 @@ class World:
 
     def shell(self, script: str) -> None:
         """Do something in this world, such as a mount."""
-        assert self.popen(["sh", "-ec", script]).wait(timeout=20) == 0
+        assert self.popen(["sh", "-ec", script]).wait(timeout=240) == 0
 
     def mounts(self) -> list[str]:
         """Everything mounted, without the numbers that differ from mount to mount."""

@@ -1,5 +1,6 @@
 """What an earlier run has finished is taken over only where it can stand beside what comes."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,14 +15,19 @@ from netcosim.errors import ScenarioError
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
+from netcosim.results.training.job_summary import UnfinishedPoint
 
 KEPT = Path(__file__).parents[3] / "bench/results/crosscheck/googlenet-two_visit-bsp-0.5-w1_4/run"
 CLOCK = {"name": "virtual", "kernel": {"hash": "1"}, "guests_s": {}}
 CELL = "googlenet/two_visit"
 
 
+SCENARIO_SHA256 = hashlib.sha256((KEPT / "scenario.toml").read_bytes()).hexdigest()
+
+
 def record(**changed: object) -> RunRecord:
     values: dict[str, Any] = {
+        "scenario_sha256": SCENARIO_SHA256,
         "command": ("emu.run",),
         "started": "2026-11-27T00:00:00+00:00",
         "finished": None,
@@ -80,6 +86,13 @@ def test_what_came_to_its_end_is_taken_with_its_rows(
     assert (folder.path / "steps.parquet").read_bytes() == before
 
 
+def other_discipline(folder: ResultsFolder) -> None:
+    path = folder.path / "scenario.toml"
+    text = path.read_text()
+    assert "two_visit" in text
+    path.write_text(text.replace('discipline = "two_visit"', 'discipline = "fifo"'))
+
+
 def other_release(folder: ResultsFolder) -> None:
     folder.write_run(record(versions=versions(EMULATION) | {"sources": "0"}))
 
@@ -110,6 +123,7 @@ def complete(folder: ResultsFolder) -> None:
         (other_release, "was begun by another release"),
         (other_kernel, "was begun by another release"),
         (other_python, "was begun by another release"),
+        (other_discipline, r"scenario\.toml is not what it was begun with"),
         (other_job, "is of other jobs than its scenario draws"),
         (complete, "is complete: nothing is left to do"),
     ],
@@ -134,3 +148,20 @@ def test_another_machine_matters_to_its_own_clock_alone(
     folder.write_run(record(host=other, clock={"name": "real"}))
     with pytest.raises(ScenarioError, match="on another machine"):
         Finished.of(folder, cells, {"name": "real"})
+
+
+def test_what_ended_early_stays_until_it_has_been_run_again(
+    folder: ResultsFolder, cells: tuple[JobCell, ...]
+) -> None:
+    summary = folder.read_job_summary()
+    assert summary is not None
+    (series,) = summary.series
+    ended = UnfinishedPoint(workers=4, finished_steps=(24,) * 4, reason="killed")
+    series = series.model_copy(update={"points": series.points[:1], "unfinished": (ended,)})
+    folder.write_summary(summary.model_copy(update={"series": (series,)}))
+    before = (folder.path / "steps.parquet").read_bytes()
+    found = Finished.of(folder, cells, CLOCK)
+    assert list(found.points) == [(CELL, 1)]
+    assert found.unfinished == {(CELL, 4): ended}
+    found.write_tables(folder, [(CELL, 1), (CELL, 4)])
+    assert (folder.path / "steps.parquet").read_bytes() == before

@@ -54,7 +54,7 @@ class Machine:
 
     def close(self) -> None:
         """End it, and all that runs in it."""
-        self.holder.communicate(timeout=30)
+        self.holder.communicate(timeout=240)
         for process in self.started:
             process.wait(30)
             for stream in (process.stdout, process.stderr):

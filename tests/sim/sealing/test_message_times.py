@@ -15,7 +15,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Calls
 from sim.sealing.ensemble import Uneven, spread_of
-from sim.sealing.message_times import done_ahead, with_message_times
+from sim.sealing.message_times import ahead_of, with_message_times
 from tests.sim.executor.replayed import Replay
 from tests.sim.fast.shaped import joined_plan, shaped_operations
 from tests.sim.naive.plans import (
@@ -35,7 +35,7 @@ TIMES = MessageTimes(asking_ns=500, parameter_ns=1_000, gradient_ns=700, spread=
 STEPS = 5
 
 
-def simulated(job: TrainingJob, *, ahead_ns: tuple[float, ...] = (), compiled: bool = False):
+def simulated(job: TrainingJob, *, ahead: tuple[float, ...] = (), compiled: bool = False):
     network = make_network(workers=job.workers, servers=job.plan.servers)
     nothing = (0,) * job.plan.servers
     engine = Engine(
@@ -43,8 +43,8 @@ def simulated(job: TrainingJob, *, ahead_ns: tuple[float, ...] = (), compiled: b
         network,
         make_sending(),
         job.draws,
-        Control(join=job.join, keep_operations=True, in_parts=True),
-        calls=Calls(up_bytes=nothing, down_bytes=nothing, ahead_ns=ahead_ns),
+        Control(staleness=job.staleness, join=job.join, keep_operations=True, in_parts=True),
+        calls=Calls(up_bytes=nothing, down_bytes=nothing, ahead=ahead),
         compiled=compiled,
     )
     engine.run()
@@ -146,24 +146,57 @@ def test_a_server_that_may_not_answer_yet_does_ahead_what_it_can():
     """An update takes 5 us: the calls' 500 ns and half of both parameters' us are done by then."""
     job = chain(1, update_ns=5_000)
     timed = replace(job, plan=with_message_times(job.plan, TIMES))
-    ahead_ns = done_ahead(job.plan, TIMES)
-    assert len(ahead_ns) == timed.plan.operations
-    handed = handed_ns(simulated(timed, ahead_ns=ahead_ns), timed.plan)
+    ahead = ahead_of(job.plan, TIMES)
+    assert len(ahead) == timed.plan.operations
+    handed = handed_ns(simulated(timed, ahead=ahead), timed.plan)
     answered = handed[0, 0, "update"] + 5_000
     assert [handed[0, 1, name] - answered for name in ("one", "two")] == [500, 1_000]
     # With 600 ns until the answer: the calls, and 100 ns of the first parameter.
     short = chain(1, update_ns=590)
     timed = replace(short, plan=with_message_times(short.plan, TIMES))
-    handed = handed_ns(simulated(timed, ahead_ns=ahead_ns), timed.plan)
+    handed = handed_ns(simulated(timed, ahead=ahead), timed.plan)
     answered = handed[0, 0, "update"] + 590
     assert [handed[0, 1, name] - answered for name in ("one", "two")] == [900, 1_900]
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.999, 0.6, 0.3, 1.5])
+def test_what_is_done_ahead_scales_with_what_there_is_to_do(factor: float):
+    """All of the calls and half of the parameters are done, whatever a step's factor."""
+    job = chain(1, update_ns=5_000)
+    plan = with_message_times(job.plan, TIMES)
+    duration_ns = plan.duration_ns.copy()
+    duration_ns[:, job.plan.operations :] *= factor
+    timed = replace(job, plan=replace(plan, duration_ns=duration_ns))
+    handed = handed_ns(simulated(timed, ahead=ahead_of(job.plan, TIMES)), timed.plan)
+    answered = handed[0, 0, "update"] + 5_000
+    found = [handed[0, 1, name] - answered for name in ("one", "two")]
+    assert found == pytest.approx([500 * factor, 1_000 * factor])
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5, 8])
+@pytest.mark.parametrize("in_step", [True, False])
+def test_a_server_does_no_more_than_its_time_allows(workers: int, in_step: bool):
+    """Half of a parameter's time may be its worker's: the rest is the server's alone."""
+    times = MessageTimes(asking_ns=4_000, parameter_ns=8_000, gradient_ns=10, spread=0.0)
+    job = chain(workers, update_ns=2_000)
+    steps = 30
+    timed = replace(
+        job,
+        plan=with_message_times(job.plan, times),
+        draws=same_draws(workers=workers, steps=steps),
+        staleness=0 if in_step else None,
+    )
+    handed = handed_ns(simulated(timed, ahead=ahead_of(job.plan, times)), timed.plan)
+    last = [max(handed[w, step, "two"] for w in range(workers)) for step in (9, steps - 1)]
+    each_step = (last[1] - last[0]) / (steps - 10)
+    assert each_step >= workers * (4_000 + 2 * 8_000) - 1
 
 
 def test_compiled_and_interpreted_text_agree():
     job = chain(2, update_ns=1_000)
     timed = replace(job, plan=with_message_times(job.plan, TIMES))
-    ahead_ns = done_ahead(job.plan, TIMES)
-    one, two = (simulated(timed, ahead_ns=ahead_ns, compiled=each) for each in (False, True))
+    ahead = ahead_of(job.plan, TIMES)
+    one, two = (simulated(timed, ahead=ahead, compiled=each) for each in (False, True))
     for name in one.__dataclass_fields__:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
