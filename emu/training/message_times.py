@@ -31,26 +31,36 @@ WARMUP: Final = 2
 _PAUSE_NS: Final = 100e6
 _CONNECTION: Final = "messages"
 _BEYOND_LINKS: Final = 1.5
+_TIMES_AGAIN: Final = 2
+_ALIKE: Final = 0.15
+"""Spread up to which steps are alike; on a quiet machine it is below."""
 
 
 def measure_message_times(live: LiveNetwork, run: JobRun) -> MessageTimes:
     """Measure with a run's transport, before the run, over its network.
+
+    Up to three times, until steps are alike: other work of the machine shows in single ones. What
+    is told is of the time in which they were most alike.
 
     Raises
     ------
     EndpointError
         A node failed or died.
     """
-    servers = len(live.spec.servers)
-    job = dump_job(calibration_job(servers)).decode()
+    job = dump_job(calibration_job(len(live.spec.servers))).decode()
+    first = replace(run.first, steps=0)
+    small = replace(run, job=job, workers=1, coordination=None, pushed=False, first=first)
+    found = _measured(live, small)
+    for _ in range(_TIMES_AGAIN):
+        if found.spread > _ALIKE:
+            found = min(found, _measured(live, small), key=lambda times: times.spread)
+    return found
+
+
+def _measured(live: LiveNetwork, small: JobRun) -> MessageTimes:
     rows: list[Row] = []
-    small = replace(run, job=job, workers=1, coordination=None, pushed=False)
-    run_job(
-        live,
-        replace(small, first=replace(run.first, steps=0)),
-        lambda _, told: rows.extend(told),
-    )
-    return times_of(rows, servers, *_of_links(live.spec, run.transport))
+    run_job(live, small, lambda _, told: rows.extend(told))
+    return times_of(rows, len(live.spec.servers), *_of_links(live.spec, small.transport))
 
 
 def _of_links(net: NetSpec, transport: TransportSpec) -> tuple[int, float]:
