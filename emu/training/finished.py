@@ -4,14 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from emu.training.job_cells import JobCell
+from emu.training.job_cells import JobCell, worker_counts
 from emu.training.runs import workers_text
-from netcosim.errors import ScenarioError
-from netcosim.results.folder import SCENARIO, ResultsFolder
+from netcosim.errors import ScenarioError, StorageError
+from netcosim.results.folder import RUN, SCENARIO, STEPS, SUMMARY, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
 from netcosim.results.training import operations, steps
-from netcosim.results.training.job_summary import JobPoint, MessageTimes, UnfinishedPoint
+from netcosim.results.training.job_summary import (
+    JobPoint,
+    JobSeries,
+    MessageTimes,
+    UnfinishedPoint,
+)
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 
@@ -76,6 +81,8 @@ class Finished:
         if {each.cell: each.job_sha256 for each in summary.series} != hashes:
             raise ScenarioError.at("--resume", where, "is of other jobs than its scenario draws")
         if record is None:
+            if any(each.points for each in summary.series):
+                raise StorageError(f"{folder.path}: has no {RUN}, by which its figures are known")
             return found
         if not _same_origin(record, clock):
             raise ScenarioError.at("--resume", where, _OTHER_RELEASE)
@@ -83,15 +90,16 @@ class Finished:
             allowed = f"{SCENARIO} is not what it was begun with; its figures are not mixed"
             raise ScenarioError.at("--resume", where, allowed)
         for each in summary.series:
+            _check_points(each, cells[0], f"{folder.path}/{SUMMARY}")
             if each.messages is not None and each.points:
                 found.messages[each.cell] = each.messages
             found.points |= {(each.cell, point.workers): point for point in each.points}
             found.unfinished |= {(each.cell, ended.workers): ended for ended in each.unfinished}
-        found._take_rows(folder)
+        found._take_rows(folder, some_workers=cells[0].job.counts_some)
         found._take_record(record)
         return found
 
-    def _take_rows(self, folder: ResultsFolder) -> None:
+    def _take_rows(self, folder: ResultsFolder, *, some_workers: bool) -> None:
         """Take the rows of all runs; those of one that ended early until it has been run again."""
         all_steps, all_operations = folder.read_steps(), folder.read_operations()
         for key in (*self.points, *self.unfinished):
@@ -100,6 +108,10 @@ class Finished:
             self.steps[key] = steps.TABLE.where(all_steps, mine)
             mine = all_operations.cell.are(cell) & (all_operations.workers == workers)
             self.operations[key] = operations.TABLE.where(all_operations, mine)
+        for (cell, workers), point in self.points.items():
+            if not some_workers and len(self.steps[cell, workers]) != workers * point.steps:
+                where = f"{folder.path / STEPS}: {cell}, {workers_text(workers)}"
+                raise StorageError(f"{where}: must have {point.steps} steps of each worker")
 
     def _take_record(self, record: RunRecord) -> None:
         names = {f"{cell}, {workers_text(workers)}" for cell, workers in self.points}
@@ -122,6 +134,22 @@ class Finished:
         """Write the tables, in the order in which all is run."""
         folder.write_steps([self.steps[key] for key in order if key in self.steps])
         folder.write_operations([self.operations[key] for key in order if key in self.operations])
+
+
+def _check_points(series: JobSeries, cell: JobCell, source: str) -> None:
+    """Refuse points that a run of this scenario does not have."""
+    training, counts = cell.scenario.training, (1, *worker_counts(cell.scenario))
+    workers = [point.workers for point in series.points]
+    if len(set(workers)) < len(workers):
+        raise StorageError(f"{source}: {series.cell}: points: each number of workers once")
+    for count in (*workers, *(ended.workers for ended in series.unfinished)):
+        if count not in counts:
+            allowed = f"must be of {', '.join(map(str, counts[1:]))}"
+            raise StorageError(f"{source}: {series.cell}: workers: {count}: {allowed}")
+    for point in series.points:
+        steps = (training.steps, cell.job.plan.steps)
+        if point.steps not in steps or point.warmup > training.warmup:
+            raise StorageError(f"{source}: {series.cell}: steps: {point.steps}: of another run")
 
 
 def _same_origin(record: RunRecord, clock: Mapping[str, Any]) -> bool:

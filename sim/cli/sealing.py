@@ -51,7 +51,7 @@ def check_sealing(found: argparse.Namespace) -> None:
     other = {
         name: value
         for name, value in vars(found).items()
-        if name not in ("record", "seal") and value not in (None, False, [])
+        if name not in ("record", "seal") and not (value is None or value is False or value == [])
     }
     for name in other:
         option = "--" + name.replace("_", "-")

@@ -31,6 +31,9 @@ def check_drawn(scenario: Scenario, series: Sequence[JobSeries], source: str) ->
             raise StorageError(f"{source}: {each.cell}: is no training job of its scenario")
         if workload not in drawn:
             drawn[workload] = _facts(scenario, workloads[workload])
+        if each.messages is not None and scenario.clock != "real":
+            allowed = "is for records by the machine's clock"
+            raise StorageError(f"{source}: {each.cell}: messages: {allowed}")
         for field, wanted in drawn[workload].items():
             if (found := getattr(each, field)) != wanted:
                 allowed = f"must be {wanted}, by its scenario"

@@ -56,6 +56,7 @@ def read_record(path: Path) -> Record:
         summary = _summary(folder)
         scenario = folder.read_scenario()
         check_drawn(scenario, summary.series, f"{path}/{SUMMARY}")
+        _check_cells(scenario, summary, f"{path}/{SUMMARY}")
         ops = folder.read_operations()
         jobs = {series.cell: folder.read_job(series.cell) for series in summary.series}
         names = (SUMMARY, OPERATIONS, *(job_name(cell) for cell in jobs))
@@ -81,6 +82,15 @@ def read_record(path: Path) -> Record:
     )
 
 
+def _check_cells(scenario: Scenario, summary: JobSummary, source: str) -> None:
+    """Refuse a record that has not each of its scenario's cells once."""
+    found = sorted(series.cell for series in summary.series)
+    wanted = sorted(f"{w.name}/{t.name}" for w in scenario.workload for t in scenario.transport)
+    if found != wanted:
+        allowed = f"must be {', '.join(wanted)}, each once"
+        raise StorageError(f"{source}: cells: {', '.join(found)}: {allowed}")
+
+
 def _summary(folder: ResultsFolder) -> JobSummary:
     if folder.world() != "job":
         raise StorageError(f"{folder.path}: is no record of a training job over real flows")
@@ -92,6 +102,13 @@ def _summary(folder: ResultsFolder) -> JobSummary:
     if not summary.profiling:
         allowed = "is a run of all workers; emu.run --only 1 makes the record of one"
         raise StorageError(f"{folder.path}: {allowed}")
+    where = f"{folder.path}/{SUMMARY}"
+    if not summary.trusted:
+        raise StorageError(f"{where}: not to be trusted: {'; '.join(summary.reasons)}")
+    for series in summary.series:
+        if [point.workers for point in series.points] != [1]:
+            allowed = "must be one, of one worker, in a record"
+            raise StorageError(f"{where}: {series.cell}: points: {len(series.points)}: {allowed}")
     return summary
 
 

@@ -141,13 +141,30 @@ def _column(column: Any) -> Words | Ints:
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
-        return np.asarray(column.to_numpy(), dtype=np.int64)
+        return _joined_ints([_numbers(chunk) for chunk in column.chunks])
     chunks = []
     for chunk in column.chunks:
         chunk.validate(full=True)
-        codes = np.asarray(chunk.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-        chunks.append(Words(values=tuple(chunk.dictionary.to_pylist()), codes=codes))
+        values = tuple(chunk.dictionary.to_pylist())
+        chunks.append(Words(values=values, codes=_numbers(chunk.indices)))
     return _joined_words(chunks)
+
+
+def _numbers(array: Any) -> Ints:
+    """Whole numbers of an array without nulls.
+
+    By its buffer: Arrow's own way imports pandas where it is installed, and an interruption that
+    comes during that import is lost.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_integer(array.type) or array.null_count:
+        raise ValueError(f"must be whole numbers without nulls, not {array.type}")
+    if not len(array):
+        return np.empty(0, dtype=np.int64)
+    kind = f"{'u' if pa.types.is_unsigned_integer(array.type) else 'i'}{array.type.bit_width // 8}"
+    every = np.frombuffer(array.buffers()[1], dtype=kind, count=array.offset + len(array))
+    return every[array.offset :].astype(np.int64)
 
 
 def _joined_ints(parts: Sequence[Ints]) -> Ints:

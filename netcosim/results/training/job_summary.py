@@ -5,7 +5,7 @@ No clock times, no host: the same bytes for the same job by the virtual clock.
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 JOB_FORMAT: Final = "netcosim-job-summary"
 
@@ -16,8 +16,22 @@ BUSY_MOST: Final = 0.05
 _MOST: Final = 10**15
 """Beyond what any of these whole numbers can be: a link's rate, bytes, ns of a message."""
 
+_LEAST_SEGMENT: Final = 500
+
+
+def _segment(size_bytes: int) -> int:
+    if 0 < size_bytes < _LEAST_SEGMENT:
+        raise ValueError(f"must be 0, or at least {_LEAST_SEGMENT}")
+    return size_bytes
+
+
 _Whole = Annotated[int, Field(ge=0, le=_MOST)]
 _Count = Annotated[int, Field(ge=1, le=_MOST)]
+_LEAST: Final = 1e-9
+_Ns = Annotated[float, Field(ge=1, le=1e18)]
+_Bytes = Annotated[int, Field(ge=0, le=2**31)]
+_BucketBytes = Annotated[int, Field(ge=1, le=2**31)]
+_SegmentBytes = Annotated[int, Field(ge=0, le=65535), AfterValidator(_segment)]
 
 
 class _Record(BaseModel):
@@ -32,10 +46,10 @@ class _Record(BaseModel):
 class JobStepTimes(_Record):
     """Times from a worker's request for a step to that for the next one, over its counted steps."""
 
-    mean: float = Field(gt=0)
-    median: float = Field(gt=0)
-    p95: float = Field(gt=0)
-    max: float = Field(gt=0)
+    mean: _Ns
+    median: _Ns
+    p95: _Ns
+    max: _Ns
 
 
 class JobPoint(_Record):
@@ -45,11 +59,12 @@ class JobPoint(_Record):
     steps: _Count = Field(description="steps of each worker, warm-up included")
     warmup: _Whole = Field(description="the first of these, which no figure counts")
     steps_per_s: float = Field(
-        gt=0,
+        gt=_LEAST,
+        le=_MOST,
         description="sum over the workers of their own rates: counted steps over the time from the"
         " request for the first of them to the end of the last",
     )
-    examples_per_s: float = Field(gt=0, description="steps_per_s times the batch")
+    examples_per_s: float = Field(gt=_LEAST, le=_MOST, description="steps_per_s times the batch")
     step_ns: JobStepTimes
     lost_share: float = Field(
         ge=0,
@@ -88,14 +103,14 @@ class UnfinishedPoint(_Record):
 class PathFacts(_Record):
     """Path of a connection as its models are told of it."""
 
-    past_bytes: _Whole = Field(
+    past_bytes: _Bytes = Field(
         description="unacknowledged bytes that our own sender keeps to; 0: memory bounds them"
     )
-    send_memory_bytes: _Whole = Field(
+    send_memory_bytes: _Bytes = Field(
         description="of the sender's socket; 0: its bytes are bounded"
     )
-    bucket_bytes: _Count = Field(description="that a link lets pass at once after a rest")
-    segment_bytes: _Whole = Field(
+    bucket_bytes: _BucketBytes = Field(description="that a link lets pass at once after a rest")
+    segment_bytes: _SegmentBytes = Field(
         description="payload of a segment; 0: bytes flow, by the real clock"
     )
     handling_ns: _Whole = Field(description="from a segment to the update that it brings about")

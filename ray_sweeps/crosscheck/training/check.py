@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.errors import StorageError
-from netcosim.results.folder import SCENARIO, SEAL, SUMMARY, ResultsFolder, job_name
+from netcosim.results.folder import SCENARIO, SEAL, STEPS, SUMMARY, ResultsFolder, job_name
 from netcosim.results.training import operations
 from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
@@ -17,6 +17,7 @@ from netcosim.scenario import Scenario
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import hash_of, load_job
 from netcosim.training.plan import StepPlan
+from netcosim.training.throughput import steps_per_s
 from ray_sweeps.crosscheck.training.record import (
     CellCheck,
     ModelsCheck,
@@ -116,6 +117,7 @@ def _read(path: Path, predicted: Seal | None = None) -> _Run:
             if hash_of(data) != cell.job_sha256:
                 raise StorageError(f"{source}: is not the job that was predicted: its hash differs")
             jobs[cell.cell] = load_job(data, source)
+        _check_points(folder, summary, jobs)
         return _Run(
             name=str(path),
             summary=summary,
@@ -124,6 +126,32 @@ def _read(path: Path, predicted: Seal | None = None) -> _Run:
             ops=folder.read_operations(),
             jobs=jobs,
         )
+
+
+def _check_points(
+    folder: ResultsFolder, summary: JobSummary, jobs: Mapping[str, TrainingJob]
+) -> None:
+    """Refuse throughput that the run's steps do not have; of K of W workers no step tells it."""
+    table = folder.read_steps()
+    for series in summary.series:
+        job, where = jobs[series.cell], f"{folder.path}/{SUMMARY}: {series.cell}"
+        counts = [point.workers for point in series.points]
+        if len(set(counts)) < len(counts):
+            raise StorageError(f"{where}: points: must have each number of workers once")
+        for point in () if job.counts_some else series.points:
+            mine = table.cell.are(series.cell) & (table.workers == point.workers)
+            worker, step = table.worker[mine], table.step[mine]
+            ends_ns = np.full((point.workers, job.steps + 1), np.nan)
+            if len(step) and (worker.max() >= point.workers or step.max() >= job.steps):
+                raise StorageError(f"{folder.path / STEPS}: {series.cell}: has steps of nobody")
+            ends_ns[worker, step + 1] = table.end_ns[mine]
+            ends_ns[worker, step] = table.start_ns[mine]
+            parts = None if point.batches is None else np.array(point.batches) / series.batch
+            rate = steps_per_s(job.first(point.workers), ends_ns, point.warmup, parts)
+            rate *= series.batch
+            if not np.isclose(rate, point.examples_per_s, rtol=1e-6):
+                allowed = f"must be {rate:.9g}, by its steps"
+                raise StorageError(f"{where}: {point.examples_per_s}: {allowed}")
 
 
 def _check_series(path: Path, summary: JobSummary, seal: Seal) -> None:

@@ -87,3 +87,28 @@ def test_seals_say_what_messages_take_only_where_it_was_counted() -> None:
         cells=cells,
     )
     assert load_seal(dump_seal(new), "seal.json").cells[0].messages == times
+
+
+def edited(tmp_path: Path, **values: object) -> Path:
+    copy = Path(shutil.copytree(RUN, tmp_path / "run"))
+    path = copy / "summary.json"
+    data = json.loads(path.read_text())
+    data["series"][0]["points"][0] |= values
+    path.write_text(json.dumps(data))
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"examples_per_s": 5.0}, "5.0: must be 27.9"),
+        ({"examples_per_s": 1e-320}, "examples_per_s: Input should be greater than"),
+        ({"warmup": 5}, "by its steps"),
+    ],
+)
+def test_throughput_that_its_steps_do_not_have_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], values: dict[str, object], said: str
+) -> None:
+    copy = edited(tmp_path, **values)
+    assert crosscheck([str(copy), "--out", str(tmp_path / "out")]) == 6
+    assert said in capsys.readouterr().err

@@ -90,6 +90,12 @@ def test_the_record_itself_is_read(record: Path) -> None:
             r"series\.0\.path\.bucket_bytes: .*greater than or equal to 1",
         ),
         (path_fact(handling_ns=10**20), r"series\.0\.path\.handling_ns: .*less than or equal to"),
+        (series(points=[]), "points: 0: must be one, of one worker, in a record"),
+        (
+            series(messages={"asking_ns": 1, "parameter_ns": 1, "gradient_ns": 1, "spread": 0}),
+            "messages: is for records by the machine's clock",
+        ),
+        (path_fact(segment_bytes=1), r"path\.segment_bytes: .*must be 0, or at least 500"),
         (cut, r"summary\.json: is damaged: not JSON"),
     ],
 )
