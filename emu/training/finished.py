@@ -1,4 +1,4 @@
-"""What of a scenario's training jobs has been run so far, and taken over by a run that goes on."""
+"""Runs of a scenario's training jobs that are over, also those of an earlier run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,7 +127,7 @@ class Finished:
         return tuple(point for (mine, _), point in sorted(self.points.items()) if mine == cell)
 
     def unfinished_of(self, cell: str) -> tuple[UnfinishedPoint, ...]:
-        """What of a cell ended early, by number of workers."""
+        """Runs of a cell that ended early, by number of workers."""
         return tuple(ended for (mine, _), ended in sorted(self.unfinished.items()) if mine == cell)
 
     def write_tables(self, folder: ResultsFolder, order: Sequence[Key]) -> None:

@@ -140,6 +140,11 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
     return adjust(named_scenario(name, builtin, "--scenario"), options)
 
 
+def is_given(value: object) -> bool:
+    """True for the value of an option that was given; a 0 is one."""
+    return value is not None and value is not False and value != []
+
+
 def refuse_beside(
     found: argparse.Namespace, parser: argparse.ArgumentParser, kept: Collection[str], allowed: str
 ) -> None:
@@ -156,8 +161,7 @@ def refuse_beside(
     """
     for action in parser._actions:
         given = getattr(found, action.dest, None)
-        nothing = given is None or given is False or given == []
-        if action.dest not in kept and not nothing:
+        if action.dest not in kept and is_given(given):
             raise ScenarioError.at(action.option_strings[-1], str(given), allowed)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from netcosim.cli import Parser, output
-from netcosim.cli.options import given_path
+from netcosim.cli.options import given_path, is_given
 from netcosim.errors import ScenarioError, StorageError
 from netcosim.formatting import escaped
 from netcosim.results.storage.directory import storage_errors
@@ -51,7 +51,7 @@ def check_sealing(found: argparse.Namespace) -> None:
     other = {
         name: value
         for name, value in vars(found).items()
-        if name not in ("record", "seal") and not (value is None or value is False or value == [])
+        if name not in ("record", "seal") and is_given(value)
     }
     for name in other:
         option = "--" + name.replace("_", "-")
@@ -89,7 +89,7 @@ def _write_new(path: Path, data: bytes) -> None:
 
 
 def _counted(series: JobSeries, assumed: Assumed) -> Iterator[str]:
-    """What messages take by the machine's clock, and whether predictions count it."""
+    """Lines on the time of messages by the machine's clock, and whether predictions count it."""
     if assumed.scenario.clock != "real":
         return
     if assumed.uneven is not None and series.messages is not None:

@@ -1,4 +1,4 @@
-"""What a summary of a training job says of its cells, held against what its scenario draws."""
+"""Check of a training job's summary against its scenario and the job that this draws."""
 
 from collections.abc import Sequence
 

@@ -87,7 +87,7 @@ def ahead_of(plan: StepPlan, times: MessageTimes) -> tuple[float, ...]:
 
 
 def _added(plan: StepPlan, times: MessageTimes) -> list[_Added]:
-    """What is added, a server's calls for gradients first."""
+    """Operations that are added, a server's calls for gradients first."""
     transfers = [
         (op, plan.channels[place])
         for op, place in enumerate(plan.place.tolist())

@@ -134,7 +134,7 @@ class MessageTimes(_Record):
 
     @property
     def text(self) -> str:
-        """What a message takes, in words."""
+        """Times in words."""
         return (
             f"{self.parameter_ns / 1e3:.3g} us a parameter, {self.asking_ns / 1e3:.3g} us a call"
             f" for a gradient, {self.gradient_ns / 1e3:.3g} us a gradient"

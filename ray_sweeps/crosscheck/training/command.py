@@ -30,7 +30,7 @@ def are_training(folders: Sequence[Path]) -> bool:
 
 
 def _is_training(folder: Path) -> bool | None:
-    """Whether a folder is of a training job; None where that can't be read."""
+    """True for a folder of a training job; None where that can't be read."""
     try:
         with ResultsFolder.open(folder) as results:
             return results.world() == "job"

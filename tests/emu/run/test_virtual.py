@@ -130,7 +130,7 @@ def _sent_ns(row: StreamRow) -> int:
 
 @pytest.mark.parametrize("bursts", [MANY, MORE], ids=["one cell over", "both under way"])
 def test_sigterm_in_the_second_burst_of_a_cell(world: World, bursts: Sequence[str]) -> None:
-    """What is finished is kept, also of a cell whose turn to be waited for has not come."""
+    """Finished bursts are kept, also of a cell whose turn to be waited for has not come."""
     with running(world, *VIRTUAL, scenario("slow"), *bursts, "--out", "out") as run:
         wait_for_line(run, "large/h2: burst 0 done")
         os.kill(run.process.pid, signal.SIGTERM)

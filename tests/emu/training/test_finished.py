@@ -108,6 +108,28 @@ def other_workers(folder: ResultsFolder) -> None:
     path.write_text(json.dumps(data))
 
 
+def other_discipline(folder: ResultsFolder) -> None:
+    path = folder.path / "scenario.toml"
+    text = path.read_text()
+    assert "two_visit" in text
+    path.write_text(text.replace('discipline = "two_visit"', 'discipline = "fifo"'))
+
+
+def no_rows(folder: ResultsFolder) -> None:
+    (folder.path / "steps.parquet").unlink()
+
+
+def no_record(folder: ResultsFolder) -> None:
+    (folder.path / "run.json").unlink()
+
+
+def other_workers(folder: ResultsFolder) -> None:
+    path = folder.path / "summary.json"
+    data = json.loads(path.read_text())
+    data["series"][0]["points"][0]["workers"] = 3
+    path.write_text(json.dumps(data))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -157,6 +179,9 @@ def complete(folder: ResultsFolder) -> None:
         (other_release, "was begun by another release"),
         (other_kernel, "was begun by another release"),
         (other_python, "was begun by another release"),
+        (no_rows, r"steps\.parquet: .*must have 24 steps of each worker"),
+        (no_record, r"has no run\.json"),
+        (other_workers, "workers: 3: must be of 1, 4"),
         (other_discipline, r"scenario\.toml is not what it was begun with"),
         (other_job, "is of other jobs than its scenario draws"),
         (complete, "is complete: nothing is left to do"),
@@ -169,7 +194,7 @@ def test_what_can_not_stand_beside_the_rest_is_refused(
     said: str,
 ) -> None:
     change(folder)
-    with pytest.raises(ScenarioError, match=said):
+    with pytest.raises((ScenarioError, StorageError), match=said):
         Finished.of(folder, cells, CLOCK)
 
 

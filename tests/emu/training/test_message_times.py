@@ -15,7 +15,7 @@ TIMES = MessageTimes(asking_ns=50_000, parameter_ns=80_000, gradient_ns=60_000, 
 
 
 def logged(times: MessageTimes, servers: int, delay_ns: int) -> list[Row]:
-    """What nodes would log whose messages take this, by the simulator; links take nothing."""
+    """Rows of nodes whose messages take this, by the simulator; links take nothing."""
     job = calibration_job(servers)
     plan = with_message_times(job.plan, times)
     network = make_network(workers=1, servers=servers, delay_ns=delay_ns)

@@ -5,6 +5,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from netcosim.training.executor import (
     Acknowledgement,
     Answer,
@@ -66,6 +68,19 @@ class Replay:
                 act(told_ns)
             else:
                 self._compute(ends.index(computed_ns), computed_ns)
+
+    def assert_handed_over_as(self, seen: Operations) -> None:
+        """Hold the times of all hand-overs against the simulator's, to a nanosecond."""
+        transfers = self._job.plan.place[seen.operation] < len(self._job.plan.channels)
+        assert len(self.handed_ns) == transfers.sum() > 0
+        for worker, step, op, ready_ns in zip(
+            seen.worker[transfers],
+            seen.step[transfers],
+            seen.operation[transfers],
+            seen.ready_ns[transfers],
+            strict=True,
+        ):
+            assert self.handed_ns[worker, step, op] == pytest.approx(ready_ns, abs=1)
 
     def _compute(self, machine: int, now_ns: float) -> None:
         if machine < len(self._workers):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,17 +61,7 @@ def assert_same(job: TrainingJob) -> None:
     seen = simulated(job).operations()
     replay = Replay(job, seen)
     replay.run()
-    channels = len(job.plan.channels)
-    transfers = job.plan.place[seen.operation] < channels
-    assert len(replay.handed_ns) == transfers.sum() > 0
-    for worker, step, op, ready_ns in zip(
-        seen.worker[transfers],
-        seen.step[transfers],
-        seen.operation[transfers],
-        seen.ready_ns[transfers],
-        strict=True,
-    ):
-        assert replay.handed_ns[worker, step, op] == pytest.approx(ready_ns, abs=1)
+    replay.assert_handed_over_as(seen)
 
 
 @settings(max_examples=60, deadline=None)

@@ -90,17 +90,7 @@ def test_engine_and_executors_hand_over_at_the_same_time(seed, workers, servers,
     seen = simulated(job)
     replay = Replay(job, seen)
     replay.run()
-    channels = len(job.plan.channels)
-    transfers = job.plan.place[seen.operation] < channels
-    assert len(replay.handed_ns) == transfers.sum() > 0
-    for w, s, o, ready_ns in zip(
-        seen.worker[transfers],
-        seen.step[transfers],
-        seen.operation[transfers],
-        seen.ready_ns[transfers],
-        strict=True,
-    ):
-        assert replay.handed_ns[w, s, o] == pytest.approx(ready_ns, abs=1)
+    replay.assert_handed_over_as(seen)
 
 
 def chain(workers: int, *, update_ns: float) -> TrainingJob:
