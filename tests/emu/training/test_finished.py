@@ -108,47 +108,6 @@ def other_workers(folder: ResultsFolder) -> None:
     path.write_text(json.dumps(data))
 
 
-def other_discipline(folder: ResultsFolder) -> None:
-    path = folder.path / "scenario.toml"
-    text = path.read_text()
-    assert "two_visit" in text
-    path.write_text(text.replace('discipline = "two_visit"', 'discipline = "fifo"'))
-
-
-def no_rows(folder: ResultsFolder) -> None:
-    (folder.path / "steps.parquet").unlink()
-
-
-def no_record(folder: ResultsFolder) -> None:
-    (folder.path / "run.json").unlink()
-
-
-def other_workers(folder: ResultsFolder) -> None:
-    path = folder.path / "summary.json"
-    data = json.loads(path.read_text())
-    data["series"][0]["points"][0]["workers"] = 3
-    path.write_text(json.dumps(data))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (no_rows, r"steps\.parquet: .*must have 24 steps of each worker"),
-        (no_record, r"has no run\.json"),
-        (other_workers, "workers: 3: must be of 1, 4"),
-    ],
-)
-def test_files_that_do_not_fit_together_are_refused(
-    folder: ResultsFolder,
-    cells: tuple[JobCell, ...],
-    change: Callable[[ResultsFolder], None],
-    said: str,
-) -> None:
-    change(folder)
-    with pytest.raises(StorageError, match=said):
-        Finished.of(folder, cells, CLOCK)
-
-
 def other_release(folder: ResultsFolder) -> None:
     folder.write_run(record(versions=versions(EMULATION) | {"sources": "0"}))
 
