@@ -9,6 +9,5 @@ from tests.emu.run.world import World
 
 @pytest.fixture
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    made = World(tmp_path_factory.mktemp("world"))
-    yield made
-    made.close()
+    with World(tmp_path_factory.mktemp("world")) as made:
+        yield made

@@ -35,11 +35,10 @@ def life_s(shared: World) -> float:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    world = World(tmp_path_factory.mktemp("world"))
-    world.shell(f"{ROOT}/dev run --help >/dev/null")
-    world.forget_changes()
-    yield world
-    world.close()
+    with World(tmp_path_factory.mktemp("world")) as world:
+        world.shell(f"{ROOT}/dev run --help >/dev/null")
+        world.forget_changes()
+        yield world
 
 
 def arguments(folder: str) -> tuple[str, ...]:

@@ -36,12 +36,11 @@ def lacking() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Done, World]]:
     expected = lacking()
-    world = World(tmp_path_factory.mktemp("world"))
-    done = run_to_end(world, "--scenario", scenario("releases"), "--out", "out")
-    assert done.code == 0, done.err
-    assert expected.keys() < NEEDS.keys()
-    yield done, world
-    world.close()
+    with World(tmp_path_factory.mktemp("world")) as world:
+        done = run_to_end(world, "--scenario", scenario("releases"), "--out", "out")
+        assert done.code == 0, done.err
+        assert expected.keys() < NEEDS.keys()
+        yield done, world
 
 
 def test_every_cell_is_there_as_measured_or_as_not_run(run: tuple[Done, World]) -> None:

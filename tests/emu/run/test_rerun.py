@@ -33,21 +33,20 @@ class Ran:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    world = World(tmp_path_factory.mktemp("world"))
-    done = run_to_end(world, "--scenario", scenario("levels"), "--out", "out")
-    assert done.code in (0, 1), done.err
-    small = tmp_path_factory.mktemp("small")
-    with results(world) as folder:
-        for name in SMALL:
-            (small / name).write_bytes(folder.read(name))
-        yield Ran(
-            small=small,
-            files={n: folder.read(n) for n in ("predictions.parquet", "summary.json", *SMALL)},
-            measured=folder.read_trace(),
-            predicted=folder.read_predictions(),
-            grants=folder.read_grants(),
-        )
-    world.close()
+    with World(tmp_path_factory.mktemp("world")) as world:
+        done = run_to_end(world, "--scenario", scenario("levels"), "--out", "out")
+        assert done.code in (0, 1), done.err
+        small = tmp_path_factory.mktemp("small")
+        with results(world) as folder:
+            for name in SMALL:
+                (small / name).write_bytes(folder.read(name))
+            yield Ran(
+                small=small,
+                files={n: folder.read(n) for n in ("predictions.parquet", "summary.json", *SMALL)},
+                measured=folder.read_trace(),
+                predicted=folder.read_predictions(),
+                grants=folder.read_grants(),
+            )
 
 
 def predict(*arguments: object) -> "subprocess.CompletedProcess[str]":

@@ -8,6 +8,7 @@ import gzip
 import json
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,27 +70,27 @@ class Finished:
 def finished(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Finished]:
-    for _ in range(_TRIES):
-        world = World(tmp_path_factory.mktemp("world"))
-        done = run_to_end(world, "--scenario", scenario(request.param), "--out", "out")
-        if "processors idle 0%" not in done.last:
-            break
-    assert done.code in (0, 1), done.err
-    with results(world) as folder:
-        summary, record = folder.read_summary(), folder.read_run()
-        assert summary is not None
-        assert record is not None
-        yield Finished(
-            done=done,
-            world=world,
-            plan=make_plan(folder.read_scenario()),
-            measured=folder.read_trace(),
-            predicted=folder.read_predictions(),
-            windows=folder.read_windows(),
-            summary=summary,
-            record=record,
-        )
-    world.close()
+    with ExitStack() as worlds:
+        for _ in range(_TRIES):
+            world = worlds.enter_context(World(tmp_path_factory.mktemp("world")))
+            done = run_to_end(world, "--scenario", scenario(request.param), "--out", "out")
+            if "processors idle 0%" not in done.last:
+                break
+        assert done.code in (0, 1), done.err
+        with results(world) as folder:
+            summary, record = folder.read_summary(), folder.read_run()
+            assert summary is not None
+            assert record is not None
+            yield Finished(
+                done=done,
+                world=world,
+                plan=make_plan(folder.read_scenario()),
+                measured=folder.read_trace(),
+                predicted=folder.read_predictions(),
+                windows=folder.read_windows(),
+                summary=summary,
+                record=record,
+            )
 
 
 def test_it_is_complete_and_trusted_or_says_why_not(finished: Finished) -> None:

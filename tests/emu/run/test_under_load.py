@@ -36,22 +36,21 @@ class Ran:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    world = World(tmp_path_factory.mktemp("world"))
-    with loaded(SHARE):
-        done = run_to_end(world, "--scenario", scenario("loaded"), "--out", "out")
-    with results(world) as folder:
-        summary, record = folder.read_summary(), folder.read_run()
-        assert summary is not None, done.err
-        assert record is not None
-        yield Ran(
-            done=done,
-            summary=summary,
-            record=record,
-            measured=folder.read_trace(),
-            predicted=folder.read_predictions(),
-            page=Path(world.at(f"{WORK}/out/report.html")).read_text(),
-        )
-    world.close()
+    with World(tmp_path_factory.mktemp("world")) as world:
+        with loaded(SHARE):
+            done = run_to_end(world, "--scenario", scenario("loaded"), "--out", "out")
+        with results(world) as folder:
+            summary, record = folder.read_summary(), folder.read_run()
+            assert summary is not None, done.err
+            assert record is not None
+            yield Ran(
+                done=done,
+                summary=summary,
+                record=record,
+                measured=folder.read_trace(),
+                predicted=folder.read_predictions(),
+                page=Path(world.at(f"{WORK}/out/report.html")).read_text(),
+            )
 
 
 def test_it_ends_with_an_answer_for_each_cell(ran: Ran) -> None:

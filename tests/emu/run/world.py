@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 HOLDER = Path(__file__).parent / "overlay.py"
 ROOT = Path(__file__).parents[3]
@@ -19,7 +19,7 @@ HOME = "/home/u"
 
 
 class World:
-    """Made in an empty folder; close it to end everything that was made."""
+    """Made in an empty folder; leaving it ends everything that was made."""
 
     def __init__(self, folder: Path) -> None:
         argv = ["unshare", "--mount", "--propagation", "private", sys.executable, "-I", "-S"]
@@ -33,7 +33,10 @@ class World:
         self.at("/home/u/work").mkdir(parents=True)
         self._own = {"/home", "/home/u", "/home/u/work"}
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         assert self._holder.stdin is not None
         assert self._holder.stdout is not None
         self._holder.stdin.close()
