@@ -32,6 +32,7 @@ def leaving_at_once(prog: str) -> Iterator[None]:
 
 
 def leave(code: int) -> Never:
-    """End the program; Ctrl-C changes nothing any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End the program; no signal that asks for it changes anything any more."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)

@@ -1,8 +1,10 @@
-"""Ctrl-C while a command ends."""
+"""Signals while a command ends."""
 
 import signal
 import subprocess
 import sys
+
+import pytest
 
 SLOW_END = """
 import threading, time
@@ -13,7 +15,8 @@ leave(3)
 """
 
 
-def test_ctrl_c_while_the_interpreter_ends_changes_nothing() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_interpreter_ends_changes_nothing(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SLOW_END], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as ending:
@@ -23,6 +26,6 @@ def test_ctrl_c_while_the_interpreter_ends_changes_nothing() -> None:
             try:
                 ending.wait(0.2)
             except subprocess.TimeoutExpired:
-                ending.send_signal(signal.SIGINT)
+                ending.send_signal(number)
         _, errors = ending.communicate()
     assert (ending.returncode, errors) == (3, "")

@@ -28,6 +28,9 @@ from tests.emu.run.world import ROOT, World
 
 pytestmark = pytest.mark.root
 SLOW = ("--scenario", scenario("slow"), "--out", "out")
+_TRIES = 5
+"""A run that has written its results before the signal comes ends as if there had been none."""
+
 KEPT = "emu.run: interrupted; what was finished is in out"
 
 
@@ -89,12 +92,16 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
 @pytest.mark.parametrize("name", [PREDICTIONS, PERFETTO, "pictures"])
 def test_a_signal_while_the_results_are_written(world: World, name: str) -> None:
     """A complete run stays so, with its report."""
-    with running(world, "--scenario", scenario("one"), "--out", "out") as run:
-        wait_for_line(run, "predicting")
-        wait_for(name, lambda: world.at(f"{WORK}/out/{name}").exists())
-        os.kill(run.process.pid, signal.SIGTERM)
-        done = finish(run)
-        assert run.wait_gone(10) == {}
+    for _ in range(_TRIES):
+        with running(world, "--scenario", scenario("one"), "--out", "out") as run:
+            wait_for_line(run, "predicting")
+            wait_for(name, lambda: world.at(f"{WORK}/out/{name}").exists())
+            os.kill(run.process.pid, signal.SIGTERM)
+            done = finish(run)
+            assert run.wait_gone(10) == {}
+        if done.code:
+            break
+        world.shell(f"rm -r {WORK}/out")
     assert (done.code, done.last) == (130, KEPT)
     with results(world) as folder:
         summary = folder.read_summary()
