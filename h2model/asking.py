@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import Final
 
 from h2model.events import ENQUEUE, LEFT, At
+from h2model.link import Queue
 from h2model.records import LinkModel
 from h2model.segments import SegmentQueue
+from h2model.tcp.frames import TcpQueue
 
 Came = Callable[[int, float], None]
 """Takes a call's number, when it has arrived."""
@@ -27,10 +29,20 @@ class Asking:
         True if each call is a write of its own, also of those that are made at one moment.
     came
         Told of each call when it has arrived.
+    queue
+        The kernel's, where it goes through TCP packet by packet.
     """
 
-    def __init__(self, link: LinkModel, call_bytes: int, *, writes_each: bool, came: Came) -> None:
-        self.queue = SegmentQueue(link, link.rate_bps)
+    def __init__(
+        self,
+        link: LinkModel,
+        call_bytes: int,
+        *,
+        writes_each: bool,
+        came: Came,
+        queue: TcpQueue | None = None,
+    ) -> None:
+        self.queue: Queue = queue or SegmentQueue(link, link.rate_bps)
         self._delay_ns = link.delay_ns
         self._call_bytes = call_bytes
         self._writes_each = writes_each
@@ -84,6 +96,10 @@ class Asking:
         self.queue.replan(rate_bps, now, keep)
         self._version += 1
         self._leaving = False
+        self._next_leaves()
+
+    def moved(self, now: float) -> None:
+        """Learn that packets have come, or were acknowledged."""
         self._next_leaves()
 
     def _next_leaves(self) -> None:

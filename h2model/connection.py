@@ -24,6 +24,7 @@ from h2model.records import (
     StreamPlan,
 )
 from h2model.sender import Sender, Told
+from h2model.tcp.frames import TcpQueue
 
 __all__ = [
     "LINE_BPS",
@@ -107,11 +108,13 @@ class Connection:
         next_ns: int | None = None,
         writes_each: bool = False,
         told: Told | None = None,
+        queue: TcpQueue | None = None,
     ) -> Sender:
         """Sender of a burst within a simulation that begins now; other arguments as for `burst`.
 
         With `writes_each` it writes the first message of a moment before it knows of the others.
-        `told` is told of each message when it is there.
+        `told` is told of each message when it is there. `queue` is the kernel's, where bytes go
+        through TCP packet by packet.
         """
         heads = replace(self._heads, first=self._heads.each) if self._headed else self._heads
         starts, self._headed = not self._headed, True
@@ -130,4 +133,5 @@ class Connection:
             starts=starts,
             writes_each=writes_each,
             told=told,
+            queue=queue,
         )

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Protocol
 
 from h2model.events import At
-from h2model.link import SendQueue
+from h2model.link import Queue
 from h2model.records import Schedule
-from h2model.segments import SegmentQueue
 from h2model.sender import Sender
 
 Shares = Callable[[frozenset[int]], Mapping[int, float]]
@@ -20,7 +19,7 @@ class Sending(Protocol):
     """A connection's sending end, as the loop knows it."""
 
     @property
-    def queue(self) -> SegmentQueue | SendQueue:
+    def queue(self) -> Queue:
         """Queue of the kernel: all that was handed to it and has not left."""
 
     @property
@@ -38,6 +37,9 @@ class Sending(Protocol):
 
     def share(self, rate_bps: float, now: float, keep: float) -> None:
         """Change the connection's share of its path; it keeps that part of what its bucket has."""
+
+    def moved(self, now: float) -> None:
+        """Learn that packets have come, or were acknowledged."""
 
 
 def play(senders: Sequence[Sender], shares: Shares | None = None) -> list[Schedule]:
@@ -110,6 +112,11 @@ class EventLoop:
             senders[who].pump(now)
         if self._shares is not None:
             self._share(self._shares, touched, joined, now)
+
+    def moved(self, position: int, now: float) -> None:
+        """Let a connection learn that its packets have come, or were acknowledged."""
+        self._now = now
+        self._senders[position].moved(now)
 
     def _at(
         self, who: int, sender: Sending, time: float, kind: int, stream: int = 0, value: int = 0

@@ -7,7 +7,9 @@ share plans what is not yet on the wire anew.
 
 import math
 from collections import deque
+from collections.abc import Sized
 from dataclasses import dataclass
+from typing import Protocol
 
 from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.records import LinkModel
@@ -46,6 +48,63 @@ class Frame:
     come_bytes: int = 0
     soon_bytes: int = 0
     step_ns: float = 0.0
+
+
+class Queue(Protocol):
+    """A connection's queue of frames in the kernel and on the wire.
+
+    Attributes
+    ----------
+    rate_bps : the connection's share of its path now
+    """
+
+    rate_bps: float
+
+    @property
+    def waiting(self) -> Sized:
+        """Frames whose last byte has not left, in order."""
+
+    @property
+    def free_ns(self) -> float:
+        """Time at which the last byte that may leave will have left."""
+
+    def put(
+        self,
+        stream: int,
+        size_bytes: int,
+        now: float,
+        counted_bytes: int | None = None,
+        beside_bytes: tuple[int, int] = (0, 0),
+    ) -> Frame:
+        """Put a frame into the socket buffer, or a piece of one: only the first has a header.
+
+        `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
+        `beside_bytes` are those of other frames that leave before it and behind it.
+        """
+
+    def put_control(self, size_bytes: int, now: float) -> None:
+        """Put frames without DATA, a write of their own."""
+
+    def push(self, now: float) -> None:
+        """Let the last segment leave though it is not full."""
+
+    def charge(self, now: float) -> None:
+        """Let a packet without data pass."""
+
+    def head(self) -> Frame | None:
+        """The first waiting frame, if it is known when its last byte leaves."""
+
+    def take(self) -> Frame:
+        """The first waiting frame, whose last byte has left."""
+
+    def free_bytes(self, now: float) -> float:
+        """Room that there is now for unacknowledged bytes."""
+
+    def room_at(self, size_bytes: int, now: float) -> float:
+        """Time at which there is room for so many more; infinite if that is not known."""
+
+    def replan(self, rate_bps: float, now: float, keep: float = 1.0) -> None:
+        """Change the share to `rate_bps` from now on; of what the bucket holds `keep` stays."""
 
 
 class SendQueue:

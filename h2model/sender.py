@@ -20,7 +20,7 @@ from h2model.far_end import KINDS as FAR_END
 from h2model.far_end import FarEnd
 from h2model.grpc_receiver import ALL_STREAMS
 from h2model.grpc_receiver import PING as PING_TARGET
-from h2model.link import Frame, SendQueue
+from h2model.link import Frame, Queue, SendQueue
 from h2model.machine import BLOCKED, Machine
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES, WINDOW_UPDATE_BYTES
 from h2model.pushed_calls import Reader
@@ -36,6 +36,7 @@ from h2model.schedule_recorder import ScheduleRecorder
 from h2model.segments import SegmentQueue
 from h2model.socket_room import SocketRoom
 from h2model.standstill import StandstillError
+from h2model.tcp.frames import TcpQueue
 from h2model.way_back import requests_come
 
 Told = Callable[[int, float, float], None]
@@ -70,6 +71,8 @@ class Sender:
         True if it writes the first message of a moment before it knows of the others.
     told
         Told of each message when its last byte, and when what is sent behind it, is there.
+    queue
+        The kernel's, where it goes through TCP packet by packet; else one of the link's is made.
     """
 
     def __init__(
@@ -89,8 +92,9 @@ class Sender:
         starts: bool = False,
         writes_each: bool = False,
         told: Told | None = None,
+        queue: TcpQueue | None = None,
     ) -> None:
-        self.queue: SegmentQueue | SendQueue = (
+        self.queue: Queue = queue or (
             SegmentQueue(link, rate_bps, starts=starts)
             if link.segment_bytes
             else SendQueue(link, rate_bps)
@@ -103,6 +107,8 @@ class Sender:
         self._writes_each = writes_each
         self._frame_bytes = frame_bytes
         self._polled = polled
+        # One program fills its connections frame by frame in turns, which decides what is dropped.
+        self._in_turns = queue is not None and not polled
         self._room = SocketRoom(self.queue, link, polled=polled, frame_bytes=frame_bytes)
         self._frame_open = (NOBODY, 0)
         self._asked = False
@@ -115,6 +121,7 @@ class Sender:
         self._version = 0
         self._leaving = False  # whether the end of the first frame's way is an event to come
         self._wake_at = -1.0
+        self._looked_ns = 0.0
         self._blocked_at = -1.0
         self._record = ScheduleRecorder()
 
@@ -218,6 +225,9 @@ class Sender:
                 return False
             self._machine.sent(stream, size, round(now))
             self._let_go(stream, size, now)
+            if self._in_turns and not self._machine.idle:
+                self._wake(now)
+                return True
         if self._asked and self._polled:  # an answer that waited for the last write
             self._machine.prepare(round(now))
             self._answer(now)
@@ -250,7 +260,10 @@ class Sender:
     def _looks_at(self, room_at: float, now: float) -> float:
         """Time at which the sender sees that there is room: it looks at intervals."""
         poll_ns = 0 if self._polled else self._link.poll_ns
-        return now + math.ceil((room_at - now) / poll_ns) * poll_ns if poll_ns else room_at
+        if not poll_ns or math.isinf(room_at):
+            self._looked_ns = now
+            return room_at
+        return now + math.ceil((room_at - now) / poll_ns) * poll_ns
 
     @property
     def _before_bytes(self) -> int:
@@ -270,6 +283,14 @@ class Sender:
         """Change the connection's share of its path; it keeps that part of what its bucket has."""
         self.queue.replan(rate_bps, now, keep)
         self._plan_again(now)
+
+    def moved(self, now: float) -> None:
+        """Learn that packets have come, or were acknowledged."""
+        self._next_leaves()
+        if math.isinf(self._wake_at):
+            room_at = self._room.at(now, self._before_bytes)
+            if not math.isinf(room_at):
+                self._wake(self._looks_at(room_at, self._looked_ns))
 
     def _plan_again(self, now: float) -> None:
         self._version += 1
@@ -298,7 +319,8 @@ class Sender:
     def _wake(self, time_ns: float) -> None:
         if self._wake_at < 0 or time_ns < self._wake_at:
             self._wake_at = time_ns
-            self._at(time_ns, WAKE)
+            if not math.isinf(time_ns):
+                self._at(time_ns, WAKE)
 
     def _let_go(self, stream: int, size: int, now: float) -> None:
         if self._blocked_at >= 0:

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from h2model.link import SendQueue
+from h2model.link import Queue
 from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.records import LinkModel
-from h2model.segments import SegmentQueue
 
 PIECE_BYTES: Final = 16384
 """Size of the pieces in which a kernel takes a large frame."""
@@ -37,9 +36,7 @@ class SocketRoom:
     piece_bytes : the largest piece of a frame that it takes
     """
 
-    def __init__(
-        self, queue: SendQueue | SegmentQueue, link: LinkModel, *, polled: bool, frame_bytes: int
-    ) -> None:
+    def __init__(self, queue: Queue, link: LinkModel, *, polled: bool, frame_bytes: int) -> None:
         self.in_memory = polled and link.send_memory_bytes > 0
         self.piece_bytes = min(frame_bytes, PIECE_BYTES)
         self._queue = queue

@@ -17,6 +17,8 @@ from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
 from h2model.sender import Sender
 from h2model.standstill import StandstillError
+from h2model.tcp.frames import TcpQueue
+from h2model.tcp.network import PacketNetwork
 from netcosim.training.coordination import Begun, JobCoordination
 from netcosim.training.executor import (
     Acknowledgement,
@@ -68,6 +70,8 @@ class Models:
     whole_with_trailers : True if a message counts as delivered when what is behind it has come
     writes_each : True if a sender writes each call of a moment, and the first message of one before
         it knows of others
+    packets, queues : of ways that go through TCP packet by packet, their network, which tells of
+        their positions, and each one's queue; None and empty where links are shared at rates
     """
 
     connections: Mapping[Way, Connection]
@@ -77,6 +81,8 @@ class Models:
     call_bytes: tuple[int, int]
     whole_with_trailers: bool
     writes_each: bool
+    packets: PacketNetwork | None = None
+    queues: Mapping[Way, TcpQueue] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -123,7 +129,10 @@ class JobOverModels:
         """Make the machines; nothing has begun."""
         if self.job.pushed:
             raise ValueError("pushed: must be a job whose gradients are pulled")
-        self._loop = EventLoop(self.models.shares)
+        packets = self.models.packets
+        self._loop = EventLoop(self.models.shares if packets is None else None)
+        if packets is not None:
+            packets.moved = self._loop.moved
         coordinated = self.coordination is not None
         if coordinated:
             self.job = self.job.with_factors_apart()
@@ -142,6 +151,7 @@ class JobOverModels:
             self.models.call_bytes[1],
             writes_each=self.models.writes_each,
             came=lambda number, arrives_ns: self._at(arrives_ns, self._call_came(way, number)),
+            queue=self.models.queues.get(way),
         )
         self._asking[way], self._asked_for[way] = calls, {}
         self._loop.begin(self._position[way], calls)
@@ -160,10 +170,14 @@ class JobOverModels:
             for number, worker in enumerate(self._workers):
                 self._take(number, worker.begin(0.0))
         machines: list[Worker | Server] = [*self._workers, *self._servers]
+        packets = self.models.packets or PacketNetwork()
         while True:
             computed_ns = min(machine.next_ns for machine in machines)
             told_ns = self._events[0][0] if self._events else math.inf
-            now_ns = min(computed_ns, told_ns, self._loop.next_ns)
+            known_ns = min(computed_ns, told_ns)
+            while packets.next_ns < min(known_ns, self._loop.next_ns):
+                packets.step()
+            now_ns = min(known_ns, self._loop.next_ns)
             if now_ns == math.inf:
                 break
             if told_ns == now_ns:
@@ -296,6 +310,7 @@ class JobOverModels:
             next_ns=_FOR_EVER_NS,
             writes_each=self.models.writes_each,
             told=lambda stream, whole, behind: self._told(keys[stream], whole, behind),
+            queue=self.models.queues.get(way),
         )
         self._loop.begin(self._position[way], sender)
         self._steps[way] = _Step(sender, streams)

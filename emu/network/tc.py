@@ -29,6 +29,7 @@ from typing import Final, Literal
 
 from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.scenario import LinkSpec
+from topo.queues import queue_bytes
 from topo.spec import FRAME_BYTES
 
 _LEAST_BUCKET_BYTES: Final = 2 * FRAME_BYTES
@@ -36,11 +37,6 @@ _LEAST_BUCKET_BYTES: Final = 2 * FRAME_BYTES
 _LEAST_RATE_BPS: Final = 8
 _LEAST_BURST_BYTES: Final = 100
 
-# fair: no drops, since all senders' buffers together are smaller.
-FAIR_QUEUE_BYTES: Final = 256 * 2**20
-# fifo: 12 ms of the rate, 150 kB at 100 Mbit/s, and never less than 30 frames.
-FIFO_QUEUE_S: Final = 0.012
-_LEAST_FIFO_BYTES: Final = 30 * FRAME_BYTES
 _NETEM_PACKETS: Final = 1_000_000
 _REST: Final = "2:f"
 _ACKS: Final = "2:e"
@@ -230,15 +226,6 @@ def _for_each_peer(worker: HtbClass, count: int, first: int) -> list[HtbClass]:
         )
         for i in range(count)
     ]
-
-
-def queue_bytes(link: LinkSpec) -> int:
-    """Size of one queue of the link, in bytes: as asked for, or as its model chooses."""
-    if link.queue is not None:
-        return link.queue
-    if link.model == "fair":
-        return FAIR_QUEUE_BYTES
-    return max(_LEAST_FIFO_BYTES, round(link.rate / 8 * FIFO_QUEUE_S))
 
 
 def _filter(interface: str, order: int, match: Sequence[str], classid: str) -> list[str]:

@@ -14,7 +14,7 @@ from netcosim.errors import ScenarioError, StorageError
 from netcosim.formatting import escaped
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.training.job_summary import JobSeries
-from netcosim.results.training.seal import Seal, dump_seal
+from netcosim.results.training.seal import Seal, SealedPoint, dump_seal
 from sim.compiling import compile_missing
 from sim.progress import Progress
 from sim.sealing.assumed import Assumed
@@ -99,6 +99,13 @@ def _counted(series: JobSeries, assumed: Assumed) -> Iterator[str]:
     yield f"{series.cell}: what calls and messages take endpoints is not counted{busy}"
 
 
+def _followed(point: SealedPoint) -> str:
+    """Note where a prediction is not the simulator's."""
+    if point.simulated is None:
+        return ""
+    return f" (packets followed through TCP; by the simulator {point.simulated:.5g})"
+
+
 def _print(record: Record, seal: Seal, path: Path) -> None:
     lines = [line for series, assumed in record.cells for line in _counted(series, assumed)]
     for cell in seal.cells:
@@ -107,7 +114,7 @@ def _print(record: Record, seal: Seal, path: Path) -> None:
             lines.append(
                 f"{cell.cell}, {point.workers} worker{'s' * (point.workers > 1)}:"
                 f" {point.examples_per_s:.5g} examples/s, perturbed {spread.low:.5g} to"
-                f" {spread.high:.5g}{', in two groups' * spread.bimodal}"
+                f" {spread.high:.5g}{', in two groups' * spread.bimodal}{_followed(point)}"
             )
     lines += [f"sealed: {path}", f"sha256: {seal.sha256}"]
     output(highlight=False).print("\n".join(map(escaped, lines)), markup=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from h2model.training_job import ASK_GRADIENTS, ASK_PULLS, GRADIENT, PULL, Model
 from netcosim.results.training.job_summary import PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.training.job import TrainingJob
+from sim.sealing.tcp_paths import drops_packets, through_tcp
 from topo.catalogue import build_spec
 from topo.paths import path_between, round_trip_ns
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between
@@ -50,8 +51,13 @@ def models_of(
         way: _link(net, way, facts, shares(frozenset({position}))[position])
         for position, way in enumerate(ways)
     }
+    tcp = None
+    if drops_packets(net, scenario.cluster.tcp):
+        tcp = through_tcp(net, dict(zip(ways, routes, strict=True)), links)
     grpc = speaks_grpc(transport)
     return Models(
+        packets=None if tcp is None else tcp[0],
+        queues={} if tcp is None else tcp[1],
         connections={
             way: Connection(sender, receiver, links[way])
             for way in ways

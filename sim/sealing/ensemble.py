@@ -54,17 +54,24 @@ def spread_of(
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.workers,)))
     most_ns = _turn_ns(network, job.workers) / _messages(job)
-    found = np.sort(
-        [
-            rate_of(_perturbed(job, rng, uneven), _later(network, job.workers, most_ns, rng))
-            for _ in range(RUNS)
-        ]
+    return spread_of_rates(
+        np.array(
+            [
+                rate_of(perturbed(job, rng, uneven), _later(network, job.workers, most_ns, rng))
+                for _ in range(RUNS)
+            ]
+        )
     )
+
+
+def spread_of_rates(rates: Floats) -> Spread:
+    """Spread of the throughput of perturbed runs."""
+    found = np.sort(rates)
     mean, sd = float(found.mean()), float(found.std(ddof=1))
     # Of one more run like these, not of their mean.
-    half = t_95(RUNS - 1) * sd * (1 + 1 / RUNS) ** 0.5
+    half = t_95(len(found) - 1) * sd * (1 + 1 / len(found)) ** 0.5
     return Spread(
-        runs=RUNS,
+        runs=len(found),
         perturbation=PERTURBATION,
         sd=sd / mean,
         low=mean - half,
@@ -83,7 +90,10 @@ def _messages(job: TrainingJob) -> int:
     return max((len(gate.operations) for gate in job.plan.gates), default=1)
 
 
-def _perturbed(job: TrainingJob, rng: np.random.Generator, uneven: Uneven | None) -> TrainingJob:
+def perturbed(
+    job: TrainingJob, rng: np.random.Generator, uneven: Uneven | None = None
+) -> TrainingJob:
+    """The job with each step's computations changed by `PERTURBATION`, and what is uneven, too."""
     factor = np.broadcast_to(job.draws.factor, job.draws.step.shape)
     factor = factor * rng.normal(1.0, PERTURBATION, factor.shape)
     job = replace(job, draws=replace(job.draws, factor=factor))

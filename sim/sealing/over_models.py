@@ -20,11 +20,16 @@ class OverModels:
     Attributes
     ----------
     examples_per_s : behind the warm-up, over all workers
+    lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next; from
+        update to update where these count some workers only
+    by_packet : True if it went through TCP packet by packet
     delivered_ns : of each transfer
     batches : (workers, steps) examples of each step, under a coordinator
     """
 
     examples_per_s: float
+    lengths_ns: Floats
+    by_packet: bool
     delivered_ns: Mapping[Key, float]
     batches: Ints | None = None
 
@@ -48,6 +53,8 @@ def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
     parts = None if batches is None else batches / assumed.batch
     return OverModels(
         examples_per_s=steps_per_s(job, ends_ns, assumed.warmup, parts) * assumed.batch,
+        lengths_ns=np.diff(ends_ns[:, assumed.warmup :], axis=1).ravel(),
+        by_packet=models.packets is not None,
         delivered_ns=dict(run.delivered_ns),
         batches=batches,
     )

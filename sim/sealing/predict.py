@@ -18,7 +18,8 @@ from sim.engine.engine import Engine, Operations
 from sim.plan import Network, Sending
 from sim.sealing.assumed import Assumed
 from sim.sealing.ensemble import spread_of
-from sim.sealing.over_models import run_over_models
+from sim.sealing.over_models import OverModels, run_over_models
+from sim.sealing.over_packets import run_over_packets
 from sim.settings import CHUNK_BYTES
 
 _OTHER_DISCIPLINES: Final = ("fifo", "round_robin", "priority")
@@ -33,11 +34,34 @@ def kernels_needed(assumed: Assumed) -> tuple[Kernel, ...]:
 
 
 def predict(assumed: Assumed, workers: int) -> SealedPoint:
-    """Prediction for so many workers."""
+    """Prediction for so many workers.
+
+    It is the simulator's, unless links drop packets: these are followed through TCP then.
+    """
+    over = run_over_models(assumed, workers)
+    point = _simulated(assumed, workers, over)
+    packets = run_over_packets(assumed, workers) if over is not None and over.by_packet else None
+    alone = run_over_models(assumed, 1)
+    if packets is None or alone is None:
+        return point
+    more = packets.examples_per_s / point.examples_per_s
+    return point.model_copy(
+        update={
+            "examples_per_s": packets.examples_per_s,
+            "step_ns": _step_times(packets.lengths_ns),
+            "spread": packets.spread,
+            "simulated": point.examples_per_s,
+            **_baselines(assumed, workers, alone.examples_per_s),
+            "disciplines": {name: rate * more for name, rate in point.disciplines.items()},
+            "orders": {name: rate * more for name, rate in point.orders.items()},
+        }
+    )
+
+
+def _simulated(assumed: Assumed, workers: int, over: OverModels | None) -> SealedPoint:
+    """Prediction of the simulator."""
     job = assumed.job.first(workers)
     found = simulate(assumed, job)
-    lengths = found.lengths_ns
-    over = run_over_models(assumed, workers)
     alone = simulate(assumed, assumed.job.first(1)).examples_per_s
 
     def rate_of(perturbed: TrainingJob, network: Network) -> float:
@@ -46,11 +70,10 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
     return SealedPoint(
         workers=workers,
         examples_per_s=found.examples_per_s,
-        step_ns=StepTimes(median=float(np.median(lengths)), p95=float(np.quantile(lengths, 0.95))),
+        step_ns=_step_times(found.lengths_ns),
         spread=spread_of(job, assumed.networks[workers], assumed.seed, rate_of, assumed.uneven),
         models=None if over is None else over.examples_per_s,
-        linear=alone * workers,
-        bound=min(alone * workers, _port_bound(assumed, workers)),
+        **_baselines(assumed, workers, alone),
         disciplines={
             name: simulate(assumed, job, _with_discipline(assumed.sending, name)).examples_per_s
             for name in _OTHER_DISCIPLINES
@@ -61,6 +84,18 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
             for name, plan in assumed.orders.items()
         },
     )
+
+
+def _step_times(lengths_ns: Floats) -> StepTimes:
+    return StepTimes(median=float(np.median(lengths_ns)), p95=float(np.quantile(lengths_ns, 0.95)))
+
+
+def _baselines(assumed: Assumed, workers: int, alone: float) -> dict[str, float]:
+    """Throughput by baselines, from that of one worker."""
+    return {
+        "linear": alone * workers,
+        "bound": min(alone * workers, _port_bound(assumed, workers)),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,6 +185,8 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
             measured_ops[point.workers], simulated_ops[point.workers] = measured, simulated
             streams = _errors(_ends(measured), _ends(simulated), point.step_ns.mean)
         over = _over_models(assumed, point, predicted[point.workers], measured)
+        if over is not None and predicted[point.workers].simulated is not None:
+            streams = over.streams  # the prediction followed packets
         points.append(_point(point, predicted[point.workers], streams, over))
     check = CellCheck(
         run=run.name,
@@ -215,7 +217,7 @@ def _over_models(
     return ModelsCheck(
         examples_per_s=sealed.models,
         error=sealed.models / point.examples_per_s - 1,
-        abstraction=sealed.examples_per_s / sealed.models - 1,
+        abstraction=(sealed.simulated or sealed.examples_per_s) / sealed.models - 1,
         streams=streams,
     )
 
@@ -242,6 +244,7 @@ def _point(
         sd=sealed.spread.sd,
         bimodal=sealed.spread.bimodal,
         error=error(sealed.examples_per_s),
+        simulated_error=None if sealed.simulated is None else error(sealed.simulated),
         linear_error=error(sealed.linear),
         bound_error=error(sealed.bound),
         discipline_errors={name: error(value) for name, value in sealed.disciplines.items()},

@@ -31,7 +31,7 @@ class ModelsCheck(_Record):
 
     examples_per_s: float = Field(description="as sealed")
     error: float = Field(description="this over measured, less 1")
-    abstraction: float = Field(description="predicted over this, less 1")
+    abstraction: float = Field(description="the simulator's throughput over this, less 1")
     streams: StreamErrors | None = Field(description="from the job's file, against measured")
 
 
@@ -55,6 +55,10 @@ class PointCheck(_Record):
     sd: float = Field(description="of these, over their mean")
     bimodal: bool
     error: float
+    simulated_error: float | None = Field(
+        default=None,
+        description="of the simulator, where the prediction followed packets through TCP",
+    )
     linear_error: float = Field(description="of as many times one worker as there are workers")
     bound_error: float = Field(description="of what the busiest port carries, or the same if less")
     discipline_errors: dict[str, float] = Field(description="had another discipline been assumed")

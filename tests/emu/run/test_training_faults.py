@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_what_guests_have_told(world: World) -> None:
         series, steps = summary_of(folder).series, folder.read_steps()
     finished = [n for each in series for end in each.unfinished for n in end.finished_steps]
     whole = sum(5 * 2 for each in series for _ in each.points)
-    assert max(finished, default=5) >= 2
+    assert whole or max(finished) >= 2  # it may have come to its end before the signal
     assert len(steps.step) == sum(finished) + whole
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def test_after_a_kill_it_goes_on_and_ends_as_if_nothing_had_happened(world: Worl
         with running(world, *SCENARIO, "--out", "part") as run:
             finished = wait_for_line(run, "examples/s")
             for process in run.members():
-                os.kill(process, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
             finish(run)
         if len(_points(work / "part")) == 1:
             break

@@ -1,0 +1,56 @@
+"""Paths of a job's connections through TCP, packet by packet, over a network's own queues."""
+
+from collections.abc import Mapping
+
+from h2model.records import LinkModel
+from h2model.tcp.connection import TcpWay
+from h2model.tcp.frames import TcpQueue
+from h2model.tcp.network import PacketNetwork, Port
+from h2model.training_job import Way
+from netcosim.scenario import TcpSpec
+from topo.queues import queue_bytes
+from topo.share import Route
+from topo.spec import NetSpec
+
+
+def drops_packets(net: NetSpec, tcp: TcpSpec) -> bool:
+    """True where links of one queue and with delay drop packets, and what TCP makes of it is known.
+
+    Without delay a sender's kernel keeps what does not fit; what jitter and chance do is not known.
+    """
+    links = [link.link for link in net.links]
+    return (
+        tcp.congestion_control == "cubic"
+        and all(link.model == "fifo" and not link.jitter and not link.loss for link in links)
+        and any(link.delay for link in links)
+    )
+
+
+def through_tcp(
+    net: NetSpec, routes: Mapping[Way, Route], links: Mapping[Way, LinkModel]
+) -> tuple[PacketNetwork, dict[Way, TcpQueue]]:
+    """The network's packets, and each way's queue, in the order of their positions."""
+    packets = PacketNetwork()
+    named = {link.name: link.link for link in net.links}
+    bucket_bytes = next(iter(links.values())).bucket_bytes
+    ports = {
+        (name, forward): Port(
+            rate_bps=link.rate,
+            delay_ns=link.delay,
+            queue_bytes=queue_bytes(link),
+            bucket_bytes=bucket_bytes,
+        )
+        for name, link in named.items()
+        for forward in (True, False)
+    }
+    queues = {}
+    for position, (way, route) in enumerate(routes.items()):
+        tcp = TcpWay(
+            packets,
+            tuple(ports[each] for each in route.ways),
+            tuple(ports[name, not forward] for name, forward in reversed(route.ways)),
+            segment_bytes=links[way].segment_bytes,
+            position=position,
+        )
+        queues[way] = TcpQueue(links[way], tcp)
+    return packets, queues

@@ -1,0 +1,79 @@
+"""Runs over TCP, packet by packet, against what the kernel's TCP did: kept records of jobs."""
+
+import numpy as np
+import pytest
+
+from bench.crosscheck.records import RECORD, RECORDS, RUN
+from netcosim.results.folder import ResultsFolder
+from sim.sealing.ensemble import RUNS
+from sim.sealing.over_models import run_over_models
+from sim.sealing.over_packets import run_over_packets
+from sim.sealing.predict import simulate
+from sim.sealing.record import read_record
+
+STEP_BY_STEP = "alexnet-fifo-bsp-1-w2-fifo-2.5ms"
+FAR_AT_EQUAL_RATES = {
+    "alexnet-grpc-asp-1-w1_4-fifo-5ms-2s": 1,
+    "resnet50_b4-whole-bsp-1-w3-fifo-2.5ms-2s": 3,
+}
+
+
+def cell(name):
+    ((_, assumed),) = read_record(RECORDS / name / RECORD).cells
+    return assumed
+
+
+def measured(name, workers, part=RUN):
+    with ResultsFolder.open(RECORDS / name / part) as folder:
+        summary = folder.read_job_summary()
+        (rate,) = [
+            point.examples_per_s
+            for series in summary.series
+            for point in series.points
+            if point.workers == workers
+        ]
+        return rate, folder.read_operations()
+
+
+def test_pulls_through_slow_start_and_its_losses_come_when_they_came():
+    """Two windows that double fill the queue of 150 kB, and are repaired, within 360 ms."""
+    assumed = cell(STEP_BY_STEP)
+    found = run_over_models(assumed, 2)
+    assert found.by_packet
+    _, ops = measured(STEP_BY_STEP, 2)
+    names = assumed.as_recorded.plan.names
+    first = ops.kind.are("transfer") & (ops.workers == 2) & (ops.step == 0)
+    off_ms = []
+    for i in np.flatnonzero(first):
+        name = ops.operation.texts()[i]
+        if name.endswith("/pull"):
+            key = (int(ops.worker[i]), 0, names.index(name))
+            off_ms.append(abs(found.delivered_ns[key] - float(ops.end_ns[i])) / 1e6)
+    assert len(off_ms) == 32
+    assert max(off_ms) < 1.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "workers"), FAR_AT_EQUAL_RATES.items())
+def test_throughput_is_what_tcp_leaves_and_links_at_equal_rates_are_far_from_it(name, workers):
+    assumed = cell(name)
+    rate, _ = measured(name, workers)
+    over = run_over_models(assumed, workers).examples_per_s
+    alone = simulate(assumed, assumed.job.first(workers), compiled=False).examples_per_s
+    assert abs(over / rate - 1) < abs(alone / rate - 1) / 2
+
+
+@pytest.mark.slow
+def test_a_prediction_is_the_mean_of_runs_whose_range_has_what_was_measured():
+    name = "alexnet-grpc-asp-1-w1_4-fifo-5ms-2s"
+    rate, _ = measured(name, 1)
+    found = run_over_packets(cell(name), 1)
+    assert found.spread.runs == RUNS
+    assert found.spread.low < found.examples_per_s < found.spread.high
+    assert found.examples_per_s == pytest.approx(rate, rel=0.02)
+    assert len(found.lengths_ns) % RUNS == 0
+
+
+def test_links_that_drop_nothing_are_shared_at_rates():
+    assumed = cell("alexnet-grpc-bsp-0.5-w1_4")
+    assert not run_over_models(assumed, 1).by_packet
