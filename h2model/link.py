@@ -136,11 +136,7 @@ class SendQueue:
         counted_bytes: int | None = None,
         beside_bytes: tuple[int, int] = (0, 0),
     ) -> Frame:
-        """Put a frame into the socket buffer, or a piece of one: only the first has a header.
-
-        `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
-        `beside_bytes` are those of other frames that leave before it and behind it.
-        """
+        """Put a frame into the socket buffer; see `Queue.put`."""
         counted = size_bytes if counted_bytes is None else counted_bytes
         header_bytes = (FRAME_HEADER_BYTES if counted else 0) + sum(beside_bytes)
         frame = Frame(stream, size_bytes, size_bytes + header_bytes, counted_bytes=counted)

@@ -75,7 +75,7 @@ class _Placed(Frame):
 
 
 class SegmentQueue:
-    """One connection's unacknowledged segments and its token bucket, like `h2model.link.SendQueue`.
+    """One connection's unacknowledged segments and its token bucket: an `h2model.link.Queue`.
 
     Attributes
     ----------
@@ -122,11 +122,7 @@ class SegmentQueue:
         counted_bytes: int | None = None,
         beside_bytes: tuple[int, int] = (0, 0),
     ) -> Frame:
-        """Put a frame into the socket buffer, or a piece of one: only the first has a header.
-
-        `counted_bytes` is what the header tells; the piece is all of the frame if it is None.
-        `beside_bytes` are those of other frames that leave before it and behind it.
-        """
+        """Put a frame into the socket buffer; see `h2model.link.Queue.put`."""
         self._close(now)
         counted = size_bytes if counted_bytes is None else counted_bytes
         header_bytes = FRAME_HEADER_BYTES if counted else 0

@@ -11,9 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from h2model.segments import PACKET_HEADER_BYTES
 from h2model.tcp.cubic import Cubic
 from h2model.tcp.network import PacketNetwork, Port
-from h2model.tcp.receiver import HEADER_BYTES, Receiver
+from h2model.tcp.receiver import Receiver
 from h2model.tcp.reduction import Reduction
 from h2model.tcp.timer import Reason, Timer
 
@@ -171,7 +172,7 @@ class TcpWay:
     def _transmit(self, segment: _Segment, now: float) -> None:
         self._reduction.sends()
         self._last_sent_ns = now
-        size_bytes = segment.size_bytes + HEADER_BYTES
+        size_bytes = segment.size_bytes + PACKET_HEADER_BYTES
         self._network.send(self._forth, size_bytes, segment.number, self._receiver, now)
 
     def _note_use(self, *, sent: bool) -> None:

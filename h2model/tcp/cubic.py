@@ -54,13 +54,13 @@ class Cubic:
 
     def _forget(self) -> None:
         self._since_ns: float | None = None  # when growth by the cubic function began
-        self._most = 0.0
-        self._turns_s, self._origin = 0.0, 0.0
+        self._most = 0.0  # window at the last loss
+        self._turns_s, self._origin = 0.0, 0.0  # when the function is flat, and where
         self._last_tick = -1
         self._last_window = 0
-        self._per_segment = 0.0
-        self._counted = 0.0
-        self._reno, self._reno_acked = 0.0, 0.0
+        self._per_segment = 0.0  # acknowledged segments for which the window grows by one
+        self._counted = 0.0  # of them
+        self._reno, self._reno_acked = 0.0, 0.0  # the window that Reno would have
         self._left_early = False
 
     @property

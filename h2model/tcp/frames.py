@@ -22,7 +22,7 @@ class _Placed(Frame):
 
 
 class TcpQueue:
-    """Frames in the socket buffer of one way of a TCP connection, like `h2model.segments`.
+    """Frames in the socket buffer of one way of a TCP connection: an `h2model.link.Queue`.
 
     Times of a frame are known when nothing can be in the way of its last segment any more; they
     are those at the receiver less the path's delay. One queue serves all bursts of a connection.
@@ -45,7 +45,7 @@ class TcpQueue:
 
     @property
     def free_ns(self) -> float:
-        """Time at which all that was written will have left, about."""
+        """Time of the last frame that was taken: when others will have left is not known."""
         return self._left_ns
 
     def put(
@@ -56,7 +56,7 @@ class TcpQueue:
         counted_bytes: int | None = None,
         beside_bytes: tuple[int, int] = (0, 0),
     ) -> Frame:
-        """Put a frame into the socket buffer; see `h2model.segments.SegmentQueue.put`."""
+        """Put a frame into the socket buffer; see `h2model.link.Queue.put`."""
         counted = size_bytes if counted_bytes is None else counted_bytes
         header_bytes = FRAME_HEADER_BYTES if counted else 0
         whole = size_bytes + header_bytes + sum(beside_bytes)

@@ -55,7 +55,7 @@ class Port:
 
 
 class End(Protocol):
-    """What packets are sent to."""
+    """Receiver of packets: an end of a connection."""
 
     def expects(self, number: int, time_ns: float) -> None:
         """Learn that a packet will come then: nothing can be in its way any more."""

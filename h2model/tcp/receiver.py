@@ -2,10 +2,8 @@
 
 from typing import Protocol
 
+from h2model.segments import PACKET_HEADER_BYTES
 from h2model.tcp.network import PacketNetwork, Port
-
-HEADER_BYTES = 66
-"""Of a packet: Ethernet, IP, TCP with timestamps."""
 
 
 class Sending(Protocol):
@@ -44,4 +42,4 @@ class Receiver:
     def arrives(self, number: int, now: float) -> None:
         """Take a segment and acknowledge it."""
         self.came.append(number)
-        self._network.send(self._back, HEADER_BYTES, len(self.came), self._sender, now)
+        self._network.send(self._back, PACKET_HEADER_BYTES, len(self.came), self._sender, now)

@@ -40,8 +40,12 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
     """
     over = run_over_models(assumed, workers)
     point = _simulated(assumed, workers, over)
-    packets = run_over_packets(assumed, workers) if over is not None and over.by_packet else None
-    alone = run_over_models(assumed, 1)
+    return _over_packets(assumed, point) if over is not None and over.by_packet else point
+
+
+def _over_packets(assumed: Assumed, point: SealedPoint) -> SealedPoint:
+    """A point as runs over TCP have it; as it is where they, or one worker's, come to rest."""
+    packets, alone = run_over_packets(assumed, point.workers), run_over_models(assumed, 1)
     if packets is None or alone is None:
         return point
     more = packets.examples_per_s / point.examples_per_s
@@ -51,7 +55,7 @@ def predict(assumed: Assumed, workers: int) -> SealedPoint:
             "step_ns": _step_times(packets.lengths_ns),
             "spread": packets.spread,
             "simulated": point.examples_per_s,
-            **_baselines(assumed, workers, alone.examples_per_s),
+            **_baselines(assumed, point.workers, alone.examples_per_s),
             "disciplines": {name: rate * more for name, rate in point.disciplines.items()},
             "orders": {name: rate * more for name, rate in point.orders.items()},
         }
