@@ -1,8 +1,8 @@
 """A simulation in memory: every cell with every number of workers, one cell after the other."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from netcosim.results.training import operations, steps
@@ -17,6 +17,7 @@ from netcosim.results.training.summary import (
     TrainingSummary,
 )
 from netcosim.scenario import Scenario
+from netcosim.threads import in_threads
 from netcosim.trace import StreamRow
 from sim.experiment.axes import simulated_counts, worker_counts
 from sim.experiment.cell import TrainingCell
@@ -260,14 +261,12 @@ class Simulation:
                 self.listener.run_done()
                 yield figures
             return
-        pool = ThreadPoolExecutor(self.threads)
-        try:
-            for future in [pool.submit(simulate, cell, workers, run) for run in self._numbers]:
-                figures = future.result()
+        runs = [partial(simulate, cell, workers, run) for run in self._numbers]
+        with in_threads(runs, self.threads) as calls:
+            for call in calls:
+                figures = call.result()
                 self.listener.run_done()
                 yield figures
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
     def _keep_rows(self, cell: TrainingCell, workers: int, runs: Sequence[RunFigures]) -> None:
         settings = settings_of(cell)

@@ -1,17 +1,20 @@
 """Guests of a run, side by side: each is booted once more if its clock stood still."""
 
 import contextlib
+import functools
 import json
+import math
 import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from emu.guest.boot import Guest, GuestError, StoodStillError
+from netcosim.threads import Call, in_threads
 
 ANSWER: Final = "answer.json"
 """File that a guest's program leaves in the folder that guest and machine share."""
@@ -56,22 +59,23 @@ class SideBySide:
     seconds: dict[str, float] = field(default_factory=dict)
     stood_still: list[str] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
-    _futures: dict[str, Future[Json]] = field(default_factory=dict)
+    _calls: dict[str, Call[Json]] = field(default_factory=dict)
     _running: dict[str, Guest] = field(default_factory=dict)
     _over: bool = False
 
     @contextlib.contextmanager
     def running(self, wanted: Sequence[Wanted]) -> Iterator[None]:
         """Run these; none is left at the end of the block."""
-        with ThreadPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as pool:
+        self._numbers.update({each.name: number for number, each in enumerate(wanted)})
+        runs = [functools.partial(self._run, each) for each in wanted]
+        with in_threads(runs, os.cpu_count() or 1) as calls:
+            self._calls.update(zip(self._numbers, calls, strict=True))
             try:
-                for number, each in enumerate(wanted):
-                    self._numbers[each.name] = number
-                    self._futures[each.name] = pool.submit(self._run, each)
                 yield
             finally:
                 self._over = True  # a guest that is about to boot sees it when it has
-                pool.shutdown(wait=False, cancel_futures=True)
+                for call in calls:
+                    call.cancel()
                 for guest in list(self._running.values()):
                     guest.kill()
 
@@ -81,8 +85,8 @@ class SideBySide:
 
     def has_answered(self, name: str) -> bool:
         """True if a guest's answer is there, or the guest has died."""
-        future = self._futures[name]
-        return future.done() and not future.cancelled()
+        call = self._calls[name]
+        return call.is_done and not call.is_cancelled
 
     def forget(self, name: str) -> None:
         """Remove the folder of a guest that is over."""
@@ -96,7 +100,7 @@ class SideBySide:
         GuestError
             The guest died.
         """
-        return self._futures[name].result()
+        return self._calls[name].result()
 
     def answer_of_interrupted(self, name: str) -> Json:
         """The same, but an interruption is passed on to the guest, and ends in its answer.
@@ -114,7 +118,7 @@ class SideBySide:
             guest = self._running.get(name)
             taken = guest is not None and guest.interrupt()
             try:  # one that can't take it may be about to end
-                return self._futures[name].result(None if taken else _ENDING_S)
+                return self._calls[name].result(math.inf if taken else _ENDING_S)
             except (GuestError, CancelledError, TimeoutError):  # it had hardly booted
                 raise KeyboardInterrupt from None
 
@@ -123,8 +127,8 @@ class SideBySide:
 
         Those that run will answer only if they are to be interrupted, and can be.
         """
-        for future in self._futures.values():
-            future.cancel()
+        for call in self._calls.values():
+            call.cancel()
         running = dict(self._running) if interrupt else {}
         taken = {name for name, guest in running.items() if name in names and guest.interrupt()}
         return taken | {name for name in names if self.has_answered(name)}

@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from netcosim.errors import EnvironmentRefusedError, NetworkError
+from netcosim.threads import in_thread
 
 _CLONE_NEWNET: Final = 0x40000000
 _TIMEOUT_S: Final = 30
@@ -60,8 +60,7 @@ def within(pid: int | None, call: Callable[[], T]) -> T:
                 _checked(_libc.setns(namespace.fileno(), _CLONE_NEWNET), "setns")
         return call()
 
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(entered).result()
+    return in_thread(entered)
 
 
 def run(argv: Sequence[str], stdin: str = "") -> str:

@@ -5,9 +5,9 @@ most there is. A link's rate is estimated from frames that came back to back (`s
 that a machine that takes its processors away for a while changes nothing in it.
 """
 
+import functools
 import statistics
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ from emu.network.rate_readings import (
 )
 from emu.network.share_measurement import measure_share
 from emu.pauses.processor_time import ProcessorClock
+from netcosim.threads import in_threads
 from topo.paths import path_between, round_trip_ns
 from topo.share import max_min_bps
 from topo.spec import NetSpec
@@ -104,9 +105,9 @@ def _measure(
         for side_by_side in rounds:
             named = ", ".join(f"{pair.near} - {pair.far}" for pair in side_by_side)
             log(f"measuring {named}")
-            with ThreadPoolExecutor(len(side_by_side)) as pool:
-                found = pool.map(lambda pair: _measure_pair(live, pair, busy), side_by_side)
-                paths += [path for each in found for path in each]
+            calls = [functools.partial(_measure_pair, live, pair, busy) for pair in side_by_side]
+            with in_threads(calls, len(calls)) as found:
+                paths += [path for each in found for path in each.result()]
         for server in shared:
             log(f"measuring how {len(live.spec.workers)} workers share {server}")
             shares.append(measure_share(live, server, busy))

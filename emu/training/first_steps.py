@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from emu.measurement.round import IMMEDIATE_UP_TO_BPS
 from emu.network.live import LiveNetwork
 from emu.remote.training.roles import Row
 from emu.training.progress import FinishedSteps
+from netcosim.threads import Call, begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,7 @@ class FirstSteps:
     counts: dict[str, CaptureCounts] = field(default_factory=dict)
     _captures: Mapping[str, Capture] = field(default_factory=dict)
     _finished: FinishedSteps
-    _ending: threading.Thread | None = None
-    _failure: BaseException | None = None
+    _ending: Call[None] | None = None
 
     @classmethod
     @contextlib.contextmanager
@@ -80,21 +79,15 @@ class FirstSteps:
         """Take in what a node has told; ends the captures beside what goes on."""
         self._finished.take(rows)
         if self._finished.by_all > self.steps and self._ending is None:
-            self._ending = threading.Thread(target=self._end, daemon=True)
-            self._ending.start()
+            self._ending = begin(self._end)
 
     def _end_all(self) -> None:
         """End the captures, or wait until they have ended."""
         if self._ending is None:
             self._end()
         else:
-            self._ending.join()
-        if self._failure is not None:
-            raise self._failure
+            self._ending.result()
 
     def _end(self) -> None:
-        try:
-            for host, capture in self._captures.items():
-                self.counts[host] = capture.stop()
-        except BaseException as failure:  # noqa: BLE001 - raised by who waits for it
-            self._failure = failure
+        for host, capture in self._captures.items():
+            self.counts[host] = capture.stop()
