@@ -1,5 +1,6 @@
 """Prediction where links of one queue drop packets: runs over TCP, each packet followed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -32,10 +33,18 @@ class OverPackets:
     spread: Spread
 
 
-def run_over_packets(assumed: Assumed, workers: int) -> OverPackets | None:
-    """Run a job of so many workers again and again; None where a run comes to rest."""
-    found = list(side_by_side(partial(_run, assumed, workers), range(RUNS)))
-    runs = [run for run in found if run is not None]
+def run_over_packets(
+    assumed: Assumed, workers: int, done: Callable[[int], None] = lambda _: None
+) -> OverPackets | None:
+    """Run a job of so many workers again and again; None where a run comes to rest.
+
+    `done` is told how many runs of `RUNS` are done.
+    """
+    runs = []
+    for number, run in enumerate(side_by_side(partial(_run, assumed, workers), range(RUNS)), 1):
+        done(number)
+        if run is not None:
+            runs.append(run)
     if len(runs) < RUNS:
         return None
     rates = np.array([run.examples_per_s for run in runs])

@@ -1,5 +1,6 @@
 """Predictions of a job's throughput: as it is, perturbed, and with wrong assumptions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,7 +18,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Network, Sending
 from sim.sealing.assumed import Assumed
-from sim.sealing.ensemble import spread_of
+from sim.sealing.ensemble import RUNS, spread_of
 from sim.sealing.over_models import OverModels, run_over_models
 from sim.sealing.over_packets import run_over_packets
 from sim.settings import CHUNK_BYTES
@@ -33,19 +34,26 @@ def kernels_needed(assumed: Assumed) -> tuple[Kernel, ...]:
     return tuple(Kernel(name, share, True, schedule) for name in names for share in sorted(shares))
 
 
-def predict(assumed: Assumed, workers: int) -> SealedPoint:
-    """Prediction for so many workers.
+def predict(
+    assumed: Assumed, workers: int, begins: Callable[[str], None] = lambda _: None
+) -> SealedPoint:
+    """Prediction for so many workers; `begins` is told of what takes long.
 
     It is the simulator's, unless links drop packets: these are followed through TCP then.
     """
     over = run_over_models(assumed, workers)
     point = _simulated(assumed, workers, over)
-    return _over_packets(assumed, point) if over is not None and over.by_packet else point
+    if over is None or not over.by_packet:
+        return point
+    return _over_packets(
+        assumed, point, lambda done: begins(f"packets followed through TCP, {done} of {RUNS} runs")
+    )
 
 
-def _over_packets(assumed: Assumed, point: SealedPoint) -> SealedPoint:
+def _over_packets(assumed: Assumed, point: SealedPoint, done: Callable[[int], None]) -> SealedPoint:
     """A point as runs over TCP have it; as it is where they, or one worker's, come to rest."""
-    packets, alone = run_over_packets(assumed, point.workers), run_over_models(assumed, 1)
+    packets = run_over_packets(assumed, point.workers, done)
+    alone = run_over_models(assumed, 1)
     if packets is None or alone is None:
         return point
     more = packets.examples_per_s / point.examples_per_s

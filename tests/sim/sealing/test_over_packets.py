@@ -67,7 +67,9 @@ def test_throughput_is_what_tcp_leaves_and_links_at_equal_rates_are_far_from_it(
 def test_a_prediction_is_the_mean_of_runs_whose_range_has_what_was_measured():
     name = "alexnet-grpc-asp-1-w1_4-fifo-5ms-2s"
     rate, _ = measured(name, 1)
-    found = run_over_packets(cell(name), 1)
+    told: list[int] = []
+    found = run_over_packets(cell(name), 1, told.append)
+    assert told == list(range(1, RUNS + 1))
     assert found.spread.runs == RUNS
     assert found.spread.low < found.examples_per_s < found.spread.high
     assert found.examples_per_s == pytest.approx(rate, rel=0.02)
