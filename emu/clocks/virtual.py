@@ -72,9 +72,11 @@ def measure(task: Task, found: Measurements) -> None:
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
     with _running(task, kernel, guests):
         with timed_phase(found.phases_s, "links measured"):
-            answer = guests.answer_of_interrupted(_LINKS)
+            answer, interruption = guests.answer_of_interrupted(_LINKS)
             if "failure" in answer:
                 raise load_failure(answer["failure"])
+            if interruption is not None:
+                raise interruption
             found.network = answer["network"]
             found.measured = as_configured(_MEASURED.validate_python(answer["measured"]))
         digest = CellDigest(
@@ -146,7 +148,7 @@ def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> 
     """Outcome of a cell from its guest's answer; a failure is kept in it."""
     outcome = CellOutcome(cell=cell)
     try:
-        answer = guests.answer_of_interrupted(cell.name)
+        answer, interruption = guests.answer_of_interrupted(cell.name)
         if "failure" in answer:
             raise load_failure(answer["failure"])
     except (NetcosimError, KeyboardInterrupt) as failure:
@@ -157,7 +159,7 @@ def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> 
     done = load_round(answer["round"], task.plan.connections(cell), captures)
     with finishing(done.failure) as late:
         digest.take(outcome, done, 0, lambda: _NO_PAUSES)
-    outcome.failure = outcome.failure or late.interruption
+    outcome.failure = interruption or outcome.failure or late.interruption
     return outcome
 
 

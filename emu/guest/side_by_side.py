@@ -102,8 +102,10 @@ class SideBySide:
         """
         return self._calls[name].result()
 
-    def answer_of_interrupted(self, name: str) -> Json:
-        """The same, but an interruption is passed on to the guest, and ends in its answer.
+    def answer_of_interrupted(self, name: str) -> tuple[Json, KeyboardInterrupt | None]:
+        """Wait for a guest's answer; an interruption is passed on to the guest, and returned.
+
+        A guest that was about to end anyway answers as if there had been none.
 
         Raises
         ------
@@ -113,14 +115,14 @@ class SideBySide:
             It could not be passed on.
         """
         try:
-            return self.answer(name)
-        except KeyboardInterrupt:
+            return self.answer(name), None
+        except KeyboardInterrupt as interruption:
             guest = self._running.get(name)
             taken = guest is not None and guest.interrupt()
             try:  # one that can't take it may be about to end
-                return self._calls[name].result(math.inf if taken else _ENDING_S)
+                return self._calls[name].result(math.inf if taken else _ENDING_S), interruption
             except (GuestError, CancelledError, TimeoutError):  # it had hardly booted
-                raise KeyboardInterrupt from None
+                raise interruption from None
 
     def end_early(self, names: Collection[str], interrupt: bool) -> set[str]:
         """Begin no more guests; of these, those whose answers are there or will be soon.

@@ -147,6 +147,7 @@ def assert_kept(world: World, done: Done, cells: set[str]) -> None:
         summary = folder.read_summary()
         assert summary is not None
         assert not summary.complete
+        assert summary.reasons[0] == "ended early: interrupted by SIGTERM"
         assert {row.cell for row in folder.read_trace()} == cells
         assert {row.cell for row in folder.read_predictions()} == cells
     assert world.changes(below=f"{WORK}/out") == set()
