@@ -1,5 +1,6 @@
 """What a cross-check of training jobs tells: table in the terminal, record, page."""
 
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -69,9 +70,8 @@ def figures(point: PointCheck) -> list[str]:
 def headline(found: TrainingCrosscheck) -> str:
     """The result in a sentence."""
     points = [point for cell in found.cells for point in cell.points]
-    errors = sorted(abs(point.error) for point in points)
     worst = max(points, key=lambda point: abs(point.error))
-    median = errors[len(errors) // 2]
+    median = statistics.median(abs(point.error) for point in points)
     return (
         f"{counted(len(points), 'prediction')} sealed before the runs: off by"
         f" {100 * median:.2g} % in the middle, by {100 * abs(worst.error):.2g} % at most"
