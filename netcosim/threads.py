@@ -8,7 +8,7 @@ lock is taken and given up within one operation of the interpreter.
 import contextlib
 import math
 import time
-from _thread import allocate_lock, start_new_thread
+from _thread import start_new_thread
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from queue import Empty, SimpleQueue
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _LOOK_AGAIN_S: Final = 1.0
 """An interruption may take the wake-up with it: who waits looks by itself now and then."""
+
+_CANCELLED: Final = object()
 
 
 class _Event:
@@ -46,7 +48,7 @@ class Call(Generic[T]):
 
     def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
-        self._unclaimed = allocate_lock()
+        self._claims: dict[None, object] = {}
         self._over = _Event()
         self._returned: list[T] = []
         self._raised: BaseException = CancelledError()
@@ -59,11 +61,11 @@ class Call(Generic[T]):
     @property
     def is_cancelled(self) -> bool:
         """True if it never began, and never will."""
-        return self.is_done and not self._returned and isinstance(self._raised, CancelledError)
+        return self._claims.get(None) is _CANCELLED
 
     def make(self) -> None:
         """Make the call, unless another thread does or it was cancelled."""
-        if not self._unclaimed.acquire(blocking=False):
+        if not self._claim(object()):
             return
         try:
             self._returned.append(self._function())
@@ -72,9 +74,17 @@ class Call(Generic[T]):
         self._over.set()
 
     def cancel(self) -> None:
-        """See to it that it is not made, if it has not begun."""
-        if self._unclaimed.acquire(blocking=False):
+        """See to it that it is not made, if it has not begun; may be called again."""
+        if self._claim(_CANCELLED):
             self._over.set()
+
+    def _claim(self, claim: object) -> bool:
+        """True if this claim is the first, or was."""
+        return self._claims.setdefault(None, claim) is claim
+
+    def wait(self, seconds: float = math.inf) -> bool:
+        """Wait until it is done; return False if it is not in time."""
+        return self._over.wait(seconds)
 
     def result(self, seconds: float = math.inf) -> T:
         """Wait for what it returns.
@@ -88,7 +98,7 @@ class Call(Generic[T]):
         BaseException
             What it raised.
         """
-        if not self._over.wait(seconds):
+        if not self.wait(seconds):
             raise TimeoutError
         if not self._returned:
             raise self._raised
@@ -103,18 +113,15 @@ def in_threads(functions: Sequence[Callable[[], T]], threads: int) -> Iterator[l
     another interruption ends the waiting.
     """
     calls = [Call(function) for function in functions]
-    ended = [_Event() for _ in range(min(threads, len(calls)))]
-    begun = []
     try:
-        for each in ended:
-            begun.append(each)
-            start_new_thread(_make_all, (calls, each))
+        for _ in range(min(threads, len(calls))):
+            start_new_thread(_make_all, (calls,))
         yield calls
     finally:
         for call in calls:
             call.cancel()
-        for each in begun:
-            each.wait()
+        for call in calls:
+            call.wait()
 
 
 def in_thread(function: Callable[[], T]) -> T:
@@ -130,9 +137,6 @@ def begin(function: Callable[[], T]) -> Call[T]:
     return call
 
 
-def _make_all(calls: Sequence[Call[T]], ended: _Event) -> None:
-    try:
-        for call in calls:
-            call.make()
-    finally:
-        ended.set()
+def _make_all(calls: Sequence[Call[T]]) -> None:
+    for call in calls:
+        call.make()

@@ -69,7 +69,7 @@ class SideBySide:
         self._numbers.update({each.name: number for number, each in enumerate(wanted)})
         runs = [functools.partial(self._run, each) for each in wanted]
         with in_threads(runs, os.cpu_count() or 1) as calls:
-            self._calls.update(zip(self._numbers, calls, strict=True))
+            self._calls.update({each.name: call for each, call in zip(wanted, calls, strict=True)})
             try:
                 yield
             finally:
