@@ -16,6 +16,11 @@ packages=(
   ca-certificates                # for the package registries; see ensure_python
 )
 
+test_packages=(
+  sudo                # runs are started through it
+  openvswitch-switch  # in guests, whose kernel has it on any machine
+)
+
 kernel_packages=(  # to build the kernel of runs in virtual time
   bison flex bc gcc libc6-dev make patch binutils xz-utils bzip2
 )
@@ -318,7 +323,7 @@ ensure_packages_and_python() {  # ensure_packages_and_python SET PACKAGE...
 }
 
 setup_tests() {
-  ensure_packages_and_python dev "${packages[@]}" sudo  # runs are started through it
+  ensure_packages_and_python dev "${packages[@]}" "${test_packages[@]}"
   setup_virtual_kernel
   setup_python dev
   setup_kernels

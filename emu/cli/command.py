@@ -15,7 +15,7 @@ from rich.console import Console
 
 from emu.cli.describe import describe
 from emu.cli.listing import print_names
-from emu.cli.machine_checks import check_machine
+from emu.cli.machine_checks import check_for_guests, check_machine
 from emu.cli.training import (
     GivenSeal,
     add_training_options,
@@ -25,7 +25,6 @@ from emu.cli.training import (
     run_jobs,
     task_of,
 )
-from emu.guest.kernel import Kernel
 from emu.identify.command import (
     add_subject_options,
     identify_run,
@@ -137,7 +136,7 @@ def _enter(arguments: Sequence[str], site: CrashSite, scenario: Scenario, net: N
     is_virtual = scenario.clock == "virtual"
     require("emu")
     if is_virtual:
-        Kernel.find()
+        check_for_guests(net)
     # By its file, which is found wherever the project is, installed or not.
     isolate.ensure_isolated([sys.executable, "-P", str(_PROGRAM), *arguments])
     site.spare = isolate.lasting_dir()

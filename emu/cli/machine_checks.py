@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from emu.guest.kernel import Kernel
+from emu.network import openvswitch
 from emu.network.commands import missing_packages
 from emu.plan import Plan
 from netcosim.errors import EnvironmentRefusedError
+from topo.spec import NetSpec
 
 _CONFIG: Final = Path("/proc/config.gz")
 _LOADED: Final = Path("/sys/module")
@@ -30,7 +32,7 @@ def check_machine(plan: Plan) -> list[str]:
         Names the link or setting, what it needs, and what the kernel said.
     """
     if plan.is_virtual:
-        Kernel.find()
+        check_for_guests(plan.net)
         return []
     root = os.geteuid() == 0
     lacking = missing_packages() if root else ()
@@ -47,6 +49,19 @@ def check_machine(plan: Plan) -> list[str]:
         elif not there:
             raise EnvironmentRefusedError(f"{needed_by} needs {feature}, which this kernel lacks")
     return unknown
+
+
+def check_for_guests(net: NetSpec) -> None:
+    """Refuse a run in virtual time for which this machine lacks the kernel or a program.
+
+    Raises
+    ------
+    EnvironmentRefusedError
+        Names what is missing.
+    """
+    Kernel.find()
+    if openvswitch.is_wanted(net):
+        openvswitch.check_tools()
 
 
 def _asked(plan: Plan) -> list[tuple[str, str, bool | None]]:

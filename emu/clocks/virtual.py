@@ -7,10 +7,11 @@ has processors.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -64,19 +65,19 @@ def measure(task: Task, found: Measurements) -> None:
         A guest died.
     """
     kernel = Kernel.find()
+    kernel.say_if_outdated(task.progress.say)
     found.clock = {"name": NAME, "kernel": kernel.record(), "start_ns": START_NS}
     guests = SideBySide(scratch=task.scratch, say=task.progress.say)
     found.clock |= record_of(guests)
     found.pace = guests_pace(task.plan.net)
     overhead = _overhead(task.plan.scenario.cluster.processor.received)
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
-    with _running(task, kernel, guests):
+    told = _Told(task, guests)
+    with _running(task, kernel, guests, told):
         with timed_phase(found.phases_s, "links measured"):
             answer, interruption = guests.answer_of_interrupted(_LINKS)
             if "failure" in answer:
                 raise load_failure(answer["failure"])
-            if interruption is not None:
-                raise interruption
             found.network = answer["network"]
             found.measured = as_configured(_MEASURED.validate_python(answer["measured"]))
         digest = CellDigest(
@@ -86,10 +87,15 @@ def measure(task: Task, found: Measurements) -> None:
             links=lambda cell, planned: found.link_of(task, cell, planned),
             bucket_bytes=found.bucket_bytes,
         )
+        if interruption is not None:
+            rest = _finished_beside(task.plan.cells, guests, interrupted=True)
+            found.outcomes += [_outcome(task, guests, digest, each) for each in rest]
+            raise interruption
         with task.progress.cells(task.plan):
             for number, cell in enumerate(task.plan.cells, 1):
                 with timed_phase(found.phases_s, cell.name):
                     outcome = _outcome(task, guests, digest, cell)
+                    told.report(cell.name)
                 try:
                     found.finish(task, outcome)
                 except (NetcosimError, KeyboardInterrupt) as failure:
@@ -164,14 +170,14 @@ def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> 
 
 
 @contextlib.contextmanager
-def _running(task: Task, kernel: Kernel, guests: SideBySide) -> Iterator[None]:
+def _running(task: Task, kernel: Kernel, guests: SideBySide, told: "_Told") -> Iterator[None]:
     """Run the guests of the links, and of every cell, in this order."""
     cells = [None, *task.plan.cells]
-    with guests.running([_wanted(task, kernel, cell) for cell in cells]):
+    with guests.running([_wanted(task, kernel, cell, told) for cell in cells]):
         yield
 
 
-def _wanted(task: Task, kernel: Kernel, cell: Cell | None) -> Wanted:
+def _wanted(task: Task, kernel: Kernel, cell: Cell | None, told: "_Told") -> Wanted:
     def build(folder: Path) -> Guest:
         return Guest(
             kernel,
@@ -185,7 +191,7 @@ def _wanted(task: Task, kernel: Kernel, cell: Cell | None) -> Wanted:
     return Wanted(
         name=_name(cell),
         build=build,
-        watch=lambda exchange: _Progress(task, cell, exchange / PROGRESS).report,
+        watch=lambda exchange: told.watch(cell, exchange / PROGRESS),
         about=_releases(cell),
     )
 
@@ -214,6 +220,28 @@ def _memory_mib(task: Task, cell: Cell | None) -> int:
     ends = 2 * len(connections)
     captured = held * task.plan.scenario.repetitions
     return MEMORY_MIB + _ENDPOINT_MIB * (hosts + ends) + (8 * held + 3 * captured) // 2**20
+
+
+@dataclass(slots=True)
+class _Told:
+    """What guests told while they ran: of a cell's nothing is reported before the links are known.
+
+    Without them its bursts can't be judged, and an interrupted run does not keep them.
+    """
+
+    task: Task
+    guests: SideBySide
+    by_name: dict[str, "_Progress"] = field(default_factory=dict)
+
+    def watch(self, cell: Cell | None, path: Path) -> Callable[[], None]:
+        """What to call now and then while a guest runs."""
+        self.by_name[_name(cell)] = _Progress(self.task, cell, path)
+        return functools.partial(self.report, _name(cell))
+
+    def report(self, name: str) -> None:
+        """Report what is new of a guest."""
+        if name == _LINKS or self.guests.has_answered(_LINKS):
+            self.by_name[name].report()
 
 
 @dataclass(slots=True)

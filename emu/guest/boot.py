@@ -25,7 +25,7 @@ from typing import Final
 from emu.guest import enclosure, first_program
 from emu.guest.kernel import Kernel
 from emu.guest.stillness import Stillness
-from netcosim.errors import NetworkError
+from netcosim.errors import EnvironmentRefusedError, NetworkError
 
 START_NS: Final = 1_767_225_600_000_000_000
 """A guest's wall clock at its start: 2026-01-01 00:00 UTC."""
@@ -50,6 +50,12 @@ class GuestError(NetworkError):
 
 class StoodStillError(GuestError):
     """A guest's clock stood still, and it was ended."""
+
+
+class NotUpError(GuestError):
+    """A guest's kernel ended by itself before its first program ran: this machine can't boot it."""
+
+    exit_code = EnvironmentRefusedError.exit_code
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,6 +202,8 @@ class Guest:
         ------
         StoodStillError
             Its clock stood still; see `emu.guest.stillness`.
+        NotUpError
+            Its kernel can't be booted here.
         GuestError
             It ended before all orders were carried out.
         """
@@ -212,6 +220,9 @@ class Guest:
         watch()
         done = self.results()
         if len(done) < len(self._orders):
+            if self._process.returncode > 0 and not self._is_up():
+                name = self._kernel.hash
+                raise NotUpError(f"a guest did not come up; its kernel, {name}, {self._end()}")
             raise GuestError(f"a guest {self._end()}")
         return done
 
@@ -251,6 +262,10 @@ class Guest:
             )
             for number, result in enumerate(json.loads(file.read_text()))
         ]
+
+    def _is_up(self) -> bool:
+        """True if its first program ran, or has run."""
+        return (self.exchange / "alive").exists()
 
     def _beats(self) -> int:
         try:

@@ -1,7 +1,9 @@
 """The kernel of guests, as ``./dev virtual-kernel`` builds it."""
 
+import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -14,13 +16,20 @@ VARIABLE: Final = "NETCOSIM_VIRTUAL_KERNEL"
 _FOLDER: Final = Path(__file__).resolve().parents[2] / ".virtual-kernel"
 _RECORD: Final = "kernel.json"
 _HINT: Final = "./dev virtual-kernel builds it"
+_INPUTS: Final = Path(__file__).with_name("kernel_build")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kernel:
-    """A kernel that was built; `hash` stands for its source, patches and configuration.
+    """A kernel that was built.
 
-    `seccomp`: guests catch system calls by seccomp, which takes half the time of ptrace.
+    Attributes
+    ----------
+    path : the program
+    hash : stands for its source, patches and configuration
+    release, source : its version, and the package it was built from
+    seccomp : guests catch system calls by seccomp, which takes half the time of ptrace
+    up_to_date : its patches and configuration are this checkout's
     """
 
     path: Path
@@ -28,6 +37,7 @@ class Kernel:
     release: str
     source: str
     seccomp: bool
+    up_to_date: bool
 
     @classmethod
     def find(cls, folder: Path | None = None) -> Self:
@@ -46,6 +56,7 @@ class Kernel:
             found = json.loads((built / _RECORD).read_text(encoding="utf-8"))
             kernel = cls(
                 path=built / "linux",
+                up_to_date=found["hash"] == _hash_today(found["source"], found["source_sha256"]),
                 **{key: found[key] for key in ("hash", "release", "source", "seccomp")},
             )
         except FileNotFoundError:
@@ -73,8 +84,33 @@ class Kernel:
         folders = sorted(each.parent for each in current.path.parents[1].glob(f"*/{_RECORD}"))
         return [current, *(cls.find(each) for each in folders if each != current.path.parent)]
 
+    def say_if_outdated(self, say: Callable[[str], None]) -> None:
+        """Tell one who runs it that its patches or configuration are not this checkout's."""
+        if not self.up_to_date:
+            say(
+                f"the virtual clock's kernel, {self.hash}, has other patches than this checkout: "
+                "./dev virtual-kernel builds the newest"
+            )
+
     def record(self) -> dict[str, Any]:
         """Plain values for `run.json`; not where it lies."""
         fields = asdict(self)
         del fields["path"]
         return fields
+
+
+def _hash_today(source: str, source_sha256: str) -> str:
+    """Hash of a source with today's inputs, as ``tools/virtual_kernel.sh`` forms it."""
+    version = _version(source.split(maxsplit=1)[0].removeprefix("linux-source-"))
+    folders = [each for each in (_INPUTS / "patches").iterdir() if each.is_dir()]
+    newest = max(
+        (each for each in folders if _version(each.name) <= version),
+        key=lambda each: _version(each.name),
+    )
+    files = [_INPUTS / "config", *sorted(newest.glob("*.patch"))]
+    content = b"".join([f"{source_sha256}\n".encode(), *(each.read_bytes() for each in files)])
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))

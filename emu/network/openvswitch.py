@@ -19,6 +19,8 @@ from topo.spec import NetSpec
 
 _TOOLS: Final = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl")
 _START_TIMEOUT_S: Final = 10.0
+_TEMPORARY: Final = "/tmp"  # noqa: S108 - where tmpfile(3) goes, whatever TMPDIR says
+_COUNTED_S: Final = 10.1
 
 
 def is_wanted(spec: NetSpec) -> bool:
@@ -70,6 +72,7 @@ def daemons(folder: Path, bridges: tuple[str, ...]) -> Iterator[None]:
         )
         _wait_for(socket, started[0], folder)
         commands.run(["ovs-vsctl", "--no-wait", "init"])
+        _wait_until_counted()
         started.append(_start(folder, "ovs-vswitchd", f"unix:{socket}"))
         yield
         for bridge in bridges:
@@ -87,14 +90,32 @@ def daemons(folder: Path, bridges: tuple[str, ...]) -> Iterator[None]:
 
 
 def _start(folder: Path, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+    command = [program, *arguments, f"--unixctl={folder / program}.ctl"]
     with (folder / f"{program}.log").open("wb") as log:
         return subprocess.Popen(
-            [program, *arguments, f"--unixctl={folder / program}.ctl"],
+            command if os.access(_TEMPORARY, os.W_OK) else _with_temporary(folder, command),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+
+
+def _with_temporary(folder: Path, command: list[str]) -> list[str]:
+    """The command, with a folder of ours for temporary files: a guest's is read-only."""
+    ours = folder / "temporary"
+    ours.mkdir(exist_ok=True)
+    script = f'mount --bind "$0" {_TEMPORARY} && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, str(ours), *command]
+
+
+def _wait_until_counted() -> None:
+    """Wait until the machine is up for so long that Open vSwitch counts its processors.
+
+    It does so when 10 s have passed since the clock's zero. Started before, it knows of none, and
+    has no thread for packets. A guest is that young.
+    """
+    time.sleep(max(0.0, _COUNTED_S - time.clock_gettime(time.CLOCK_MONOTONIC)))
 
 
 def _wait_for(socket: Path, daemon: subprocess.Popen[bytes], folder: Path) -> None:

@@ -45,6 +45,7 @@ class VirtualClock:
             No kernel was built for guests.
         """
         kernel = Kernel.find()
+        kernel.say_if_outdated(guests.say)
         record = {"name": "virtual", "kernel": kernel.record(), "start_ns": START_NS}
         return cls(kernel=kernel, tcp=tcp, guests=guests, record={**record, **record_of(guests)})
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,23 @@ def _children(parent: int) -> list[int]:
             if int(fields[1]) == parent and name == "uml-userspace":
                 found.append(int(path.parent.name))
     return found
+
+
+def not_up(place: str) -> Json:
+    """Failure of a guest whose kernel ends at its start."""
+    folder = isolate.scratch_dir() / "guest"
+    folder.mkdir()
+    program = Path(place, "linux")
+    program.write_text("#!/bin/sh\necho no ptrace here\nexit 1\n")
+    program.chmod(0o755)
+    kernel = replace(Kernel.find(), path=program, hash="broken")
+    guest = Guest(kernel, folder, [Order(command=["true"])], seed=bytes(32))
+    guest.start()
+    try:
+        guest.wait()
+    except GuestError as problem:
+        return {"said": str(problem), "code": problem.exit_code}
+    return {}
 
 
 def stuck() -> Json:

@@ -1,5 +1,6 @@
 """Guests: virtual time, equal chance, no way out, and an end in any case."""
 
+import hashlib
 import json
 import signal
 import subprocess
@@ -138,9 +139,32 @@ def test_every_kernel_is_found_the_current_one_first(
     assert [kernel.hash for kernel in Kernel.every()] == ["c", "a", "b"]
 
 
+def test_a_kernel_of_other_patches_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "old"))
+    _built(tmp_path / "old")
+    kernel, said = Kernel.find(tmp_path / "old"), list[str]()
+    kernel.say_if_outdated(said.append)
+    assert "old, has other patches than this checkout: ./dev virtual-kernel" in said[0]
+    inputs = inside.ROOT / "emu/guest/kernel_build"
+    files = [inputs / "config", *sorted((inputs / "patches/6.12").glob("*.patch"))]
+    content = "a0\n" + "".join(file.read_text(encoding="utf-8") for file in files)
+    _built(tmp_path / hashlib.sha256(content.encode()).hexdigest()[:16])
+    newest = next(each for each in Kernel.every() if each.hash != "old")
+    newest.say_if_outdated(said.append)
+    assert len(said) == 1
+
+
+def test_a_kernel_that_does_not_start_is_told_from_a_guest_that_died(tmp_path: Path) -> None:
+    assert call("not_up", place=str(tmp_path)) == {
+        "said": "a guest did not come up; its kernel, broken, ended with code 1: no ptrace here",
+        "code": EnvironmentRefusedError.exit_code,
+    }
+
+
 def _built(folder: Path) -> None:
     folder.mkdir()
-    record = {"hash": folder.name, "release": "1", "source": "linux", "seccomp": True}
+    record = {"hash": folder.name, "release": "1", "seccomp": True}
+    record |= {"source": "linux-source-6.12 6.12.9-1", "source_sha256": "a0"}
     (folder / "kernel.json").write_text(json.dumps(record))
     (folder / "linux").touch(0o755)
 
