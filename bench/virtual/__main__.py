@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from bench.common.record import Figure, at_most, record
+from bench.virtual.cost import cost_figures
 from bench.virtual.equality import equality_figures
 from bench.virtual.grpc_cells import grpc_figures
 from bench.virtual.h2_grid import h2_figures
@@ -72,6 +73,7 @@ def _default(_: list[Json], *, quick: bool) -> Iterator[Figure]:
 PARTS: Final[Mapping[str, Part]] = {
     "default": _default,
     "equal": _equal,
+    "cost": cost_figures,
     "h2": h2_figures,
     "grpc": grpc_figures,
     "sharing": sharing_figures,
