@@ -28,16 +28,17 @@ PAGE: Final = "report.html"
 HEADINGS: Final = (
     *("workers", "measured", "predicted", "error", "range", "linear", "port bound"),
     *("wrong\ndiscipline", "wrong\norder", "step\nmedian", "step\np95", "streams\nmean"),
-    *("models", "models'\nstreams"),
+    *("simulator", "simulator\nto models", "models", "models'\nstreams"),
 )
-_RANKS: Final = (0, 0, 0, 0, 2, 5, 6, 4, 4, 3, 7, 1, 8, 9)
+_RANKS: Final = (0, 0, 0, 0, 2, 7, 8, 6, 6, 5, 9, 1, 3, 4, 3, 10)
 """Ranks of columns that a narrow terminal is shown without, the highest first."""
 
 _TITLE: Final = (
     "Throughput, examples/s; errors are predicted over measured, less 1, in %. range: of perturbed"
     " simulations. wrong: the assumed discipline or order that is farthest off. streams: ends of"
-    " the first steps' streams, in % of a step. models: the job over models of its connections,"
-    " in place of the simulator's, and its streams."
+    " the first steps' streams, in % of a step. simulator: the error of its own figure, which is"
+    " the prediction unless packets are followed. models: the error of the job over models of its"
+    " connections, and of its streams. simulator to models: the one over the other, less 1."
 )
 _FILES: Final = (
     (RECORD, "the figures of this page; schemas/crosscheck.schema.json"),
@@ -62,6 +63,8 @@ def figures(point: PointCheck) -> list[str]:
         _percent(point.step_median_error),
         _percent(point.step_p95_error),
         _mean(point.streams),
+        _percent(point.error if point.simulated_error is None else point.simulated_error),
+        "-" if point.models is None else _percent(point.models.abstraction),
         "-" if point.models is None else _percent(point.models.error),
         "-" if point.models is None else _mean(point.models.streams),
     ]
