@@ -65,9 +65,10 @@ class Measured:
             for key, end in found.get(ENDED, {}).items()
         }
         handed = found.get(HANDED, {})
-        for key, delivered in found.get(DELIVERED, {}).items():
-            if key in handed:  # else its sender has died before it told of it
-                times[key] = (handed[key], handed[key], delivered)
+        delivered = found.get(DELIVERED, {})
+        for key, handed_ns in handed.items():  # in the order of hand-over, as each sender told it
+            if key in delivered:
+                times[key] = (handed_ns, handed_ns, delivered[key])
         measured = cls(
             cell=cell,
             job=job,
@@ -146,6 +147,27 @@ class Measured:
             end_ns=times[:, 2],
         )
 
+    def overtaken_share(self, warmup: int) -> float | None:
+        """Part of transfers behind the warm-up that came after one that was handed over later.
+
+        By connection and direction, as a counter at the sender orders each (TicTac, section 5.1).
+        None if there were no transfers.
+        """
+        plan = self.job.plan
+        lines: dict[Key, list[tuple[int, int]]] = {}
+        for (worker, step, operation), (handed_ns, _, end_ns) in self.times_ns.items():
+            place = int(plan.place[operation])
+            if step >= warmup and place < len(plan.channels):
+                lines.setdefault((worker, step, place), []).append((handed_ns, end_ns))
+        late = total = 0
+        for line in lines.values():
+            line.sort(key=lambda transfer: transfer[0])  # stable: equal times as they were told
+            ends = np.array([end_ns for _, end_ns in line])
+            earliest_behind = np.minimum.accumulate(ends[::-1])[::-1]
+            late += int((ends[:-1] > earliest_behind[1:]).sum())
+            total += len(line)
+        return late / total if total else None
+
     def point(self, warmup: int, batch: int, *, lost_share: float, busy_share: float) -> JobPoint:
         """Figures of the steps behind the warm-up."""
         some = self.job.counts_some
@@ -167,6 +189,7 @@ class Measured:
             ),
             lost_share=lost_share,
             busy_share=busy_share,
+            overtaken_share=self.overtaken_share(warmup),
             batches=None if self.batches is None else tuple(map(tuple, self.batches.tolist())),
         )
 

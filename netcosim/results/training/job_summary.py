@@ -78,7 +78,13 @@ class JobPoint(_Record):
         description="part of the job's time in which the busiest node's process ran, for calls and"
         " messages; 0 by the virtual clock",
     )
-
+    overtaken_share: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="part of the counted steps' transfers that were delivered after one that the"
+        " same connection was handed later; null: of a release that did not count",
+    )
     batches: tuple[tuple[int, ...], ...] | None = Field(
         default=None,
         description="by worker, examples of each step, where a coordinator decided; else null",

@@ -70,6 +70,9 @@ def test_two_runs_are_equal_and_steps_take_what_the_simulator_says(world: World)
         summary = folder.read_job_summary()
         assert summary is not None
         assert summary.trusted
+        overtaken = {s.cell: s.points[0].overtaken_share for s in summary.series}
+        assert overtaken["alexnet/h2"] == 0  # one message after the other, by the sender's counter
+        assert overtaken["alexnet/grpc"] is not None
         data = folder.read_job("alexnet/h2")
         assert {hash_of(data)} == {series.job_sha256 for series in summary.series}
         assert_as_simulated(folder, load_job(data, "job"))
