@@ -1,4 +1,4 @@
-"""Where the machine's time of a run in virtual time goes: by megabyte, and by who takes it."""
+"""Processor time of runs in virtual time, by megabyte and by who takes it."""
 
 import os
 import threading

@@ -7,11 +7,10 @@ has processors.
 """
 
 import contextlib
-import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -22,6 +21,7 @@ from emu.calibration.links import guests_pace
 from emu.calibration.overhead import Calibration
 from emu.clocks import guest_program
 from emu.clocks.guest_program import PROGRESS, TASK
+from emu.clocks.guest_progress import GuestsProgress
 from emu.clocks.measurements import Measurements, Task
 from emu.endpoints import releases
 from emu.guest.boot import MEMORY_MIB, START_NS, Guest
@@ -72,8 +72,10 @@ def measure(task: Task, found: Measurements) -> None:
     found.pace = guests_pace(task.plan.net)
     overhead = _overhead(task.plan.scenario.cluster.processor.received)
     found.overheads = dict.fromkeys(distinct_receivers(task.plan.cells), overhead)
-    told = _Told(task, guests)
-    with _running(task, kernel, guests, told):
+    progress = GuestsProgress(
+        reporter=task.progress, links_known=lambda: guests.has_answered(_LINKS)
+    )
+    with _running(task, kernel, guests, progress):
         with timed_phase(found.phases_s, "links measured"):
             answer, interruption = guests.answer_of_interrupted(_LINKS)
             if "failure" in answer:
@@ -88,27 +90,29 @@ def measure(task: Task, found: Measurements) -> None:
             bucket_bytes=found.bucket_bytes,
         )
         if interruption is not None:
-            rest = _finished_beside(task.plan.cells, guests, interrupted=True)
-            found.outcomes += [_outcome(task, guests, digest, each) for each in rest]
+            found.outcomes += _beside(task, guests, digest, 0, interrupted=True)
             raise interruption
         with task.progress.cells(task.plan):
             for number, cell in enumerate(task.plan.cells, 1):
                 with timed_phase(found.phases_s, cell.name):
                     outcome = _outcome(task, guests, digest, cell)
-                    told.report(cell.name)
+                    if guests.has_answered(cell.name):  # else its own thread still reports
+                        progress.report(cell.name)
                 try:
                     found.finish(task, outcome)
                 except (NetcosimError, KeyboardInterrupt) as failure:
                     interrupted = isinstance(failure, KeyboardInterrupt)
-                    rest = _finished_beside(task.plan.cells[number:], guests, interrupted)
-                    found.outcomes += [_outcome(task, guests, digest, each) for each in rest]
+                    found.outcomes += _beside(task, guests, digest, number, interrupted)
                     raise
 
 
-def _finished_beside(cells: Sequence[Cell], guests: SideBySide, interrupted: bool) -> list[Cell]:
-    """Cells whose guests, beside the one that ended the run, have finished something as well."""
+def _beside(
+    task: Task, guests: SideBySide, digest: CellDigest, begin: int, interrupted: bool
+) -> list[CellOutcome]:
+    """Outcomes of cells from this number on whose guests have finished something as well."""
+    cells = task.plan.cells[begin:]
     names = guests.end_early([cell.name for cell in cells], interrupted)
-    return [cell for cell in cells if cell.name in names]
+    return [_outcome(task, guests, digest, cell) for cell in cells if cell.name in names]
 
 
 def as_configured(measured: Measured) -> Measured:
@@ -170,14 +174,16 @@ def _outcome(task: Task, guests: SideBySide, digest: CellDigest, cell: Cell) -> 
 
 
 @contextlib.contextmanager
-def _running(task: Task, kernel: Kernel, guests: SideBySide, told: "_Told") -> Iterator[None]:
+def _running(
+    task: Task, kernel: Kernel, guests: SideBySide, progress: GuestsProgress
+) -> Iterator[None]:
     """Run the guests of the links, and of every cell, in this order."""
     cells = [None, *task.plan.cells]
-    with guests.running([_wanted(task, kernel, cell, told) for cell in cells]):
+    with guests.running([_wanted(task, kernel, cell, progress) for cell in cells]):
         yield
 
 
-def _wanted(task: Task, kernel: Kernel, cell: Cell | None, told: "_Told") -> Wanted:
+def _wanted(task: Task, kernel: Kernel, cell: Cell | None, progress: GuestsProgress) -> Wanted:
     def build(folder: Path) -> Guest:
         return Guest(
             kernel,
@@ -191,7 +197,7 @@ def _wanted(task: Task, kernel: Kernel, cell: Cell | None, told: "_Told") -> Wan
     return Wanted(
         name=_name(cell),
         build=build,
-        watch=lambda exchange: told.watch(cell, exchange / PROGRESS),
+        watch=lambda exchange: progress.watch(_name(cell), cell, exchange / PROGRESS),
         about=_releases(cell),
     )
 
@@ -220,53 +226,6 @@ def _memory_mib(task: Task, cell: Cell | None) -> int:
     ends = 2 * len(connections)
     captured = held * task.plan.scenario.repetitions
     return MEMORY_MIB + _ENDPOINT_MIB * (hosts + ends) + (8 * held + 3 * captured) // 2**20
-
-
-@dataclass(slots=True)
-class _Told:
-    """What guests told while they ran: of a cell's nothing is reported before the links are known.
-
-    Without them its bursts can't be judged, and an interrupted run does not keep them.
-    """
-
-    task: Task
-    guests: SideBySide
-    by_name: dict[str, "_Progress"] = field(default_factory=dict)
-
-    def watch(self, cell: Cell | None, path: Path) -> Callable[[], None]:
-        """What to call now and then while a guest runs."""
-        self.by_name[_name(cell)] = _Progress(self.task, cell, path)
-        return functools.partial(self.report, _name(cell))
-
-    def report(self, name: str) -> None:
-        """Report what is new of a guest."""
-        if name == _LINKS or self.guests.has_answered(_LINKS):
-            self.by_name[name].report()
-
-
-@dataclass(slots=True)
-class _Progress:
-    """Reports the lines that a guest has written since it was asked last."""
-
-    task: Task
-    cell: Cell | None
-    path: Path
-    seen: int = 0
-
-    def report(self) -> None:
-        """Report what is new."""
-        with contextlib.suppress(FileNotFoundError):
-            data = self.path.read_bytes()
-            whole = data.rfind(b"\n") + 1
-            for line in data[self.seen : whole].splitlines():
-                self._one(json.loads(line))
-            self.seen = whole
-
-    def _one(self, step: Mapping[str, Any]) -> None:
-        if "burst" in step and self.cell is not None:
-            self.task.progress.burst_done(self.cell, step["burst"])
-        elif "say" in step and self.cell is None:
-            self.task.progress.say(step["say"])
 
 
 def _name(cell: Cell | None) -> str:

@@ -93,9 +93,9 @@ class Kernel:
             )
 
     def record(self) -> dict[str, Any]:
-        """Plain values for `run.json`; not where it lies."""
+        """Plain values for `run.json`: what it is, not where it lies or what came after it."""
         fields = asdict(self)
-        del fields["path"]
+        del fields["path"], fields["up_to_date"]
         return fields
 
 

@@ -98,8 +98,8 @@ def test_what_is_taken_of_one_processor_is_not_written_to_another(tmp_path: Path
 def test_what_ordinary_processes_do_is_no_pause(tmp_path: Path) -> None:
     """Wherever a pause was recorded, busy processes of that processor did not run either.
 
-    Real-time processes of other tests would use up what the kernel lets all of them have, and then
-    it stops the recorder while ordinary ones run.
+    Alone: real-time processes of other tests may use up what the kernel lets all of them have, and
+    then it stops the recorder while ordinary ones run.
     """
     busy = [p for p in PROCESSORS for _ in range(3)]
     with recording(tmp_path) as recorders:

@@ -3,8 +3,6 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,12 +30,6 @@ _TRIES = 5
 """A run that has written its results before the signal comes ends as if there had been none."""
 
 KEPT = "emu.run: interrupted; what was finished is in out"
-
-
-@pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    with closing(Terminal()) as made:
-        yield made
 
 
 def assert_what_was_finished_is_kept(

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from emu.cli import command
-from emu.cli.machine_checks import has_module
+from emu.cli.machine_checks import check_for_guests, has_module
 from emu.network.kernel import probe_kernel
+from netcosim.errors import EnvironmentRefusedError
+from tests.emu.network.cases import build_spec, cluster
 from tests.emu.run.running import DIRECT, WORK, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
 
@@ -251,3 +253,16 @@ def test_a_bug_before_there_is_a_results_folder_leaves_its_traceback(world: Worl
     assert told, done.err
     assert "Exec format error" in world.at(told[1]).read_text()
     assert world.changes(below=path) == {told[1]}
+
+
+def test_open_vswitch_that_is_not_installed_is_refused_before_a_guest_boots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for kind in ("linuxbridge", "openvswitch"):
+        net = build_spec(cluster(topology="star", switch=kind))
+        if kind == "linuxbridge":
+            check_for_guests(net)
+        else:
+            with pytest.raises(EnvironmentRefusedError, match="install the package openvswitch-sw"):
+                check_for_guests(net)

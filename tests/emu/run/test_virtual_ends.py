@@ -1,8 +1,5 @@
 """Runs in virtual time that end early: Ctrl-C in a terminal, a disk that fills up."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import pytest
 
 from tests.emu.run.running import WORK, finish, running, scenario, wait_for_line
@@ -13,12 +10,6 @@ from tests.emu.run.world import World
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 LONG = (*VIRTUAL, scenario("slow"), "--repetitions", "30", "--out", "out")
-
-
-@pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    with closing(Terminal()) as made:
-        yield made
 
 
 def test_ctrl_c_in_a_terminal(world: World, terminal: Terminal) -> None:
