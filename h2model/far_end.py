@@ -11,7 +11,7 @@ from h2model.machine import Machine
 from h2model.pushed_calls import Calls, Reader
 from h2model.receiver import Account
 from h2model.records import REST_NS, Arriving, LinkModel, StreamPlan
-from h2model.way_back import WayBack
+from h2model.way_back import Requests, WayBack
 
 Busy = Callable[[], bool]
 """Whether DATA is arriving."""
@@ -81,6 +81,10 @@ class FarEnd:
                 busy=busy,
             )
         return found
+
+    def asks(self, requests: Requests) -> None:
+        """Take the requests that are on the receiver's way back; its own writes go behind them."""
+        self._back.requests = requests
 
     def _open(self, account: Account, credit: Callable[[int, int, int], None]) -> set[int]:
         if account.look_ns is not None:
@@ -199,8 +203,10 @@ class FarEnd:
             return
         there_ns = self._back.arrives(now, len(updates))
         for target, grant in updates:
-            kind = PING if target == PING_TARGET else CREDIT
-            self._at(there_ns, kind, target, grant)
+            if target == PING_TARGET:
+                self._at(there_ns + grant, PING, target, 0)
+            else:
+                self._at(there_ns, CREDIT, target, grant)
 
 
 def _arriving(frame: Frame, link: LinkModel) -> Arriving:

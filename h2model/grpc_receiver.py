@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from h2model.probe import ADDED_NS, LATE_NS, Probe, Smoothed, WaitingProbe, growths_ms
+from h2model.probe import ADDED_NS, LATE_NS, WAKING_NS, Probe, Smoothed, WaitingProbe, growths_ms
 from h2model.protocol import GRPC_PREFIX_BYTES
 from h2model.records import Arriving, ReceiverModel
 
@@ -28,7 +28,9 @@ _SAME_NS: Final = 1.0
 """Times this close are those of one segment."""
 
 Update = tuple[int, int]
-"""Target and bytes: a stream, 0 for the connection, `ALL_STREAMS` or `PING`."""
+"""Target and bytes: a stream, 0 for the connection, `ALL_STREAMS` or `PING`.
+
+Of a PING not bytes, but in how many nanoseconds it is written."""
 
 
 @dataclass(slots=True)
@@ -215,8 +217,11 @@ class GrpcAccount:
         urgent = self._is_urgent(stream, now_ns) or self._is_drained()
         updates = self._write(now_ns, asked=asked) if asked or urgent else []
         if updates and self._probe is not None and self._probe.carried(now_ns):
-            updates.insert(0, (PING, 0))
+            updates.insert(0, self._ping(now_ns))
         return updates
+
+    def _ping(self, now_ns: float) -> Update:
+        return PING, 0 if self._probe is None else round(self._probe.waits_ns(now_ns))
 
     def _is_urgent(self, stream: _Stream, now_ns: float) -> bool:
         """True if an update is urgent: half the window used (old releases) or wanted (new ones)."""
@@ -242,7 +247,7 @@ class GrpcAccount:
 
         What the connection lacks goes with it, and with what is written `anyway`.
         """
-        updates: list[Update] = [(PING, 0)] if asked else []
+        updates: list[Update] = [self._ping(now_ns)] if asked else []
         if self._grown_bytes:
             updates.append((ALL_STREAMS, self._grown_bytes))
             self._grown_bytes = 0
@@ -267,4 +272,4 @@ def _probe_of(receiver: ReceiverModel, *, punctual: bool) -> Probe | None:
         return WaitingProbe(growths)
     if receiver.smoothed:
         return Probe(growths)
-    return Probe(growths, ADDED_NS if punctual else LATE_NS)
+    return Probe(growths, ADDED_NS, WAKING_NS) if punctual else Probe(growths, LATE_NS)

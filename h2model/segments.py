@@ -107,6 +107,7 @@ class SegmentQueue:
         self._limit_bytes = link.send_memory_bytes or link.past_bytes
         self._extra_bytes = SEGMENT_MEMORY_BYTES if link.send_memory_bytes else 0
         self._used_bytes = 0  # by the batches
+        self._forgotten_ns = 0.0  # when the last of those left that are in no batch any more
         self._left_ns = 0.0
 
     @property
@@ -379,9 +380,11 @@ class SegmentQueue:
         if number == self._number:
             return None if self._open_ns is None else self._leaves_ns(self._open_ns)
         for batch in self._batches:
+            if number < batch.first:
+                break
             if number < batch.first + batch.count:
                 return batch.time_ns(number)
-        return self._last_ns
+        return self._forgotten_ns
 
     def _acknowledged_bytes(self, now: float) -> int:
         known_ns = now - self._round_trip_ns
@@ -398,6 +401,7 @@ class SegmentQueue:
             if batch.time_ns(stop - 1) > known_ns or stop > needed:
                 return
             self._used_bytes -= batch.count * self._cost(batch.size_bytes)
+            self._forgotten_ns = batch.time_ns(stop - 1)
             self._batches.popleft()
 
 

@@ -37,7 +37,7 @@ from h2model.segments import SegmentQueue
 from h2model.socket_room import SocketRoom
 from h2model.standstill import StandstillError
 from h2model.tcp.frames import TcpQueue
-from h2model.way_back import requests_come
+from h2model.way_back import requests_of
 
 Told = Callable[[int, float, float], None]
 """Takes a message's stream, when its last byte is there, and when what is behind it is."""
@@ -132,7 +132,9 @@ class Sender:
             at, self._machine.credit, lambda: bool(self.queue.waiting)
         )
         if not self._beside.heads.pushed:
-            for came in requests_come(self._link, self.queue.rate_bps, self._plans, with_credit):
+            requests = requests_of(self._link, self.queue.rate_bps, self._plans, with_credit)
+            self._far_end.asks(requests)
+            for came in requests.came:
                 at(came.time_ns, ASKED, 0, came.cut)
         for plan in self._plans:
             if plan.ready_ns is not None:

@@ -1,7 +1,8 @@
 """Way to the end that sends the data: of requests, and of the receiver's credit."""
 
+import bisect
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,27 +14,8 @@ from h2model.segments import PACKET_HEADER_BYTES, SegmentQueue
 ASKING_BYTES: Final = WINDOW_UPDATE_BYTES + FRAME_HEADER_BYTES + GRPC_PREFIX_BYTES
 """Bytes behind a gRPC call's HEADERS: credit for the answer, and DATA with a message of nothing."""
 
-
-class WayBack:
-    """Way of the receiver's writes: those of one instant share a packet, others follow it."""
-
-    def __init__(self, link: LinkModel, rate_bps: float) -> None:
-        self._link = link
-        self._byte_ns = 8e9 / rate_bps
-        self._last_ns = -math.inf
-        self._written_ns = -math.inf
-
-    def arrives(self, now_ns: float, updates: int) -> float:
-        """Time at which a write of so many updates is at the sender."""
-        there_ns = now_ns + self._link.credit_latency_ns
-        if self._link.segment_bytes:
-            if now_ns == self._written_ns:
-                return self._last_ns
-            self._written_ns = now_ns
-            size_bytes = PACKET_HEADER_BYTES + updates * WINDOW_UPDATE_BYTES
-            there_ns = max(there_ns, self._last_ns + size_bytes * self._byte_ns)
-            self._last_ns = there_ns
-        return there_ns
+WAKING_NS: Final = 1_000
+"""Time in which a thread of a guest wakes up: it reads all that came until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,31 +29,91 @@ class Came:
     cut: int
 
 
-def requests_come(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests:
+    """Requests of a burst on their way.
+
+    Attributes
+    ----------
+    came : their segments at the sender
+    asked_ns : when each was handed over, in order
+    there_ns : when the last byte of each is at the sender
+    """
+
+    came: tuple[Came, ...] = ()
+    asked_ns: tuple[int, ...] = ()
+    there_ns: tuple[float, ...] = ()
+
+    def before_ns(self, now_ns: float) -> float:
+        """Time at which all that were handed over by now are at the sender."""
+        count = bisect.bisect_right(self.asked_ns, now_ns)
+        return self.there_ns[count - 1] if count else -math.inf
+
+
+NO_REQUESTS: Final = Requests()
+
+
+class WayBack:
+    """Way of the receiver's writes to the sender, through the link's token bucket.
+
+    They go behind the requests that were handed over before. Those that come while the sender wakes
+    up for the first one are read with it.
+    """
+
+    def __init__(self, link: LinkModel, rate_bps: float) -> None:
+        self.requests = NO_REQUESTS
+        self._link = link
+        self._byte_ns = 8e9 / rate_bps
+        self._ahead_ns = link.bucket_bytes * self._byte_ns
+        self._due_ns = -math.inf
+        self._read_ns = -math.inf
+
+    def arrives(self, now_ns: float, updates: int) -> float:
+        """Time at which the sender knows of a write of so many updates."""
+        there_ns = now_ns + self._link.credit_latency_ns
+        if not self._link.segment_bytes:
+            return there_ns
+        before_ns = self.requests.before_ns(now_ns)
+        if before_ns > there_ns:  # they leave the bucket empty
+            self._due_ns = max(self._due_ns, before_ns + self._ahead_ns)
+        there_ns = max(there_ns, self._due_ns - self._ahead_ns)
+        size_bytes = PACKET_HEADER_BYTES + updates * WINDOW_UPDATE_BYTES
+        self._due_ns = max(there_ns, self._due_ns) + size_bytes * self._byte_ns
+        if there_ns > self._read_ns + WAKING_NS:
+            self._read_ns = there_ns
+        return self._read_ns
+
+
+def requests_of(
     link: LinkModel, rate_bps: float, plans: Sequence[StreamPlan], with_credit: Container[int]
-) -> Iterator[Came]:
-    """Segments with requests for these messages, as they come to the sender.
+) -> Requests:
+    """Requests for these messages, as they come to the sender.
 
     Some requests bring credit for the connection. None come where bytes flow, nor of calls whose
     length is not known.
     """
     if not link.segment_bytes:
-        return
+        return NO_REQUESTS
     path = SegmentQueue(link, rate_bps)
-    for plan in sorted(plans, key=lambda plan: plan.asked_ns):
-        if plan.call_bytes:
-            credit_bytes = WINDOW_UPDATE_BYTES if plan.stream in with_credit else 0
-            for size_bytes in (plan.call_bytes, ASKING_BYTES, credit_bytes):
-                path.put(0, size_bytes, plan.asked_ns, counted_bytes=0)
-            path.push(plan.asked_ns)
+    asked = sorted((plan for plan in plans if plan.call_bytes), key=lambda plan: plan.asked_ns)
+    for plan in asked:
+        credit_bytes = WINDOW_UPDATE_BYTES if plan.stream in with_credit else 0
+        for size_bytes in (plan.call_bytes, ASKING_BYTES, credit_bytes):
+            path.put(0, size_bytes, plan.asked_ns, counted_bytes=0)
+        path.push(plan.asked_ns)
     cuts: dict[float, int] = {}
+    there_ns = []
     while path.head() is not None:
-        called, message, _ = path.take(), _next(path), _next(path)
+        called, message, credit = path.take(), _next(path), _next(path)
         for part in (called, message):
             cuts.setdefault(part.end_ns, 0)
         cuts[called.end_ns] += called.end_ns != message.end_ns
-    for time_ns, cut in cuts.items():
-        yield Came(time_ns=time_ns + link.delay_ns, cut=cut)
+        there_ns.append(max(message.end_ns, credit.end_ns) + link.delay_ns)
+    return Requests(
+        came=tuple(Came(time_ns=t + link.delay_ns, cut=cut) for t, cut in cuts.items()),
+        asked_ns=tuple(plan.asked_ns for plan in asked),
+        there_ns=tuple(there_ns),
+    )
 
 
 def _next(path: SegmentQueue) -> Frame:

@@ -12,10 +12,11 @@ ROUND_TRIPS_MS: Final = (0, 5, 50)
 DISCIPLINES: Final = (
     "fifo", "priority", "processor_sharing", "round_robin", "two_visit", "write_cycle",
 )  # fmt: skip
-CREDITS: Final = ("fixed", "half", "rest_at_header", "rest_when_exhausted")
+CREDITS: Final = ("fixed", "grpc_progress", "half", "rest_at_header", "rest_when_exhausted")
 MOST_TIME: Final = 0.0005
-_LARGE_BYTES: Final = 20_000_000
-_LARGEST_PATH_BYTES: Final = 20_000_000
+_LARGE_BYTES: Final = 100_000_000
+_PATHS: Final = ((5_000_000, 10), (20_000_000, 4))
+"""How many products of rate and delay a burst has where these are less; 2 beyond."""
 _REPETITIONS: Final = 3
 
 
@@ -64,9 +65,9 @@ def _times(name: str, found: Sequence[Burst]) -> Iterator[Figure]:
 
 
 def _scenario(rate_bps: int, trip_ms: int) -> Json:
-    """A burst of ten products of rate and delay, of the largest two; the window holds two."""
+    """A burst of ten products of rate and delay, of large ones less; the window holds two."""
     path_bytes = rate_bps * trip_ms // 8000
-    paths = 10 if path_bytes < _LARGEST_PATH_BYTES else 2
+    paths = next((paths for below, paths in _PATHS if path_bytes < below), 2)
     total = max(4_000_000, paths * path_bytes)
     window = max(total // 16, 2 * path_bytes)
     link = {"rate": f"{rate_bps}bit"} | ({"delay": f"{500 * trip_ms}us"} if trip_ms else {})

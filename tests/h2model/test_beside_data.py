@@ -1,10 +1,12 @@
 """Frames beside DATA: HEADERS where they stand in a write, and credit at its end."""
 
+import pytest
+
 from h2model.beside_data import BesideData
 from h2model.machine import Machine
 from h2model.protocol import WINDOW_UPDATE_BYTES
 from h2model.records import Heads, LinkModel, StreamPlan
-from h2model.way_back import WayBack, requests_come
+from h2model.way_back import NO_REQUESTS, WAKING_NS, WayBack, requests_of
 
 FIRST, EACH, TAIL = 200, 60, 25
 UPDATES = Heads(first=FIRST, each=EACH, pushed=True, updates=True)
@@ -73,7 +75,7 @@ def plans(count, call_bytes):
 
 
 def test_requests_leave_one_by_one_as_the_bucket_allows_and_then_in_full_segments():
-    found = list(requests_come(path(), 100e6 * 1448 / 1514, plans(160, 48), set()))
+    found = requests_of(path(), 100e6 * 1448 / 1514, plans(160, 48), set()).came
     at_once = [came for came in found if came.time_ns <= 17 * 160]
     assert 3028 // 142 <= len(at_once) <= 3028 // 142 + 2
     assert len(found) - len(at_once) == 2 + -(-(160 - len(at_once) - 2) * 75 // 1448)
@@ -81,14 +83,29 @@ def test_requests_leave_one_by_one_as_the_bucket_allows_and_then_in_full_segment
     assert sum(came.cut for came in found) > 0
 
 
-def test_what_a_receiver_writes_at_one_instant_shares_a_packet():
+def test_what_comes_while_the_sender_wakes_up_is_read_together():
     way = WayBack(path(), 100e6)
     first = way.arrives(1000.0, 1)
     assert way.arrives(1000.0, 2) == first
-    packet_ns = (66 + WINDOW_UPDATE_BYTES) * 8e9 / 100e6
-    assert way.arrives(1000.1, 1) == first + packet_ns
+    assert way.arrives(1000.0 + WAKING_NS, 1) == first
     assert way.arrives(1e6, 1) == 1e6
 
 
+def test_writes_that_have_used_up_the_bucket_come_at_the_links_rate():
+    way = WayBack(path(), 100e6)
+    each_ns = (66 + WINDOW_UPDATE_BYTES) * 8e9 / 100e6
+    there = [way.arrives(2000.0 * k, 1) for k in range(100)]
+    ahead_ns = 3028 * 8e9 / 100e6
+    assert there[:20] == [2000.0 * k for k in range(20)]
+    assert there[99] == pytest.approx(99 * each_ns - ahead_ns)
+
+
+def test_a_receiver_writes_behind_the_requests_that_it_has_handed_over():
+    way = WayBack(path(), 100e6)
+    way.requests = requests_of(path(), 95e6, plans(160, 48), set())
+    assert way.arrives(17.0 * 10, 1) == way.requests.there_ns[10]
+    assert way.arrives(17.0 * 160, 1) == way.requests.there_ns[159] > 8e5
+
+
 def test_calls_whose_length_is_not_known_take_no_part_of_the_link():
-    assert list(requests_come(path(), 95e6, plans(5, 0), set())) == []
+    assert requests_of(path(), 95e6, plans(5, 0), set()) == NO_REQUESTS

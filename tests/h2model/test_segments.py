@@ -253,6 +253,25 @@ def test_memory_has_room_for_fewer_small_segments():
     assert small.room_at(1, 0.0) > 0.0
 
 
+def test_segments_that_were_acknowledged_hold_none_back():
+    """Two small ones have a segment each: what was acknowledged is not under way."""
+    queue = SegmentQueue(link(flight=2), RATE_BPS)
+    for stream in (1, 3, 5):
+        queue.put(stream, SEGMENT - FRAME_HEADER_BYTES, 2000.0 * stream)
+        queue.free_bytes(2000.0 * stream)
+        queue.head()
+        queue.take()
+    queue.put(7, 10, 20_000.0)
+    queue.push(20_000.0)
+    queue.free_bytes(20_000.0)  # the three are acknowledged
+    for stream in (9, 11):
+        queue.put(stream, 10, 20_000.0 + stream)
+        queue.push(20_000.0 + stream)
+    first, second, third = ends(queue)
+    assert second - first == pytest.approx((10 + FRAME_HEADER_BYTES + PACKET_HEADER_BYTES) * 80)
+    assert third > second
+
+
 @pytest.mark.parametrize(("flight", "delayed"), [(2, 3), (0, 0)])
 def test_a_packet_without_data_is_behind_what_is_in_the_links_queue(flight, delayed):
     ends_ns = []
