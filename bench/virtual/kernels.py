@@ -4,15 +4,13 @@ Another kernel is another TCP and another scheduler, and it seeds its random num
 two kernels need not give the same bytes.
 """
 
-import contextlib
-import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bench.common.record import Figure, at_least, at_most
-from bench.virtual.running import Json, Ran, run
-from emu.guest.kernel import VARIABLE, Kernel
+from bench.virtual.running import Json, Ran, name_of, run, taking
+from emu.guest.kernel import Kernel
 from netcosim.results.folder import ResultsFolder
 from netcosim.trace import StreamRow
 
@@ -68,9 +66,11 @@ def kernel_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
     first, *others = Kernel.every()
     trips = ROUND_TRIPS_MS[:1] if quick else ROUND_TRIPS_MS
     base = _cells(first, trips)
-    yield from _against(f"{_name(first)}, another seed,", base, _cells(first, trips, seed=2), rows)
+    yield from _against(
+        f"{name_of(first)}, another seed,", base, _cells(first, trips, seed=2), rows
+    )
     for other in others:
-        name = f"{_name(other)} against {_name(first)}"
+        name = f"{name_of(other)} against {name_of(first)}"
         found = _cells(other, trips)
         differences = yield from _against(name, base, found, rows)
         same = sum(each.order for each in differences)
@@ -144,7 +144,7 @@ def _figure(name: str, difference: Difference, mine: OnKernel, theirs: OnKernel)
 def _cells(kernel: Kernel, trips: Sequence[int], seed: int = 1) -> dict[str, OnKernel]:
     """Every cell on a kernel, by name."""
     found = {}
-    with _taking(kernel):
+    with taking(kernel):
         for name, cluster, transports in _PARTS:
             for trip in trips:
                 scenario = {**_scenario(cluster, transports, trip), "seed": seed}
@@ -181,20 +181,3 @@ def _scenario(cluster: Json, transports: list[Json], trip_ms: int) -> Json:
         "workload": [{"name": "mixed8", "set": "mixed8", "total": "6MB"}],
         "transport": transports,
     }
-
-
-@contextlib.contextmanager
-def _taking(kernel: Kernel) -> Iterator[None]:
-    """Have runs take this kernel, until the end of the block."""
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(kernel.path.parent)
-    try:
-        yield
-    finally:
-        del os.environ[VARIABLE]
-        if before is not None:
-            os.environ[VARIABLE] = before
-
-
-def _name(kernel: Kernel) -> str:
-    return f"{kernel.release.partition('-')[0]} ({kernel.hash[:8]})"

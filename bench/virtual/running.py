@@ -1,6 +1,8 @@
 """Runs of scenarios by the virtual clock, and what their summaries say of each burst."""
 
+import contextlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any, Final
 
 from bench.common.children import ENDS_WITH_US
 from bench.common.record import RESULTS
+from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.scenario import build_scenario, dump_scenario
 
 ROOT: Final = Path(__file__).parents[2]
@@ -86,3 +89,21 @@ def bursts(summary: Json, right: Mapping[str, str]) -> Iterator[Burst]:
                         order=burst["order_max"],
                         time=burst["time_max"],
                     )
+
+
+@contextlib.contextmanager
+def taking(kernel: Kernel) -> Iterator[None]:
+    """Have runs take this kernel, until the end of the block."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(kernel.path.parent)
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def name_of(kernel: Kernel) -> str:
+    """A kernel's release and the first characters of its hash."""
+    return f"{kernel.release.partition('-')[0]} ({kernel.hash[:8]})"
