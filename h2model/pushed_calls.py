@@ -4,6 +4,7 @@ What a reader wants of a message counts only once the application has accepted t
 Until then the stream has its initial window and nothing beyond.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -16,6 +17,9 @@ from h2model.records import ReceiverModel
 
 _NEXT_NS: Final = 0.1
 """Step that orders what an application does at one instant."""
+
+_ANSWER_NS: Final = 1_030
+"""Time from one answer to the next in a guest: its loop turns once for each (1.85.1)."""
 
 Tell = Callable[[Sequence[Update], float], None]
 """Takes the updates that the receiver writes, and the time."""
@@ -98,7 +102,7 @@ class Calls:
     least_ns
         Least duration of an answer: all of it where the receiver's overhead is not known. None
         where processors take no time: then the first call of an instant is accepted before what is
-        whole is answered, and the others after that.
+        whole is answered, one by one, and the others after that.
     busy
         Whether DATA is arriving.
     """
@@ -125,6 +129,7 @@ class Calls:
         self._bare: list[int] = []
         self._noted: set[int] = set()
         self._called_at = (-1.0, 0)
+        self._answers_ns = -math.inf
         reader.begin()
 
     def gathered(self, machine: Machine) -> None:
@@ -153,6 +158,8 @@ class Calls:
             wait_ns = self._reader.called(stream)
             if wait_ns is not None:
                 self._at(now + wait_ns + self._after_others_ns(now), ACCEPT, stream)
+        elif kind == ACCEPT and self._answers_ns > now + 1:
+            self._at(self._answers_ns + _NEXT_NS, ACCEPT, stream)
         elif kind == ACCEPT:
             self._tell(self._account.accepted(stream, now), now)
             if self._reader.accepted(stream):
@@ -177,7 +184,8 @@ class Calls:
 
     def _reads(self, stream: int, now: float) -> None:
         if self._least_ns is None:
-            self._at(now + _NEXT_NS, READ, stream)
+            self._answers_ns = max(now + _NEXT_NS, self._answers_ns + _ANSWER_NS)
+            self._at(self._answers_ns, READ, stream)
             return
         takes_ns = self._reader.takes_ns(self._messages[stream], busy=self._busy())
         self._at(now + (self._least_ns if takes_ns is None else takes_ns), READ, stream)

@@ -3,8 +3,10 @@
 import pytest
 
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
+from h2model.events import ACCEPT, CALL, READ, WHOLE
 from h2model.overhead import Acceptance, Linear, Overhead
-from h2model.pushed_calls import Reader
+from h2model.pushed_calls import Calls, Reader
+from h2model.receiver import account_of
 
 WINDOW = 65_536
 MESSAGE = 200_000
@@ -104,3 +106,51 @@ class TestReader:
         reader.begin()
         assert reader.takes_ns(1000, busy=False) == 100_500
         assert Reader(receiver()).takes_ns(1000, busy=False) is None
+
+
+class TestCalls:
+    """Calls at a receiver whose processors take no time, by the events that they bring about."""
+
+    def test_those_of_one_instant_are_answered_one_by_one_before_the_next_is_accepted(self):
+        told = self.told([(CALL, 3), (WHOLE, 1), (WHOLE, 3), (CALL, 5)], known=(1,))
+        assert [kind for _, kind, _ in told] == [ACCEPT, READ, READ, ACCEPT]
+        assert [stream for _, _, stream in told] == [3, 1, 3, 5]
+        assert told[2][0] - told[1][0] == pytest.approx(1_030)
+        assert told[3][0] > told[2][0]
+
+    def test_without_an_answer_to_give_the_next_is_accepted_at_once(self):
+        told = self.told([(CALL, 1), (CALL, 3)])
+        assert [kind for _, kind, _ in told] == [ACCEPT, ACCEPT]
+        assert told[1][0] < 1
+
+    @staticmethod
+    def told(events, known=()):
+        """Acceptances and answers that these events of time zero bring about: time, kind, call."""
+        line, told = [], []
+        made = receiver(acceptance=Acceptance(first_ns=0, later_ns=0))
+        reader = Reader(made)
+        streams = (1, 3, 5)
+        account = account_of(made, punctual=True)
+        account.begin(streams)
+        calls = Calls(
+            account,
+            reader,
+            at=lambda time_ns, kind, stream=0, value=0: line.append((time_ns, kind, stream)),
+            tell=lambda updates, now: None,
+            messages=dict.fromkeys(streams, 100),
+            least_ns=None,
+            busy=lambda: True,
+        )
+        for stream in known:
+            reader.called(stream)
+            reader.accepted(stream)
+        for kind, stream in events:
+            calls.apply(0.0, kind, stream)
+        while line:
+            line.sort(key=lambda event: event[0])
+            time_ns, kind, stream = line.pop(0)
+            before = len(line)
+            calls.apply(time_ns, kind, stream)
+            if kind == READ or len(line) == before or line[-1][1] == READ:
+                told.append((time_ns, kind, stream))
+        return told
