@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emu.calibration.links import REAL
+from emu.calibration.links import guests_pace
 from emu.capture import analyse_capture
 from emu.endpoints.pairing import send_limit_bytes
 from emu.isolation import isolate
@@ -36,7 +36,7 @@ from netcosim.job import Cell
 from netcosim.scenario.toml import build_scenario
 from netcosim.trace import StreamRow
 from topo.paths import bottleneck_bps, path_between, round_trip_ns
-from topo.spec import FRAME_BYTES, PAYLOAD_BYTES, NetLink
+from topo.spec import FRAME_BYTES, NetLink
 
 Json = dict[str, Any]
 
@@ -82,8 +82,6 @@ def scenario(*transports: str) -> Json:
 SET = scenario(*TRANSPORTS)
 
 _PACKETS_OF_A_GAP = 2.5
-# What the kernel counts for a segment of 1448 bytes.
-_SEGMENT_MEMORY = 2260
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,16 +192,20 @@ def _order(streams: Sequence[Json]) -> list[str]:
 def _predicted(
     plan: Plan, cell: Cell, streams: Sequence[Json], path: Sequence[NetLink], bucket_bytes: int
 ) -> Schedule:
-    transport, tcp = cell.transport, plan.scenario.cluster.tcp
+    transport, tcp, pace = cell.transport, plan.scenario.cluster.tcp, guests_pace(plan.net)
     one_way_ns = round_trip_ns(tuple(path)) // 2
     assert tcp.send_buffer is not None
-    held = tcp.send_buffer * PAYLOAD_BYTES // _SEGMENT_MEMORY
+    limit = send_limit_bytes(transport, tcp) if transport.sender == "h2" else None
     link = LinkModel(
         rate_bps=expected_goodput_bps(bottleneck_bps(tuple(path))),
         delay_ns=one_way_ns,
-        credit_latency_ns=one_way_ns + REAL.handling_ns,
-        past_bytes=(send_limit_bytes(transport, tcp) if transport.sender == "h2" else None) or held,
+        credit_latency_ns=one_way_ns + pace.handling_ns,
+        past_bytes=limit or tcp.send_buffer,
+        send_memory_bytes=0 if limit else tcp.send_buffer,
         bucket_bytes=bucket_bytes,
+        segment_bytes=pace.segment_bytes,
+        poll_ns=pace.poll_ns,
+        flight_segments=pace.flight_segments,
     )
     name = followed(transport)
     assert name is not None
