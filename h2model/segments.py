@@ -234,12 +234,13 @@ class SegmentQueue:
     def free_bytes(self, now: float) -> float:
         """Room that there is now for bytes: a segment that is begun may be filled."""
         self._forget(now)
-        filled = self._cost(self._filled_bytes)
-        free = self._limit_bytes - self._used_bytes - filled + self._acknowledged_bytes(now)
+        used = self._used_bytes - self._acknowledged_bytes(now)
         if not self._extra_bytes:
-            return free
+            return self._limit_bytes - used - self._filled_bytes
+        each = self._cost(self._full_bytes)
         begun = self._full_bytes - self._filled_bytes if self._filled_bytes else 0
-        return begun + max(0, -(-free // self._cost(self._full_bytes))) * self._full_bytes
+        free = self._limit_bytes - used - (each if begun else 0)
+        return begun + max(0, -(-free // each)) * self._full_bytes
 
     def room_at(self, size_bytes: int, now: float) -> float:
         """Time at which so much of what bounds it is free, bytes or memory, as planned now."""

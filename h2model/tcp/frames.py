@@ -143,7 +143,7 @@ class TcpQueue:
             return free
         cost = self._link.segment_bytes + self._extra_bytes
         room = self._link.segment_bytes - begun if begun else 0
-        return room + max(0, -(-free // cost)) * self._link.segment_bytes
+        return room + max(0, -(-(free - room) // cost)) * self._link.segment_bytes
 
     def room_at(self, size_bytes: int, now: float) -> float:
         """Now if so much of what bounds it is free, bytes or memory; else infinite."""
