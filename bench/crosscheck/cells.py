@@ -59,8 +59,11 @@ COSTS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {
         "parsing": {"message": "20us", "ns_per_byte": 1.0},
         "processor": {"message": "200us", "ns_per_byte": 100.0},
+        "bound": {"message": "200us", "ns_per_byte": 400.0},
     }
 )
+"""What a message costs its server. A byte takes 80 ns of a link, one way: with `bound` a server's
+processors are what all wait for, with `processor` they are busy for up to half of a step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

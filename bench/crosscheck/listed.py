@@ -23,11 +23,10 @@ from bench.crosscheck.cells import (
 
 _ROOT: Final = Path(__file__).parents[2]
 SOURCES: Final = ("sim", "netcosim/training", "netcosim/policies", "h2model", "emu/remote/training")
-DRAWN_POINTS: Final = 20
-"""Numbers of workers of all drawn cells together, or a few more."""
+DRAWN_CELLS: Final = 20
 
-_FAIR_POINTS: Final = 10
-PARSING, PROCESSOR = COSTS
+_FAIR_CELLS: Final = 10
+PARSING, PROCESSOR, BOUND = COSTS
 
 
 def development() -> tuple[Cell, ...]:
@@ -85,6 +84,21 @@ def development() -> tuple[Cell, ...]:
             workers=(3,),
         ),
         far(network="vgg11", transport="grpc", rule="join", workers=(1, 4)),
+        Cell(network="vgg11", transport="fifo", rule="bsp", costs=BOUND),
+        Cell(network="alexnet", transport="grpc", rule="asp", costs=BOUND, workers=(3,)),
+        Cell(network="resnet50", transport="two_visit", rule="join", costs=BOUND, workers=(2,)),
+        Cell(network="googlenet", transport="priority", rule="ssp", costs=BOUND, workers=(2,)),
+        Cell(
+            network="inception_v3",
+            transport="whole",
+            rule="bsp",
+            costs=BOUND,
+            servers=2,
+            workers=(2,),
+        ),
+        Cell(network="alexnet_b4", transport="grpc", rule="bsp", costs=BOUND, workers=(1, 4)),
+        Cell(network="resnet50_b4", transport="fifo", rule="join", costs=PARSING, workers=(3,)),
+        Cell(network="vgg11", transport="whole", rule="ssp", costs=PARSING, order="reverse"),
         real(network="alexnet", transport="grpc", rule="bsp"),
         real(network="googlenet", transport="fifo", rule="join"),
         real(network="resnet50", transport="whole", rule="asp"),
@@ -98,8 +112,8 @@ def drawn() -> tuple[Cell, ...]:
     """Cells drawn by the hash of the sources of simulator and nodes: no one has chosen them."""
     rng = np.random.default_rng(int(source_hash(), 16))
     found: dict[str, Cell] = {}
-    while (points := sum(len(cell.workers) for cell in found.values())) < DRAWN_POINTS:
-        fair = points < _FAIR_POINTS
+    while len(found) < DRAWN_CELLS:
+        fair = len(found) < _FAIR_CELLS
         cell = Cell(
             network=_one(rng, NETWORKS),
             transport=_one(rng, tuple(TRANSPORTS)),
@@ -111,7 +125,7 @@ def drawn() -> tuple[Cell, ...]:
             servers=int(rng.choice((1, 2))),
             order=_one(rng, ORDERS),
             straggler=_one(rng, tuple(STRAGGLERS)) if rng.random() < 0.2 else None,
-            costs=_one(rng, tuple(COSTS)) if rng.random() < 0.2 else None,
+            costs=_one(rng, (PARSING, BOUND)) if rng.random() < 0.2 else None,
             schedule=_one(rng, tuple(SCHEDULES)) if rng.random() < 0.15 else None,
             drawn=True,
         )
