@@ -45,7 +45,7 @@ def main(site: CrashSite) -> int:
     if options.replay:
         return _replay(options.cells)
     if options.again:
-        return _sum_up(_predict_again(options.cells), None)
+        return _sum_up(_predict_again(options.cells), ())
     cells = _chosen(options.cells, drawn() if options.drawn else development())
     if options.plan:
         _print_plan(cells)
@@ -55,11 +55,16 @@ def main(site: CrashSite) -> int:
     return _sum_up(attempts.kept(), options.sources)
 
 
-def _sum_up(every: Sequence[attempts.Attempt], sources: str | None) -> int:
-    """Write the figures of the attempts by these sources, or by the newest."""
-    kept = [attempt for attempt in every if attempt.sources == (sources or every[-1].sources)]
-    if not kept:
-        raise ScenarioError.at("--sources", sources, f"must be in {attempts.KEPT.name}")
+def _sum_up(every: Sequence[attempts.Attempt], sources: Sequence[str]) -> int:
+    """Write the figures of the attempts by these sources, or by the newest.
+
+    Of a cell that several of them have attempted the newest attempt counts.
+    """
+    for each in sources:
+        if each not in {attempt.sources for attempt in every}:
+            raise ScenarioError.at("--sources", each, f"must be in {attempts.KEPT.name}")
+    wanted = sources or [attempt.sources for attempt in every[-1:]]
+    kept = [attempt for attempt in every if attempt.sources in wanted]
     page = RESULTS / "crosscheck.md"
     page.write_text(f"{heading('crosscheck')}\n{table(kept)}", encoding="utf-8")
     notes = _notes(kept)
@@ -155,7 +160,8 @@ def _parser() -> argparse.ArgumentParser:
     mode(
         "--recompute", action="store_true", help="run nothing, sum up what is there; needs no root"
     )
-    add("--sources", metavar="HASH", help="sum up those of these sources, in place of the newest")
+    about = "sum up those of these sources, in place of the newest"
+    add("--sources", metavar="HASH", nargs="+", default=[], help=about)
     mode("--replay", action="store_true", help="predict again, from kept records; needs no root")
     mode("--again", action="store_true", help="compare kept runs with what these sources predict")
     return parser
