@@ -27,16 +27,16 @@ _PR_SET_PDEATHSIG: Final = 1
 
 def main(arguments: list[str]) -> None:
     """Start one process a processor, then wait to be killed."""
+    _end_with(os.getppid())
     share = float(arguments[0])
     seed = int(arguments[1]) if len(arguments) > 1 else 0
     if not 0 < share <= MOST_SHARE:
         sys.exit(f"load: {share:g}: must be above 0 and at most {MOST_SHARE:g}")
-    begin = time.monotonic() + 0.1
+    begin, mine = time.monotonic() + 0.1, os.getpid()
     for processor in sorted(os.sched_getaffinity(0)):
         if os.fork() == 0:
-            _end_with_parent()
+            _end_with(mine)
             occupy(processor, share, seed, begin)
-    _end_with_parent()
     signal.pause()
 
 
@@ -84,8 +84,11 @@ def merged(
         heads[first] = next(sources[first])
 
 
-def _end_with_parent() -> None:
+def _end_with(parent: int) -> None:
+    """End when this parent does, or now if it has ended."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 if __name__ == "__main__":
