@@ -96,7 +96,7 @@ def test_asyncio_answers_when_ready_not_when_asked(net: Net, release) -> None:
     if release is None:
         return
     # Wall clock: the last request has to come before the second answer is ready, however late.
-    streams = tensors(1000, 1000, 1000, ready_ns=(400 * MS, 200 * MS, 0))
+    streams = tensors(1000, 1000, 1000, ready_ns=(2_000 * MS, 1_000 * MS, 0))
     with Connection(plan(ends(release), "pull-back"), net.popen) as connection:
         if release == "1.17.0":
             with pytest.raises(EndpointError, match=r"^grpc 1\.17\.0 .* needs grpc\.aio"):
