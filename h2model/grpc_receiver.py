@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from h2model.probe import ADDED_NS, LATE_NS, WAKING_NS, Probe, Smoothed, WaitingProbe, growths_ms
+from h2model.probe import (
+    ADDED_NS,
+    AFTER_REST_NS,
+    LATE_NS,
+    Probe,
+    Smoothed,
+    WaitingProbe,
+    growths_ms,
+)
 from h2model.protocol import GRPC_PREFIX_BYTES
 from h2model.records import Arriving, ReceiverModel
 
@@ -272,4 +280,4 @@ def _probe_of(receiver: ReceiverModel, *, punctual: bool) -> Probe | None:
         return WaitingProbe(growths)
     if receiver.smoothed:
         return Probe(growths)
-    return Probe(growths, ADDED_NS, WAKING_NS) if punctual else Probe(growths, LATE_NS)
+    return Probe(growths, ADDED_NS, AFTER_REST_NS) if punctual else Probe(growths, LATE_NS)

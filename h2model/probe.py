@@ -19,7 +19,7 @@ LATE_NS: Final = 1_260_000
 """The same by a machine's clock: the median of five PINGs of 1.85.1, 1.18 to 1.46 ms late, on
 connections of the built-in scenario and of the releases' example."""
 
-WAKING_NS: Final = 7_000
+AFTER_REST_NS: Final = 7_000
 """Time in which a guest's process that was at rest writes its PING after the first DATA: 7.1 to 9.1
 us where it had asked for it, 3.2 to 7.4 us where it was pushed (1.85.1, first bursts)."""
 
@@ -68,7 +68,7 @@ class Probe:
     """Estimator of the bandwidth-delay product, with the time of the next PING.
 
     The time between PINGs grows by 100 to 200 ms, drawn by the library: by `growths_ms`, as
-    far as it goes, and then by their mean. One that waits for DATA goes `waking_ns` after it.
+    far as it goes, and then by their mean. One that waits for DATA goes `after_rest_ns` after it.
     """
 
     FIRST_DELAY_NS: Final = 100_000_000
@@ -77,11 +77,11 @@ class Probe:
     FIRST_ESTIMATE_BYTES: Final = 65536
 
     def __init__(
-        self, growths_ms: Iterator[int], late_ns: float = 0.0, waking_ns: float = 0.0
+        self, growths_ms: Iterator[int], late_ns: float = 0.0, after_rest_ns: float = 0.0
     ) -> None:
         self._growths_ms = growths_ms
         self._late_ns = late_ns
-        self._waking_ns = waking_ns
+        self._after_rest_ns = after_rest_ns
         self.estimate_bytes = self.FIRST_ESTIMATE_BYTES
         self._bandwidth = 0.0
         self._delay_ns = float(self.FIRST_DELAY_NS)
@@ -102,7 +102,7 @@ class Probe:
         """Count bytes; True if a PING goes out because of them."""
         asks = self._waits_for_data
         if asks:
-            self._send(now_ns + self._waking_ns)
+            self._send(now_ns + self._after_rest_ns)
         self._gathered_bytes += size_bytes
         return asks
 

@@ -237,10 +237,8 @@ class SegmentQueue:
         used = self._used_bytes - self._acknowledged_bytes(now)
         if not self._extra_bytes:
             return self._limit_bytes - used - self._filled_bytes
-        each = self._cost(self._full_bytes)
-        begun = self._full_bytes - self._filled_bytes if self._filled_bytes else 0
-        free = self._limit_bytes - used - (each if begun else 0)
-        return begun + max(0, -(-free // each)) * self._full_bytes
+        free = self._limit_bytes - used - self._cost(self._filled_bytes)
+        return room_bytes(free, self._filled_bytes, self._full_bytes)
 
     def room_at(self, size_bytes: int, now: float) -> float:
         """Time at which so much of what bounds it is free, bytes or memory, as planned now."""
@@ -404,6 +402,16 @@ class SegmentQueue:
             self._used_bytes -= batch.count * self._cost(batch.size_bytes)
             self._forgotten_ns = batch.time_ns(stop - 1)
             self._batches.popleft()
+
+
+def room_bytes(free_bytes: int, begun_bytes: int, full_bytes: int) -> int:
+    """Bytes that a socket takes while so much of its memory is free.
+
+    A segment that is begun may be filled, and one more begun as long as any memory is left then.
+    """
+    rest = full_bytes - begun_bytes if begun_bytes else 0
+    cost = full_bytes + SEGMENT_MEMORY_BYTES
+    return rest + max(0, -(-(free_bytes - rest) // cost)) * full_bytes
 
 
 def _split(groups: list[tuple[int, int]], count: int) -> tuple[list[tuple[int, int]], ...]:

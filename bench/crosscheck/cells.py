@@ -62,8 +62,9 @@ COSTS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         "bound": {"message": "200us", "ns_per_byte": 400.0},
     }
 )
-"""What a message costs its server. A byte takes 80 ns of a link, one way: with `bound` a server's
-processors are what all wait for, with `processor` they are busy for up to half of a step."""
+"""Costs of a message at its server, whose processors are busier than its link with `bound`.
+
+A byte takes 80 ns of a link, one way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ CREDITS: Final = ("fixed", "grpc_progress", "half", "rest_at_header", "rest_when
 MOST_TIME: Final = 0.0005
 _LARGE_BYTES: Final = 100_000_000
 _PATHS: Final = ((5_000_000, 10), (20_000_000, 4))
-"""How many products of rate and delay a burst has where these are less; 2 beyond."""
+"""Bounds of the product of rate and delay in bytes, and bursts in such products; 2 beyond."""
 _REPETITIONS: Final = 3
 
 

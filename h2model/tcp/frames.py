@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from h2model.link import Frame
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
 from h2model.records import SOON_NS, LinkModel
-from h2model.segments import SEGMENT_MEMORY_BYTES
+from h2model.segments import SEGMENT_MEMORY_BYTES, room_bytes
 from h2model.tcp.connection import TcpWay
 
 
@@ -141,9 +141,7 @@ class TcpQueue:
         free, begun = self._free(), self._begun_bytes
         if not self._extra_bytes:
             return free
-        cost = self._link.segment_bytes + self._extra_bytes
-        room = self._link.segment_bytes - begun if begun else 0
-        return room + max(0, -(-(free - room) // cost)) * self._link.segment_bytes
+        return room_bytes(free, begun, self._link.segment_bytes)
 
     def room_at(self, size_bytes: int, now: float) -> float:
         """Now if so much of what bounds it is free, bytes or memory; else infinite."""

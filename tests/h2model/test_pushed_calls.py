@@ -126,7 +126,7 @@ class TestCalls:
     @staticmethod
     def told(events, known=()):
         """Acceptances and answers that these events of time zero bring about: time, kind, call."""
-        line, told = [], []
+        line, told, current = [], [], []
         made = receiver(acceptance=Acceptance(first_ns=0, later_ns=0))
         reader = Reader(made)
         streams = (1, 3, 5)
@@ -136,7 +136,7 @@ class TestCalls:
             account,
             reader,
             at=lambda time_ns, kind, stream=0, value=0: line.append((time_ns, kind, stream)),
-            tell=lambda updates, now: None,
+            tell=lambda updates, now: told.append((now, *current)),
             messages=dict.fromkeys(streams, 100),
             least_ns=None,
             busy=lambda: True,
@@ -148,9 +148,6 @@ class TestCalls:
             calls.apply(0.0, kind, stream)
         while line:
             line.sort(key=lambda event: event[0])
-            time_ns, kind, stream = line.pop(0)
-            before = len(line)
-            calls.apply(time_ns, kind, stream)
-            if kind == READ or len(line) == before or line[-1][1] == READ:
-                told.append((time_ns, kind, stream))
+            time_ns, *current[:] = line.pop(0)
+            calls.apply(time_ns, *current)
         return told

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 OBSERVE = "tests.emu.netem.socket_room:observe"
 WRITES = [90_000, 112_670, 40, 40, 25_000, 500_000]
 _START_NS = 20_000
-"""What the first segments' way may take at first, before acknowledgements come evenly."""
+"""Tolerance of times: a twelfth of a segment's at this rate."""
 
 
 @pytest.mark.parametrize("send_buffer", [100_000, 250_001, 400_000])
