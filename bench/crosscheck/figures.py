@@ -124,25 +124,45 @@ def _real(points: Sequence[Point], which: str) -> Iterator[Figure]:
 def _steps(points: Sequence[Point], which: str) -> Iterator[Figure]:
     if not points:
         return
-    medians = [100 * abs(p["step_median_error"]) for p in points]
-    tails = [100 * abs(p["step_p95_error"]) for p in points]
-    yield at_most(f"{which}: fair: median step, largest error", max(medians), "%", MEDIAN_MOST)
-    yield at_most(f"{which}: fair: p95 of steps, largest error", max(tails), "%", P95_MOST)
-    means = [100 * p["streams"]["mean"] for p in points if p["streams"]]
-    if means:
-        name = f"{which}: fair: streams of the first steps, largest mean error"
-        note = f"{sum(mean <= STREAMS_MOST for mean in means)} of {len(means)} points within"
-        yield at_most(name, max(means), "% of a step", STREAMS_MOST, note)
-    over = [p["models"] for p in points if p.get("models")]
+    steady = [p for p in points if p["sd"] <= LARGE_SD]
+    yield from _step_times(points, which, "")
+    yield from _step_times(steady, which, ", where the sd is small")
+    ranges = [p for p in points if p["sd"] > LARGE_SD and p.get("step_median_inside") is not None]
+    for key, figure in (("step_median_inside", "median step"), ("step_p95_inside", "p95 of steps")):
+        if ranges:
+            inside = 100 * float(np.mean([p[key] for p in ranges]))
+            name = f"{which}: fair: {figure} inside its range, where the sd is large"
+            yield at_least(name, inside, "%", INSIDE_LEAST, f"{len(ranges)} points")
+    yield from _streams(points, f"{which}: fair: streams of the first steps")
+    yield from _streams(steady, f"{which}: fair: streams of the first steps, where the sd is small")
+    over = [p["models"] | {"sd": p["sd"]} for p in points if p.get("models")]
     if over:
         largest = max(100 * abs(m["error"]) for m in over)
         name = f"{which}: fair: executors over models of connections, largest error"
         yield Figure(name=name, value=largest, unit="%", note=f"{len(over)} points")
-    means = [100 * m["streams"]["mean"] for m in over if m["streams"]]
+    steady = [m for m in over if m["sd"] <= LARGE_SD]
+    yield from _streams(over, f"{which}: fair: streams over models of connections")
+    name = f"{which}: fair: streams over models of connections, where the sd is small"
+    yield from _streams(steady, name)
+
+
+def _step_times(points: Sequence[Point], which: str, where: str) -> Iterator[Figure]:
+    if points:
+        medians = [100 * abs(p["step_median_error"]) for p in points]
+        tails = [100 * abs(p["step_p95_error"]) for p in points]
+        name = f"{which}: fair: median step{where}, largest error"
+        note = f"{sum(m <= MEDIAN_MOST for m in medians)} of {len(points)} points within"
+        yield at_most(name, max(medians), "%", MEDIAN_MOST, note)
+        name = f"{which}: fair: p95 of steps{where}, largest error"
+        note = f"{sum(t <= P95_MOST for t in tails)} of {len(points)} points within"
+        yield at_most(name, max(tails), "%", P95_MOST, note)
+
+
+def _streams(points: Sequence[Point], name: str) -> Iterator[Figure]:
+    means = [100 * p["streams"]["mean"] for p in points if p["streams"]]
     if means:
-        name = f"{which}: fair: streams over models of connections, largest mean error"
         note = f"{sum(mean <= STREAMS_MOST for mean in means)} of {len(means)} points within"
-        yield at_most(name, max(means), "% of a step", STREAMS_MOST, note)
+        yield at_most(f"{name}, largest mean error", max(means), "% of a step", STREAMS_MOST, note)
 
 
 def _points(attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Point]]:

@@ -1,13 +1,13 @@
-"""Ensembles of perturbed simulations: how far chance alone moves a job's throughput."""
+"""Ensembles of perturbed runs: how far chance alone moves a job's throughput and steps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol, Self
 
 import numpy as np
 
 from netcosim.intervals import t_95
-from netcosim.results.training.seal import Spread
+from netcosim.results.training.seal import Range, Spread
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Floats
 from sim.plan import Network
@@ -35,13 +35,67 @@ class Uneven:
     spread: float
 
 
-def spread_of(
+class Run(Protocol):
+    """One run of a job, simulated or over models of its connections."""
+
+    @property
+    def examples_per_s(self) -> float:
+        """Throughput behind the warm-up, over all workers."""
+
+    @property
+    def lengths_ns(self) -> Floats:
+        """Times from one end of a worker's step to the next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ensemble:
+    """Perturbed runs of a job.
+
+    Attributes
+    ----------
+    examples_per_s : mean
+    lengths_ns : of all runs, times from one end of a worker's step to the next
+    spread : of the throughput and of the steps' median and p95
+    """
+
+    examples_per_s: float
+    lengths_ns: Floats
+    spread: Spread
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Self:
+        """Ensemble of two runs or more."""
+        rates = np.sort([run.examples_per_s for run in runs])
+        mean, sd = float(rates.mean()), float(rates.std(ddof=1))
+        low, high = _of_one_more(rates)
+        return cls(
+            examples_per_s=mean,
+            lengths_ns=np.concatenate([run.lengths_ns for run in runs]),
+            spread=Spread(
+                runs=len(runs),
+                perturbation=PERTURBATION,
+                sd=sd / mean,
+                low=low,
+                high=high,
+                bimodal=sd > LARGE_SD * mean and _in_two_groups(rates),
+                step_median_ns=_range_of(runs, 0.5),
+                step_p95_ns=_range_of(runs, 0.95),
+            ),
+        )
+
+    @property
+    def is_steady(self) -> bool:
+        """True if a single run says what another one would."""
+        return self.spread.sd <= LARGE_SD
+
+
+def perturbed_runs(
     job: TrainingJob,
     network: Network,
     seed: int,
-    rate_of: Callable[[TrainingJob, Network], float],
+    run_of: Callable[[TrainingJob, Network], Run],
     uneven: Uneven | None = None,
-) -> Spread:
+) -> Ensemble:
     """Simulate a job again and again, each time with a little of everybody's time changed.
 
     Computations vary by `PERTURBATION`, and each worker's path is longer by up to the time in which
@@ -54,30 +108,25 @@ def spread_of(
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.workers,)))
     most_ns = _turn_ns(network, job.workers) / _messages(job)
-    return spread_of_rates(
-        np.array(
-            [
-                rate_of(perturbed(job, rng, uneven), _later(network, job.workers, most_ns, rng))
-                for _ in range(RUNS)
-            ]
-        )
+    return Ensemble.of(
+        [
+            run_of(perturbed(job, rng, uneven), _later(network, job.workers, most_ns, rng))
+            for _ in range(RUNS)
+        ]
     )
 
 
-def spread_of_rates(rates: Floats) -> Spread:
-    """Spread of the throughput of perturbed runs."""
-    found = np.sort(rates)
+def _range_of(runs: Sequence[Run], quantile: float) -> Range:
+    """Range of a quantile of a run's steps."""
+    low, high = _of_one_more(np.array([np.quantile(run.lengths_ns, quantile) for run in runs]))
+    return Range(low=low, high=high)
+
+
+def _of_one_more(found: Floats) -> tuple[float, float]:
+    """95 % range of one more value like these, not of their mean."""
     mean, sd = float(found.mean()), float(found.std(ddof=1))
-    # Of one more run like these, not of their mean.
     half = t_95(len(found) - 1) * sd * (1 + 1 / len(found)) ** 0.5
-    return Spread(
-        runs=len(found),
-        perturbation=PERTURBATION,
-        sd=sd / mean,
-        low=mean - half,
-        high=mean + half,
-        bimodal=sd > LARGE_SD * mean and _in_two_groups(found),
-    )
+    return mean - half, mean + half
 
 
 def _turn_ns(network: Network, workers: int) -> float:

@@ -18,7 +18,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Network, Sending
 from sim.sealing.assumed import Assumed
-from sim.sealing.ensemble import RUNS, spread_of
+from sim.sealing.ensemble import RUNS, Ensemble, perturbed_runs
 from sim.sealing.over_models import OverModels, run_over_models
 from sim.sealing.over_packets import run_over_packets
 from sim.settings import CHUNK_BYTES
@@ -39,7 +39,8 @@ def predict(
 ) -> SealedPoint:
     """Prediction for so many workers; `begins` is told of what takes long.
 
-    It is the simulator's, unless links drop packets: these are followed through TCP then.
+    It is the simulator's, the mean of perturbed simulations where chance decides, unless links drop
+    packets: these are followed through TCP then.
     """
     over = run_over_models(assumed, workers)
     point = _simulated(assumed, workers, over)
@@ -56,14 +57,22 @@ def _over_packets(assumed: Assumed, point: SealedPoint, done: Callable[[int], No
     alone = run_over_models(assumed, 1)
     if packets is None or alone is None:
         return point
-    more = packets.examples_per_s / point.examples_per_s
+    baselines = _baselines(assumed, point.workers, alone.examples_per_s)
+    return _as_ensemble(point, packets).model_copy(update=baselines)
+
+
+def _as_ensemble(point: SealedPoint, ensemble: Ensemble) -> SealedPoint:
+    """A point with the mean of an ensemble for its prediction.
+
+    Other disciplines and orders stay as far from it as they were from the simulation.
+    """
+    more = ensemble.examples_per_s / point.examples_per_s
     return point.model_copy(
         update={
-            "examples_per_s": packets.examples_per_s,
-            "step_ns": _step_times(packets.lengths_ns),
-            "spread": packets.spread,
-            "simulated": point.examples_per_s,
-            **_baselines(assumed, point.workers, alone.examples_per_s),
+            "examples_per_s": ensemble.examples_per_s,
+            "step_ns": _step_times(ensemble.lengths_ns),
+            "spread": ensemble.spread,
+            "simulated": point.simulated or point.examples_per_s,
             "disciplines": {name: rate * more for name, rate in point.disciplines.items()},
             "orders": {name: rate * more for name, rate in point.orders.items()},
         }
@@ -76,14 +85,15 @@ def _simulated(assumed: Assumed, workers: int, over: OverModels | None) -> Seale
     found = simulate(assumed, job)
     alone = simulate(assumed, assumed.job.first(1)).examples_per_s
 
-    def rate_of(perturbed: TrainingJob, network: Network) -> float:
-        return simulate(assumed, perturbed, network=network).examples_per_s
+    def run_of(perturbed: TrainingJob, network: Network) -> Simulated:
+        return simulate(assumed, perturbed, network=network)
 
-    return SealedPoint(
+    ensemble = perturbed_runs(job, assumed.networks[workers], assumed.seed, run_of, assumed.uneven)
+    point = SealedPoint(
         workers=workers,
         examples_per_s=found.examples_per_s,
         step_ns=_step_times(found.lengths_ns),
-        spread=spread_of(job, assumed.networks[workers], assumed.seed, rate_of, assumed.uneven),
+        spread=ensemble.spread,
         models=None if over is None else over.examples_per_s,
         **_baselines(assumed, workers, alone),
         disciplines={
@@ -96,6 +106,7 @@ def _simulated(assumed: Assumed, workers: int, over: OverModels | None) -> Seale
             for name, plan in assumed.orders.items()
         },
     )
+    return point if ensemble.is_steady else _as_ensemble(point, ensemble)
 
 
 def _step_times(lengths_ns: Floats) -> StepTimes:

@@ -80,7 +80,12 @@ def test_figures_find_what_is_off() -> None:
             [
                 attempt(bsp, point(error=0.9)),  # an older one
                 attempt(bsp, point(error=-0.004), point(error=0.006, models=MODELS)),
-                attempt(asp, point(error=0.011), point(sd=0.02, measured=102.0)),
+                attempt(
+                    asp,
+                    point(error=0.011, step_median_error=0.03),
+                    point(sd=0.02, measured=102.0, step_median_error=0.2),
+                    point(sd=0.02, step_median_inside=True, step_p95_inside=False),
+                ),
                 attempt(slow, point(error=0.03), point(error=-0.01), point(error=0.015)),
                 attempt(
                     dataclasses.replace(bsp, clock="real"),
@@ -98,10 +103,19 @@ def test_figures_find_what_is_off() -> None:
     assert steady.value == pytest.approx(0.9)
     assert steady.met
     inside = found["listed: fair, asp and ssp: inside the range, where the sd is large"]
-    assert (inside.value, inside.met) == (0, False)
+    assert (inside.value, inside.met) == (50, False)
+    for name, value in (
+        ("median step, largest error", 20.0),
+        ("median step, where the sd is small, largest error", 3.0),
+        ("median step inside its range, where the sd is large", 100.0),
+        ("p95 of steps inside its range, where the sd is large", 0.0),
+        ("streams of the first steps, where the sd is small, largest mean error", 0.1),
+    ):
+        assert found[f"listed: fair: {name}"].value == pytest.approx(value), name
+    assert found["listed: fair: median step inside its range, where the sd is large"].met
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     assert found["listed: cells"].note == "1 failed"
-    assert found["listed: points"].value == 10
+    assert found["listed: points"].value == 11
     real = found["listed: by the machine's clock, where it lost 1 % at most: largest error"]
     assert (real.value, real.note) == (pytest.approx(4), "2 of 3 points, median 3 %")
     name = "listed: the same, where no process was busy for more than 5 %: largest error"

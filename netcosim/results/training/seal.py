@@ -29,8 +29,15 @@ class _Record(BaseModel):
     )
 
 
+class Range(_Record):
+    """95 % range of a figure of one more run like those that were made, by Student's t."""
+
+    low: float
+    high: float
+
+
 class Spread(_Record):
-    """Throughput of simulations of the same job with everybody's time changed a little.
+    """Throughput and steps of runs of the same job with everybody's time changed a little.
 
     Computations vary, and each worker's path is longer by up to the time in which a server's port
     carries a frame of every worker.
@@ -42,6 +49,17 @@ class Spread(_Record):
     low: float = Field(description="one more of them is not lower in 97.5 % of cases, examples/s")
     high: float = Field(description="nor higher; by Student's t")
     bimodal: bool = Field(description="they are in two groups: a small cause may decide which")
+    step_median_ns: Range | None = Field(
+        default=None,
+        description="of the median time between two ends of a worker's steps; missing in seals of"
+        " earlier releases",
+    )
+    step_p95_ns: Range | None = Field(default=None, description="the same of their p95")
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what earlier seals never had."""
+        return _without(rest(self), "step_median_ns", "step_p95_ns")
 
 
 class StepTimes(_Record):
@@ -65,9 +83,10 @@ class SealedPoint(_Record):
     )
     simulated: float | None = Field(
         default=None,
-        description="examples/s by the simulator; missing where that is the prediction. Where links"
-        " of one queue drop packets the prediction is the mean of runs over TCP, packet by packet,"
-        " and other disciplines and orders are off from it by what they are in simulations",
+        description="examples/s by one simulation; missing where that is the prediction. Else it is"
+        " the mean of runs: over TCP, packet by packet, where links of one queue drop packets, of"
+        " perturbed simulations where their `sd` is above 0.005; other disciplines and orders are"
+        " off from it by what they are in single simulations",
     )
     linear: float = Field(
         description="baseline, examples/s: as many times one worker as there are workers"
@@ -113,9 +132,9 @@ class SealedCell(_Record):
         return _without(rest(self), "messages")
 
 
-def _without(fields: dict[str, Any], name: str) -> dict[str, Any]:
-    """Fields without one that is null."""
-    return {key: value for key, value in fields.items() if key != name or value is not None}
+def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Fields without those of some names that are null."""
+    return {key: value for key, value in fields.items() if key not in names or value is not None}
 
 
 class Seal(_Record):

@@ -12,7 +12,7 @@ from netcosim.results.folder import SCENARIO, SEAL, STEPS, SUMMARY, ResultsFolde
 from netcosim.results.training import operations
 from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
-from netcosim.results.training.seal import Seal, SealedCell, SealedPoint, load_seal
+from netcosim.results.training.seal import Range, Seal, SealedCell, SealedPoint, load_seal
 from netcosim.scenario import Scenario
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import hash_of, load_job
@@ -27,7 +27,7 @@ from ray_sweeps.crosscheck.training.record import (
 from sim.engine.engine import Operations
 from sim.sealing.assumed import Assumed, assumed_of
 from sim.sealing.drawn import check_drawn
-from sim.sealing.over_models import run_over_models
+from sim.sealing.over_models import OverModels, run_over_models
 from sim.sealing.predict import simulate
 
 Ends = Mapping[tuple[int, int, str], float]
@@ -184,8 +184,10 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
         if len(measured):
             measured_ops[point.workers], simulated_ops[point.workers] = measured, simulated
             streams = _errors(_ends(measured), _ends(simulated), point.step_ns.mean)
-        over = _over_models(assumed, point, predicted[point.workers], measured)
-        if over is not None and predicted[point.workers].simulated is not None:
+        known = len(measured) and predicted[point.workers].models is not None
+        found = run_over_models(assumed, point.workers) if known else None
+        over = _over_models(assumed, point, predicted[point.workers], measured, found)
+        if over is not None and found is not None and found.by_packet:
             streams = over.streams  # the prediction followed packets
         points.append(_point(point, predicted[point.workers], streams, over))
     check = CellCheck(
@@ -204,12 +206,16 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
 
 
 def _over_models(
-    assumed: Assumed, point: JobPoint, sealed: SealedPoint, measured: OperationColumns
+    assumed: Assumed,
+    point: JobPoint,
+    sealed: SealedPoint,
+    measured: OperationColumns,
+    found: OverModels | None,
 ) -> ModelsCheck | None:
+    """Figures of the job over models, as sealed; its streams as they are `found` again."""
     if sealed.models is None:
         return None
     streams = None
-    found = run_over_models(assumed, point.workers) if len(measured) else None
     if found is not None:
         names = assumed.as_recorded.plan.names
         ends = {(w, step, names[op]): end for (w, step, op), end in found.delivered_ns.items()}
@@ -251,9 +257,15 @@ def _point(
         order_errors={name: error(value) for name, value in sealed.orders.items()},
         step_median_error=sealed.step_ns.median / found.step_ns.median - 1,
         step_p95_error=sealed.step_ns.p95 / found.step_ns.p95 - 1,
+        step_median_inside=_is_inside(found.step_ns.median, sealed.spread.step_median_ns),
+        step_p95_inside=_is_inside(found.step_ns.p95, sealed.spread.step_p95_ns),
         streams=streams,
         models=models,
     )
+
+
+def _is_inside(value: float, sealed: Range | None) -> bool | None:
+    return None if sealed is None else sealed.low <= value <= sealed.high
 
 
 def _simulated(

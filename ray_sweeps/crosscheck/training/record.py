@@ -57,7 +57,7 @@ class PointCheck(_Record):
     error: float
     simulated_error: float | None = Field(
         default=None,
-        description="of the simulator, where the prediction followed packets through TCP",
+        description="of one simulation, where the prediction is the mean of many runs",
     )
     linear_error: float = Field(description="of as many times one worker as there are workers")
     bound_error: float = Field(description="of what the busiest port carries, or the same if less")
@@ -65,6 +65,11 @@ class PointCheck(_Record):
     order_errors: dict[str, float] = Field(description="had another order been assumed")
     step_median_error: float
     step_p95_error: float
+    step_median_inside: bool | None = Field(
+        default=None,
+        description="whether the measured median is in the sealed range; null: none was sealed",
+    )
+    step_p95_inside: bool | None = Field(default=None, description="the same of the p95")
     streams: StreamErrors | None = Field(description="null: no operations are in the folder")
     models: ModelsCheck | None = Field(
         default=None,

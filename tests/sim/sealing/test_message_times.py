@@ -14,7 +14,7 @@ from netcosim.training.synchronisation import Join
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Calls
-from sim.sealing.ensemble import Uneven, spread_of
+from sim.sealing.ensemble import Uneven, perturbed_runs
 from sim.sealing.message_times import ahead_of, with_message_times
 from tests.sim.executor.replayed import Replay
 from tests.sim.fast.shaped import joined_plan, shaped_operations
@@ -30,6 +30,7 @@ from tests.sim.naive.plans import (
     same_draws,
     up,
 )
+from tests.sim.sealing.test_ensemble import Made
 
 TIMES = MessageTimes(asking_ns=500, parameter_ns=1_000, gradient_ns=700, spread=0.1)
 STEPS = 5
@@ -199,14 +200,14 @@ def test_an_ensemble_varies_them_from_step_to_step():
     job, first = job_of(timed, 2, rng), plan.operations
     seen: list[np.ndarray] = []
 
-    def rate_of(perturbed: TrainingJob, _: object) -> float:
+    def run_of(perturbed: TrainingJob, _: object) -> Made:
         found = perturbed.plan.duration_ns
         assert np.array_equal(found[:, :first], timed.duration_ns[:, :first])
         factor = found[:, first:] / timed.duration_ns[:, first:]
         assert np.allclose(factor, factor[:, :1])
         seen.append(factor[:, 0])
-        return 1.0
+        return Made(1.0)
 
-    spread_of(job, make_network(workers=2), 7, rate_of, Uneven(operations=first, spread=0.1))
+    perturbed_runs(job, make_network(workers=2), 7, run_of, Uneven(operations=first, spread=0.1))
     assert np.array(seen).mean() == pytest.approx(1.0, abs=0.02)
     assert np.array(seen).std() == pytest.approx(0.1, rel=0.1)
