@@ -11,6 +11,9 @@ from topo.spec import NetLink, NetSpec
 LinkDirection = tuple[str, bool]
 """One direction of a link: its name, and whether from its end `a` to its end `b`."""
 
+Offers = dict[tuple[int, LinkDirection], float]
+"""Rate that one direction of a link offers a flow, in bits per second."""
+
 _CLOSE = 1e-9
 
 
@@ -105,21 +108,19 @@ class SharedLinks:
             for way in self._routes[flow].ways:
                 crossing.setdefault(way, []).append(flow)
         carried = {way: self._carried(way, crossing) for way in crossing}
-        offers: dict[tuple[int, LinkDirection], float] = {}
-        for _ in range(_MOST_ROUNDS):
+        offers: Offers = {}
+        for number in range(_MOST_ROUNDS):
             fresh = {
                 (flow, way): offer
                 for way, flows in crossing.items()
                 for flow, offer in self._offers(way, carried[way], flows, offers)
             }
-            if fresh.keys() == offers.keys() and all(
-                abs(fresh[key] - offers[key]) <= _CLOSE * fresh[key] for key in fresh
-            ):
+            if _are_close(fresh, offers):
                 return {
                     flow: min(fresh[flow, way] for way in self._routes[flow].ways)
                     for flow in sorted(busy)
                 }
-            offers = fresh
+            offers = fresh if number < _WHOLE_ROUNDS else _halfway(offers, fresh)
         raise NetworkError(f"the max-min rates of {len(busy)} flows did not converge")
 
     def _carried(self, way: LinkDirection, crossing: Iterable[LinkDirection]) -> float:
@@ -132,7 +133,7 @@ class SharedLinks:
         way: LinkDirection,
         carried_bps: float,
         flows: Sequence[int],
-        offers: Mapping[tuple[int, LinkDirection], float],
+        offers: Offers,
     ) -> list[tuple[int, float]]:
         """Rate that this direction offers each flow, given what the others can use elsewhere."""
         wanted = {flow: self._wanted(flow, way, offers) for flow in flows}
@@ -148,15 +149,26 @@ class SharedLinks:
             for flow in each
         ]
 
-    def _wanted(
-        self, flow: int, way: LinkDirection, offers: Mapping[tuple[int, LinkDirection], float]
-    ) -> float:
+    def _wanted(self, flow: int, way: LinkDirection, offers: Offers) -> float:
         elsewhere = (offers.get((flow, w), _ANY) for w in self._routes[flow].ways if w != way)
         return min(elsewhere, default=_ANY)
 
 
 _ANY = float("inf")
 _MOST_ROUNDS = 1000
+_WHOLE_ROUNDS = 4
+"""Rounds whose offers are taken as they are. Where several ways to share fill all links, such
+rounds go back and forth between two of them; half a step each ends at one in between."""
+
+
+def _are_close(fresh: Offers, offers: Offers) -> bool:
+    return fresh.keys() == offers.keys() and all(
+        abs(fresh[key] - offers[key]) <= _CLOSE * fresh[key] for key in fresh
+    )
+
+
+def _halfway(offers: Offers, fresh: Offers) -> Offers:
+    return {key: (offers[key] + offer) / 2 for key, offer in fresh.items()}
 
 
 def _level(capacity: float, wanted: Sequence[float]) -> float:

@@ -129,6 +129,33 @@ def test_links_are_neither_overfull_nor_wasted(
     """Every flow has a full link where, in its class and then among classes, nobody has more."""
     pairs = [(s.name, w.name) for s in spec.servers for w in spec.workers]
     flows = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=8))
+    assert_shared(spec, flows, by_worker)
+
+
+@given(data=st.data(), workers=st.integers(2, 4), servers=st.integers(2, 3))
+def test_the_same_where_many_ways_of_sharing_fill_links_of_one_rate(
+    data: st.DataObject, workers: int, servers: int
+) -> None:
+    """Several flows of a pair make classes unequal: offers taken whole go back and forth."""
+    spec = network(workers, servers)
+    pairs = [(s.name, w.name) for s in spec.servers for w in spec.workers]
+    counts = data.draw(st.lists(st.integers(0, 2), min_size=len(pairs), max_size=len(pairs)))
+    flows = [pair for pair, count in zip(pairs, counts, strict=True) for _ in range(count)]
+    assert_shared(spec, flows, by_worker=True)
+
+
+def test_between_ways_of_sharing_is_one_that_prefers_no_link() -> None:
+    """A third each would fill all links, and so would 1/4, 1/4, 1/2."""
+    spec = network(2, 2)
+    flows = [("s0", "w0"), ("s0", "w0"), ("s1", "w0"), ("s1", "w1"), ("s1", "w1"), ("s0", "w1")]
+    found = everyone(shared(spec, flows), 6)
+    assert found[:3] == pytest.approx(found[3:])
+    assert found[0] == pytest.approx(found[1])
+    assert sum(found[:3]) == pytest.approx(100e6)
+    assert 25e6 < found[0] < 100e6 / 3 < found[2] < 50e6
+
+
+def assert_shared(spec: NetSpec, flows: list[tuple[str, str]], by_worker: bool) -> None:
     found = shared(spec, flows, by_worker=by_worker)(frozenset(range(len(flows))))
     routes = [route_between(spec, a, b, b) for a, b in flows]
     rates = {link.name: link.link.rate for link in spec.links}
