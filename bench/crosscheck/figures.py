@@ -55,9 +55,13 @@ def _figures(attempts: Sequence[Attempt], which: str) -> Iterator[Figure]:
     together = ("bsp", "join")
     yield from _bsp([p for a, p in fair if a.properties["rule"] in together], which)
     yield from _asynchronous([p for a, p in fair if a.properties["rule"] not in together], which)
-    yield from _rest([p for a, p in _points(virtual) if not _is_fair(a)], which)
+    far = [p for a, p in _points(virtual) if not _is_fair(a)]
+    yield from _rest(far, which)
     yield from _steps([p for _, p in fair], which)
-    yield from _real([p for a, p in _points(attempts) if _is_real(a)], which)
+    yield from _largest(far, f"{which}: fifo and delay")
+    real = [p for a, p in _points(attempts) if _is_real(a)]
+    yield from _real(real, which)
+    yield from _largest(real, f"{which}: by the machine's clock")
     telling = {a.cell for a, p in _points(attempts) if _tells(p)}
     yield at_least(
         f"{which}: cells in which another discipline or order is off by 10 %",
@@ -97,6 +101,12 @@ def _rest(points: Sequence[Point], which: str) -> Iterator[Figure]:
         note = f"{len(points)} points, largest {max(errors):.2g} %"
         name = f"{which}: fifo and delay: median error"
         yield at_most(name, float(np.median(errors)), "%", FIFO_MEDIAN, note)
+    followed = [p for p in points if p.get("simulated_error") is not None]
+    if followed:
+        errors = [100 * abs(p["simulated_error"]) for p in followed]
+        name = f"{which}: fifo and delay, many runs' mean: median error of a single simulation"
+        note = f"{len(followed)} points, {min(errors):.2g} to {max(errors):.2g} %"
+        yield Figure(name=name, value=float(np.median(errors)), unit="%", note=note)
 
 
 def _real(points: Sequence[Point], which: str) -> Iterator[Figure]:
@@ -144,6 +154,22 @@ def _steps(points: Sequence[Point], which: str) -> Iterator[Figure]:
     yield from _streams(over, f"{which}: fair: streams over models of connections")
     name = f"{which}: fair: streams over models of connections, where the sd is small"
     yield from _streams(steady, name)
+
+
+def _largest(points: Sequence[Point], stratum: str) -> Iterator[Figure]:
+    """Largest errors of steps and streams where none were asked for."""
+    found: dict[str, tuple[list[float], str]] = {
+        "median step": ([abs(p["step_median_error"]) for p in points], "%"),
+        "p95 of steps": ([abs(p["step_p95_error"]) for p in points], "%"),
+        "streams of the first steps": (
+            [p["streams"]["mean"] for p in points if p["streams"]],
+            "% of a step",
+        ),
+    }
+    for name, (errors, unit) in found.items():
+        if errors:
+            value, note = 100 * max(errors), f"median {100 * float(np.median(errors)):.2g}"
+            yield Figure(name=f"{stratum}: {name}, largest", value=value, unit=unit, note=note)
 
 
 def _step_times(points: Sequence[Point], which: str, where: str) -> Iterator[Figure]:

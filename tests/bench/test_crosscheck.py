@@ -86,7 +86,12 @@ def test_figures_find_what_is_off() -> None:
                     point(sd=0.02, measured=102.0, step_median_error=0.2),
                     point(sd=0.02, step_median_inside=True, step_p95_inside=False),
                 ),
-                attempt(slow, point(error=0.03), point(error=-0.01), point(error=0.015)),
+                attempt(
+                    slow,
+                    point(error=0.03, simulated_error=0.3, step_median_error=-0.07),
+                    point(error=-0.01, simulated_error=-0.1),
+                    point(error=0.015),
+                ),
                 attempt(
                     dataclasses.replace(bsp, clock="real"),
                     point(error=0.04, lost_share=0.005, busy_share=0.3),
@@ -114,6 +119,12 @@ def test_figures_find_what_is_off() -> None:
         assert found[f"listed: fair: {name}"].value == pytest.approx(value), name
     assert found["listed: fair: median step inside its range, where the sd is large"].met
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
+    alone = "listed: fifo and delay, many runs' mean: median error of a single simulation"
+    assert (found[alone].value, found[alone].note) == (
+        pytest.approx(20),
+        "2 points, 10 to 30 %",
+    )
+    assert found["listed: fifo and delay: median step, largest"].value == pytest.approx(7)
     assert found["listed: cells"].note == "1 failed"
     assert found["listed: points"].value == 11
     real = found["listed: by the machine's clock, where it lost 1 % at most: largest error"]
