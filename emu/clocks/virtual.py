@@ -75,44 +75,58 @@ def measure(task: Task, found: Measurements) -> None:
     progress = GuestsProgress(
         reporter=task.progress, links_known=lambda: guests.has_answered(_LINKS)
     )
+    digest = CellDigest(
+        plan=task.plan,
+        folder=task.folder,
+        tcp=task.tcp,
+        links=lambda cell, planned: found.link_of(task, cell, planned),
+        bucket_bytes=found.bucket_bytes,
+    )
     with _running(task, kernel, guests, progress):
-        with timed_phase(found.phases_s, "links measured"):
-            answer, interruption = guests.answer_of_interrupted(_LINKS)
-            if "failure" in answer:
-                raise load_failure(answer["failure"])
-            found.network = answer["network"]
-            found.measured = as_configured(_MEASURED.validate_python(answer["measured"]))
-        digest = CellDigest(
-            plan=task.plan,
-            folder=task.folder,
-            tcp=task.tcp,
-            links=lambda cell, planned: found.link_of(task, cell, planned),
-            bucket_bytes=found.bucket_bytes,
-        )
-        if interruption is not None:
-            found.outcomes += _beside(task, guests, digest, 0, interrupted=True)
-            raise interruption
-        with task.progress.cells(task.plan):
-            for number, cell in enumerate(task.plan.cells, 1):
-                with timed_phase(found.phases_s, cell.name):
-                    outcome = _outcome(task, guests, digest, cell)
-                    if guests.has_answered(cell.name):  # else its own thread still reports
-                        progress.report(cell.name)
-                try:
+        try:
+            with timed_phase(found.phases_s, "links measured"):
+                answer, interruption = guests.answer_of_interrupted(_LINKS)
+                _know_links(found, answer)
+            if interruption is not None:
+                raise interruption
+            with task.progress.cells(task.plan):
+                for cell in task.plan.cells:
+                    with timed_phase(found.phases_s, cell.name):
+                        outcome = _outcome(task, guests, digest, cell)
+                        if guests.has_answered(cell.name):  # else its own thread still reports
+                            progress.report(cell.name)
                     found.finish(task, outcome)
-                except (NetcosimError, KeyboardInterrupt) as failure:
-                    interrupted = isinstance(failure, KeyboardInterrupt)
-                    found.outcomes += _beside(task, guests, digest, number, interrupted)
-                    raise
+        except (NetcosimError, KeyboardInterrupt) as failure:
+            _keep_others(task, guests, digest, found, isinstance(failure, KeyboardInterrupt))
+            raise
 
 
-def _beside(
-    task: Task, guests: SideBySide, digest: CellDigest, begin: int, interrupted: bool
-) -> list[CellOutcome]:
-    """Outcomes of cells from this number on whose guests have finished something as well."""
-    cells = task.plan.cells[begin:]
-    names = guests.end_early([cell.name for cell in cells], interrupted)
-    return [_outcome(task, guests, digest, cell) for cell in cells if cell.name in names]
+def _know_links(found: Measurements, answer: Json) -> None:
+    """Keep what the guest of the links has measured; raises what ended it early."""
+    if "failure" in answer:
+        raise load_failure(answer["failure"])
+    found.network = answer["network"]
+    found.measured = as_configured(_MEASURED.validate_python(answer["measured"]))
+
+
+def _keep_others(
+    task: Task, guests: SideBySide, digest: CellDigest, found: Measurements, interrupted: bool
+) -> None:
+    """Keep what guests have finished of the cells that are not kept yet, wherever it ended.
+
+    Nothing without the links: no burst could be judged, and none was told to be done.
+    """
+    if found.measured is None and guests.has_answered(_LINKS):
+        with contextlib.suppress(NetcosimError):
+            _know_links(found, guests.answer(_LINKS))
+    if found.measured is None:
+        return
+    kept = {outcome.cell.name for outcome in found.outcomes}
+    others = [cell for cell in task.plan.cells if cell.name not in kept]
+    names = guests.end_early([cell.name for cell in others], interrupted)
+    found.outcomes += [
+        _outcome(task, guests, digest, cell) for cell in others if cell.name in names
+    ]
 
 
 def as_configured(measured: Measured) -> Measured:

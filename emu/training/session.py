@@ -123,18 +123,20 @@ class JobSession:
         clock.network |= self.finished.network
         if not waiting:
             return
+        taken = 0
         with clock.running(waiting):
-            while waiting:
-                run = waiting.pop(0)
-                outcome = clock.outcome(run)
-                ended = self._take(run, outcome)
-                clock.forget(run)
-                if ended is None:
-                    continue
-                for other in waiting:
-                    if (told := clock.so_far(other, ended)) is not None:
+            try:
+                for run in waiting:
+                    ended = self._take(run, clock.outcome(run))
+                    taken += 1
+                    clock.forget(run)
+                    if ended is not None:
+                        raise ended
+            except KeyboardInterrupt as interruption:  # wherever it came
+                for other in waiting[taken:]:
+                    if (told := clock.so_far(other, interruption)) is not None:
                         self._take(other, told)
-                raise ended
+                raise
 
     @property
     def _order(self) -> list[Key]:
