@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from emu.calibration.links import REAL, Pace, link_model
 from emu.calibration.trial_bursts import UncapturedError
-from emu.measurement.cell_digest import CellOutcome
+from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.network.measured_paths import Measured
 from emu.plan import Plan, PlannedConnection, link_key
 from h2model.connection import LinkModel
@@ -85,6 +85,16 @@ class Measurements:
             yield
         except UncapturedError as problem:
             self.problems.append(f"{problem}; {consequence}")
+
+    def digest(self, task: Task) -> CellDigest:
+        """Digest of the task's cells, over links as they will have been measured."""
+        return CellDigest(
+            plan=task.plan,
+            folder=task.folder,
+            tcp=task.tcp,
+            links=lambda cell, planned: self.link_of(task, cell, planned),
+            bucket_bytes=self.bucket_bytes,
+        )
 
     def link_of(self, task: Task, cell: Cell, planned: PlannedConnection) -> LinkModel:
         """Link of a connection's models, from the measured network; it is recorded."""

@@ -7,7 +7,6 @@ from emu.calibration.call_acceptance import is_needed, measure_acceptance
 from emu.calibration.overhead import calibrate
 from emu.calibration.trial_bursts import Stage
 from emu.clocks.measurements import Measurements, Task
-from emu.measurement.cell_digest import CellDigest
 from emu.measurement.cell_runner import CellRunner
 from emu.network.live import LiveNetwork, open_network
 from emu.network.verify import measure_and_verify
@@ -69,16 +68,9 @@ def _calibrate(task: Task, found: Measurements, live: LiveNetwork) -> None:
 
 
 def _cells(task: Task, found: Measurements, live: LiveNetwork, recorders: PauseRecorders) -> None:
-    digest = CellDigest(
-        plan=task.plan,
-        folder=task.folder,
-        tcp=task.tcp,
-        links=lambda cell, planned: found.link_of(task, cell, planned),
-        bucket_bytes=live.bucket_bytes,
-    )
     runner = CellRunner(
         live=live,
-        digest=digest,
+        digest=found.digest(task),
         scratch=task.scratch,
         pauses=recorders.read,
         on_burst=task.progress.burst_done,

@@ -75,13 +75,7 @@ def measure(task: Task, found: Measurements) -> None:
     progress = GuestsProgress(
         reporter=task.progress, links_known=lambda: guests.has_answered(_LINKS)
     )
-    digest = CellDigest(
-        plan=task.plan,
-        folder=task.folder,
-        tcp=task.tcp,
-        links=lambda cell, planned: found.link_of(task, cell, planned),
-        bucket_bytes=found.bucket_bytes,
-    )
+    digest = found.digest(task)
     with _running(task, kernel, guests, progress):
         try:
             with timed_phase(found.phases_s, "links measured"):
