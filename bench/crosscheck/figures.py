@@ -150,10 +150,10 @@ def _steps(points: Sequence[Point], which: str) -> Iterator[Figure]:
         largest = max(100 * abs(m["error"]) for m in over)
         name = f"{which}: fair: executors over models of connections, largest error"
         yield Figure(name=name, value=largest, unit="%", note=f"{len(over)} points")
-    steady = [m for m in over if m["sd"] <= LARGE_SD]
+    steady_over = [m for m in over if m["sd"] <= LARGE_SD]
     yield from _streams(over, f"{which}: fair: streams over models of connections")
     name = f"{which}: fair: streams over models of connections, where the sd is small"
-    yield from _streams(steady, name)
+    yield from _streams(steady_over, name)
 
 
 def _largest(points: Sequence[Point], stratum: str) -> Iterator[Figure]:

@@ -36,9 +36,9 @@ _RANKS: Final = (0, 0, 0, 0, 2, 7, 8, 6, 6, 5, 9, 1, 3, 4, 3, 10)
 _TITLE: Final = (
     "Throughput, examples/s; errors are predicted over measured, less 1, in %. range: of perturbed"
     " simulations. wrong: the assumed discipline or order that is farthest off. streams: ends of"
-    " the first steps' streams, in % of a step. simulator: the error of its own figure, which is"
-    " the prediction unless packets are followed. models: the error of the job over models of its"
-    " connections, and of its streams. simulator to models: the one over the other, less 1."
+    " the first steps' streams, in % of a step. simulator: the error of a single one, which is"
+    " the prediction unless that is the mean of many runs. models: the error of the job over models"
+    " of its connections, and of its streams. simulator to models: the one over the other, less 1."
 )
 _FILES: Final = (
     (RECORD, "the figures of this page; schemas/crosscheck.schema.json"),

@@ -29,7 +29,7 @@ _HALF_LINE: Final = 0.2
 """Of the line that stands for a curve of one point, in workers."""
 _STEPS_TEXT: Final = (
     "The same steps in both worlds, on the same axis; transfers from hand-over to delivery."
-    " Simulated is the simulator's, also where the prediction followed packets."
+    " Simulated is a single simulation, also where the prediction is the mean of many runs."
 )
 
 Picture = tuple[str, str, bytes]
