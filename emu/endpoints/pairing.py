@@ -13,7 +13,7 @@ from h2model.protocol import DEFAULT_FRAME_BYTES, FRAME_HEADER_BYTES
 from netcosim.errors import ScenarioError
 from netcosim.scenario import Direction, ProcessorSpec, TcpSpec, TransportSpec
 
-_INHERITED = ("PATH", "LANG", "HOME", "TMPDIR")
+_INHERITED = ("PATH", "LANG", "HOME", "TMPDIR", "PYTHONPYCACHEPREFIX")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,15 @@ class NotUpError(GuestError):
     exit_code = EnvironmentRefusedError.exit_code
 
 
+def hide_bytecode() -> None:
+    """Have the programs that this one starts compile what they import.
+
+    How their first nanoseconds go, and with them gRPC's draws, then does not hang on whether the
+    machine has bytecode of its libraries.
+    """
+    os.environ["PYTHONPYCACHEPREFIX"] = "/nonexistent"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
     """A command for a guest, the folder it runs in, and variables of its environment.

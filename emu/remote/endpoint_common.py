@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 SIOCOUTQ = 0x5411  # bytes written and not yet acknowledged
 SIOCOUTQNSD = 0x894B  # bytes written and not yet sent
 TCP_NOTSENT_LOWAT = 25
+TICK_NS = 100_000_000
 
 TENSOR_PATH = re.compile(r"/netcosim\.Tensors/b(\d+)/t(\d+)")
 _OUTPUT = threading.Lock()
@@ -25,6 +26,16 @@ _OUTPUT = threading.Lock()
 
 class EndpointFailureError(Exception):
     """A failure that ends this endpoint, in one line for the emulator."""
+
+
+def wait_for_tick() -> None:
+    """Wait for the next whole tenth of a second of the clock.
+
+    What comes behind it does not depend on how long imports took: in a guest that hangs, by some
+    nanoseconds, on which files and bytecode the machine has.
+    """
+    left_ns = -time.time_ns() % TICK_NS
+    time.sleep(max(0, left_ns - 0.5) / 1e9)  # sleep rounds up to whole nanoseconds
 
 
 def emit(event: str, **fields: Any) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from emu.endpoints.pairing import EndpointTiming
-from emu.guest.boot import EXCHANGE
+from emu.guest.boot import EXCHANGE, hide_bytecode
 from emu.guest.side_by_side import ANSWER
 from emu.isolation import isolate
 from emu.measurement.round_record import dump_failure
@@ -41,6 +41,7 @@ _MOST_S = 1e6
 def main() -> None:
     """Carry out the task; a failure that was to be expected is in the answer."""
     isolate.ensure_isolated([sys.executable, "-P", os.path.abspath(__file__)])  # noqa: PTH100
+    hide_bytecode()
     task = json.loads((FOLDER / TASK).read_text())
     answer: dict[str, Any] = {}
     try:

@@ -17,6 +17,7 @@ from emu.endpoints.transports import load
 from emu.endpoints.watch import failure_of
 from emu.network.live import LiveNetwork
 from emu.remote import training
+from emu.remote.endpoint_common import wait_for_tick
 from emu.remote.training.roles import BATCH, Row
 from emu.training.first_steps import Captured, FirstSteps
 from netcosim.errors import EndpointError
@@ -122,8 +123,11 @@ def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> Ran:
 
 def _run(nodes: "_Nodes", run: JobRun) -> tuple[int, int]:
     """Run the job on its nodes; when it began and ended."""
+    wait_for_tick()
     nodes.tell("job", "loaded", job=run.job)
+    wait_for_tick()
     nodes.tell("listen", "listening")
+    wait_for_tick()
     nodes.tell("connect", "connected")
     nodes.coordinate(run.coordination)
     start_ns = time.time_ns() + LEAD_NS
