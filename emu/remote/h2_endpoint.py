@@ -26,7 +26,6 @@ from emu.remote.endpoint_common import (  # noqa: E402
     emit,
     give_up,
     read_back,
-    wait_for_tick,
 )
 from emu.remote.h2_receiver import Receiver  # noqa: E402
 from emu.remote.h2_roles import Requester, Responder, Role, Timers  # noqa: E402
@@ -176,7 +175,6 @@ class Endpoint:
 def open_socket(config: dict[str, Any], commands: CommandReader) -> socket.socket | None:
     """Listen for the one peer, or connect to it; None when told to stop before that."""
     address = (config["address"], config["port"])
-    wait_for_tick()
     frame = config["settings"].get("frame_size_bytes") or DEFAULT_FRAME_BYTES
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     h2_wire.prepare(sock, config["tcp"], frame)
