@@ -17,7 +17,7 @@ if __name__ == "__main__":  # by its file, like emu.run
 from typing import Any
 
 from emu.endpoints.pairing import EndpointTiming
-from emu.guest.boot import EXCHANGE
+from emu.guest.boot import EXCHANGE, hide_bytecode
 from emu.guest.side_by_side import ANSWER
 from emu.isolation import isolate
 from emu.measurement.round_record import dump_failure, dump_round
@@ -36,6 +36,7 @@ TASK, PROGRESS = "task.json", "progress"
 def main() -> None:
     """Carry out the task; a failure that was to be expected is in the answer."""
     isolate.ensure_isolated([sys.executable, "-P", os.path.abspath(__file__)])  # noqa: PTH100
+    hide_bytecode()
     task = json.loads((FOLDER / TASK).read_text())
     plan = make_plan(parse_scenario(task["scenario"]), task["newest"])
     tcp = TcpSpec.model_validate(task["tcp"])

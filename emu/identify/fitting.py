@@ -123,9 +123,15 @@ class _Search:
         return _best(fits)
 
     def closely(self, fit: Fit) -> Fit:
-        """Try all values of `ahead_bytes` with the hand-over that was best."""
-        steps = (*AHEAD_BYTES, self.held)
-        settings = self._settings((fit.setting.hand_over,), steps)
+        """Try all values of `ahead_bytes` with the hand-over that was best, then those beside."""
+        better = self._better(fit, (*AHEAD_BYTES, self.held))
+        if better.apart.score == 0:
+            return better
+        at, half = better.setting.ahead_bytes, self.evidence.burst.frame_bytes // 2
+        return self._better(better, [at + k * half for k in (-2, -1, 1, 2)])
+
+    def _better(self, fit: Fit, steps: Sequence[int]) -> Fit:
+        settings = self._settings((fit.setting.hand_over,), [step for step in steps if step >= 0])
         new = (setting for setting in settings if setting != fit.setting)
         return _best((fit, *(self._fit(fit.candidate, setting) for setting in new))) or fit
 

@@ -15,6 +15,7 @@ from emu.endpoints.pairing import THE_MACHINES, EndpointTiming
 from emu.network.live import LiveNetwork
 from emu.pauses.processor_time import ProcessorClock
 from emu.plan import PlannedConnection
+from emu.remote.endpoint_common import TICK_NS, wait_for_tick
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
 
@@ -183,7 +184,8 @@ def _burst(
     ]
     before = live.counters()
     clock = ProcessorClock.read()
-    begin_ns = time.time_ns() + LEAD_NS
+    wait_for_tick()
+    begin_ns = time.time_ns() // TICK_NS * TICK_NS + LEAD_NS
     logs = run_burst(
         connections,
         burst,

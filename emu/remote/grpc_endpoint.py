@@ -21,7 +21,9 @@ os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # grpc reads its environment when it is imported.
-from emu.remote.endpoint_common import EndpointFailureError, give_up  # noqa: E402
+from emu.remote.endpoint_common import EndpointFailureError, give_up, wait_for_tick  # noqa: E402
+
+wait_for_tick()  # grpc counts its milliseconds from its import on
 from emu.remote.grpc_common import check_release  # noqa: E402
 from emu.remote.grpc_requester import Requester  # noqa: E402
 from emu.remote.grpc_responder import HAS_ASYNCIO, serve_asyncio  # noqa: E402
@@ -44,6 +46,7 @@ def main() -> None:
     threading.Thread(target=read_commands, args=(commands,), daemon=True).start()
     try:
         check_release(config["settings"].get("release"))
+        wait_for_tick()
         if config["role"] == "requester":
             Requester(config).run(commands)
         elif HAS_ASYNCIO and config["settings"].get("server", "asyncio") == "asyncio":

@@ -26,6 +26,7 @@ from emu.remote.endpoint_common import (  # noqa: E402
     emit,
     give_up,
     read_back,
+    wait_for_tick,
 )
 from emu.remote.h2_receiver import Receiver  # noqa: E402
 from emu.remote.h2_roles import Requester, Responder, Role, Timers  # noqa: E402
@@ -208,6 +209,7 @@ def main() -> None:
     commands = CommandReader()
     try:
         config = json.loads(sys.argv[1])
+        wait_for_tick()
         sock = open_socket(config, commands)
         if sock is not None:
             Endpoint(config, sock, commands).run()
