@@ -5,7 +5,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +46,8 @@ def equality_figures(runs: int) -> Iterator[Figure]:
         equal,
         "",
         runs,
-        f"of {runs}, the second half beside {_load_processes()} programs that never wait",
+        f"of {runs}, the second half beside {_load_processes()} programs that never wait;"
+        f" all files' hash: {_digest(digests[0])}",
     )
 
 
@@ -56,6 +57,11 @@ def _digests(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in NOT_COMPARED and path.suffix != ".png"
     }
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    """One hash of all files, to be held against that of another machine at the same commit."""
+    return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
 
 
 def _load_processes() -> int:
