@@ -34,7 +34,12 @@ def with_times(record: Path, messages: MessageTimes | None) -> None:
 def test_a_record_says_what_messages_take(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run_to_end(world, "--scenario", scenario("real-jobs"), "--only", "1", "--out", "record")
+    # What a message takes at its ends is told where it is clearly longer than on the link.
+    given = Path(scenario("real-jobs")).read_text(encoding="utf-8")
+    faster = given.replace('rate = "20mbit"', 'rate = "100mbit"')
+    assert faster != given
+    world.at(f"{WORK}/faster.toml").write_text(faster)
+    done = run_to_end(world, "--scenario", "faster.toml", "--only", "1", "--out", "record")
     assert done.code == 0, done.err
     record = world.at(WORK) / "record"
     with results(world, f"{WORK}/record") as folder:
