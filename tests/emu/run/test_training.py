@@ -179,8 +179,8 @@ def test_batches_follow_a_coordinator_as_they_do_in_models_and_simulator(world: 
     """LB-BSP: the same code decides; over our HTTP/2 models know all that it is told.
 
     gRPC's gradients come a little earlier or later than its models say, which moves an example in a
-    step: with the same scenario 379 examples/s were measured, and 390 where each Python of the
-    guest had read the clock more often. So its throughput, of five steps, is held to no model here.
+    step: 378 examples/s were measured where they say 388. So its throughput, of five steps, is held
+    to no model here, its batches are.
     """
     done = run_to_end(world, "--scenario", scenario("balanced"), "--out", "out")
     assert done.code == 0, done.err
