@@ -1,5 +1,6 @@
 """Slack that links and TCP have for a kernel whose timers are late."""
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -103,5 +104,8 @@ HANDLING_NS: Final = 1_400
 
 
 def poll_ns(net: NetSpec) -> int:
-    """Interval at which our own sender looks for room in its socket, in a guest."""
-    return round(_POLLED_BYTES * 8e9 / max(link.link.rate for link in net.links))
+    """Interval at which our own sender looks for room in its socket, in a guest.
+
+    Whole microseconds, as select(2) waits no others.
+    """
+    return math.ceil(_POLLED_BYTES * 8e6 / max(link.link.rate for link in net.links)) * 1_000

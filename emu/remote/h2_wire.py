@@ -82,7 +82,8 @@ class Wire:
         self.sock = sock
         sock.setblocking(False)
         self.limit_bytes: int = tcp.get("send_buffer_bytes") or DEFAULT_SEND_BYTES
-        self.poll_s = (tcp.get("poll_ns") or DEFAULT_POLL_NS) / 1e9
+        # select(2) waits whole microseconds and rounds up: no digit of a float may be one more.
+        self.poll_s = ((tcp.get("poll_ns") or DEFAULT_POLL_NS) - 500) / 1e9
         self._lowat_bytes: int | None = tcp.get("notsent_lowat_bytes")
         self._corked = False
         self.h2 = H2Connection(
