@@ -21,6 +21,10 @@ class Account(Protocol):
     def answer_first(self) -> bool:
         """True if a PING's answer is taken before the frame that follows it is counted."""
 
+    @property
+    def probed(self) -> bool:
+        """True if the sender, which gets requests, probes by PINGs of its own."""
+
     def begin(self, streams: Sequence[int]) -> list[Update]:
         """Begin a burst after a rest: credit that the requests for these streams bring."""
 
@@ -86,6 +90,7 @@ class ReceiverAccount:
 
     at_start: Final = False
     answer_first: Final = False
+    probed: Final = False
     look_ns: Final = None
 
     def __init__(self, receiver: ReceiverModel) -> None:

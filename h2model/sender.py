@@ -20,6 +20,7 @@ from h2model.far_end import KINDS as FAR_END
 from h2model.far_end import FarEnd
 from h2model.grpc_receiver import ALL_STREAMS
 from h2model.grpc_receiver import PING as PING_TARGET
+from h2model.hand_over_runs import HandOverRuns
 from h2model.link import Frame, Queue, SendQueue
 from h2model.machine import BLOCKED, Machine
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES, WINDOW_UPDATE_BYTES
@@ -114,6 +115,9 @@ class Sender:
         self._asked = False
         self._plans = plans
         self._grants = grants or ()
+        self._probes = account.probed
+        guest = link.segment_bytes > 0
+        self._runs = HandOverRuns(p.ready_ns for p in plans if guest and p.ready_ns is not None)
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
         self._unsent = dict(self._messages)
         self._head_bytes = _pushed_head_bytes(plans) if heads.pushed else {}
@@ -165,7 +169,9 @@ class Sender:
 
     def _take(self, now: float, kind: int, stream: int, value: int) -> None:
         """Take an event from which a decision may follow."""
-        if kind == ENQUEUE:
+        if kind in (PING, CREDIT) and (read_ns := self._runs.read_ns(now)) > now:
+            self._at(read_ns, kind, stream, value)
+        elif kind == ENQUEUE:
             self._machine.enqueue(
                 stream,
                 self._messages[stream],
@@ -194,8 +200,16 @@ class Sender:
         """
         if cut is not None:
             self._beside.requests_came(cut=cut)
+            self._probe(now)
         self.queue.charge(now)
         self._plan_again(now)
+
+    def _probe(self, now: float) -> None:
+        """Send a PING of its own at a burst's first requests, and acknowledge its answer."""
+        if self._probes:
+            self._probes = False
+            for _ in range(2):
+                self.queue.charge(now)
 
     def pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
