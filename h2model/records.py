@@ -20,7 +20,9 @@ class StreamPlan:
 
     With a `ready_ns` of None `Sender.hand_over` tells it later. `asked_ns` is when the request for
     it is at the sender, with the credit that it brings. `call_bytes` is the length of the HEADERS
-    frame of the call that asks for it, or pushes it; 0 if that is not known.
+    frame of the call that asks for it, or pushes it; 0 if that is not known. `head_bytes` is that
+    of our own sender's HEADERS, which go ahead of the DATA of all that is handed over with it, and
+    behind the acknowledgement of the request where the message `is_answer`.
     """
 
     stream: int
@@ -29,6 +31,8 @@ class StreamPlan:
     priority: int = 0
     asked_ns: int = 0
     call_bytes: int = 0
+    head_bytes: int = 0
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.hand_over_runs import HandOverRuns
 from h2model.link import Frame, Queue, SendQueue
 from h2model.machine import BLOCKED, Machine
+from h2model.own_heads import OwnHeads
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES, WINDOW_UPDATE_BYTES
 from h2model.pushed_calls import Reader
 from h2model.receiver import Account
@@ -115,6 +116,7 @@ class Sender:
         self._asked = False
         self._plans = plans
         self._grants = grants or ()
+        self._heads = OwnHeads(plans)
         self._probes = account.probed
         guest = link.segment_bytes > 0
         self._runs = HandOverRuns(p.ready_ns for p in plans if guest and p.ready_ns is not None)
@@ -179,6 +181,7 @@ class Sender:
                 priority=value,
                 head_bytes=self._head_bytes.get(stream, 0),
             )
+            self._heads.handed_over(stream)
             if self._writes_each:
                 self._write_whole(now)
         elif kind == CREDIT and stream == ALL_STREAMS:
@@ -213,6 +216,7 @@ class Sender:
 
     def pump(self, now: float) -> None:
         """Decide as long as the kernel has room; else wake up when it will have."""
+        self._heads.write(self.queue, now)
         full = self._decide(now)
         # Our own sender has TCP wait for a full segment while it waits for room.
         # What is handed over in one write stays together up to its end.

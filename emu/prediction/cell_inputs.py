@@ -10,6 +10,7 @@ from typing import Final
 
 from emu.plan import Plan, PlannedConnection
 from emu.prediction.calls import Calls, calls_of
+from emu.prediction.own_headers import OwnHeaders, own_headers
 from h2model.arrivals import spans_of
 from h2model.connection import Grant, LinkModel
 from h2model.event_loop import Shares
@@ -35,7 +36,8 @@ class HandOver:
     """A message as the sending application handed it over, on the burst's clock.
 
     `asked_ns` is when the requesting application asked for it; None for a push. `call_bytes` is
-    the length of the HEADERS frame of its call; 0 if that is not known.
+    the length of the HEADERS frame of its call; 0 if that is not known. `head_bytes` is that of our
+    own sender's HEADERS before it.
     """
 
     stream: int
@@ -45,6 +47,7 @@ class HandOver:
     priority: int = 0
     asked_ns: int | None = None
     call_bytes: int = 0
+    head_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +182,7 @@ def cell_inputs(
                 connections=tuple(
                     _connection(
                         planned,
-                        calls_of(plan, cell, planned),
+                        (calls_of(plan, cell, planned), own_headers(plan, cell, planned)),
                         calibration,
                         bottlenecks[planned.index],
                         {burst: zeros_ns.get(burst) for burst in bursts},
@@ -196,7 +199,7 @@ def cell_inputs(
 
 def _connection(
     planned: PlannedConnection,
-    calls: Calls,
+    headers: tuple[Calls, OwnHeaders | None],
     calibration: CellCalibration,
     bottleneck: LinkDirection,
     bursts: Mapping[int, int | None],
@@ -204,6 +207,7 @@ def _connection(
     events: Mapping[tuple[int, int], Sequence[GrantRow]],
 ) -> ConnectionInputs:
     window = DEFAULT_WINDOW_BYTES
+    calls, own = headers
     link = calibration.links[planned.index]
     known = []
     for burst, zero_ns in bursts.items():
@@ -215,7 +219,12 @@ def _connection(
         known.append(
             BurstInputs(
                 burst=burst,
-                messages=_messages(planned, mine, calls.of_burst(burst, mine)),
+                messages=_messages(
+                    planned,
+                    mine,
+                    calls.of_burst(burst, mine),
+                    {} if own is None else own.of_burst(burst, mine),
+                ),
                 wire=Wire(
                     appearance=tuple(row.stream for row in served),
                     grants=grants,
@@ -238,7 +247,10 @@ def _connection(
 
 
 def _messages(
-    planned: PlannedConnection, rows: Sequence[StreamRow], call_bytes: Mapping[int, int]
+    planned: PlannedConnection,
+    rows: Sequence[StreamRow],
+    call_bytes: Mapping[int, int],
+    head_bytes: Mapping[int, int],
 ) -> tuple[HandOver, ...]:
     by_tensor = {row.tensor: row for row in rows}
     return tuple(
@@ -250,6 +262,7 @@ def _messages(
             priority=m.priority,
             asked_ns=by_tensor[m.tensor].asked_ns,
             call_bytes=call_bytes.get(by_tensor[m.tensor].stream, 0),
+            head_bytes=head_bytes.get(by_tensor[m.tensor].stream, 0),
         )
         for m in planned.messages
     )

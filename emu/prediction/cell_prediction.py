@@ -111,6 +111,8 @@ class _Question:
                 priority=m.priority,
                 asked_ns=0 if m.asked_ns is None else m.asked_ns - first_asked_ns,
                 call_bytes=m.call_bytes,
+                head_bytes=m.head_bytes,
+                is_answer=m.asked_ns is not None,
             )
             for m, scheduled_ns in zip(messages, scheduled, strict=True)
         ]
