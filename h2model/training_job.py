@@ -70,6 +70,7 @@ class Models:
     whole_with_trailers : True if a message counts as delivered when what is behind it has come
     writes_each : True if a sender writes each call of a moment, and the first message of one before
         it knows of others
+    probed : True if receivers send PINGs, whose answers move what senders write at once
     packets, queues : of ways that go through TCP packet by packet, their network, which tells of
         their positions, and each one's queue; None and empty where links are shared at rates
     """
@@ -81,6 +82,7 @@ class Models:
     call_bytes: tuple[int, int]
     whole_with_trailers: bool
     writes_each: bool
+    probed: bool = False
     packets: PacketNetwork | None = None
     queues: Mapping[Way, TcpQueue] = field(default_factory=dict)
 

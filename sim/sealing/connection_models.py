@@ -71,6 +71,7 @@ def models_of(
         },
         call_bytes=(headers_bytes(transport, SOME_PATH), call_bytes(transport, SOME_PATH)),
         whole_with_trailers=grpc,
+        probed=receiver.probes,
         writes_each=transports.load(transport.sender).WRITES_EACH,
     )
 

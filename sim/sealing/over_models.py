@@ -23,6 +23,7 @@ class OverModels:
     lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next; from
         update to update where these count some workers only
     by_packet : True if it went through TCP packet by packet
+    probed : True if its receivers sent PINGs, of which a simulation knows nothing
     delivered_ns : of each transfer
     batches : (workers, steps) examples of each step, under a coordinator
     """
@@ -30,6 +31,7 @@ class OverModels:
     examples_per_s: float
     lengths_ns: Floats
     by_packet: bool
+    probed: bool
     delivered_ns: Mapping[Key, float]
     batches: Ints | None = None
 
@@ -55,6 +57,7 @@ def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
         examples_per_s=steps_per_s(job, ends_ns, assumed.warmup, parts) * assumed.batch,
         lengths_ns=np.diff(ends_ns[:, assumed.warmup :], axis=1).ravel(),
         by_packet=models.packets is not None,
+        probed=models.probed,
         delivered_ns=dict(run.delivered_ns),
         batches=batches,
     )

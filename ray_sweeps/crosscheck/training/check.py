@@ -180,16 +180,20 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
         mine = run.ops.cell.are(series.cell) & (run.ops.workers == point.workers)
         measured = operations.TABLE.where(run.ops, mine)
         simulated = _simulated(series.cell, assumed, point.workers, measured)
-        streams = None
+        simulated_ends = None
         if len(measured):
             measured_ops[point.workers], simulated_ops[point.workers] = measured, simulated
-            streams = _errors(_ends(measured), _ends(simulated), point.step_ns.mean)
+            simulated_ends = _errors(_ends(measured), _ends(simulated), point.step_ns.mean)
         known = len(measured) and predicted[point.workers].models is not None
         found = run_over_models(assumed, point.workers) if known else None
         over = _over_models(assumed, point, predicted[point.workers], measured, found)
-        if over is not None and found is not None and found.by_packet:
-            streams = over.streams  # the prediction followed packets
-        points.append(_point(point, predicted[point.workers], streams, over))
+        # Ends hang on what is dropped, or on PINGs' answers: models tell them, no simulation does.
+        tell = over is not None and found is not None and (found.by_packet or found.probed)
+        checked = _point(point, predicted[point.workers], simulated_ends, over)
+        if tell and over is not None:
+            ends = {"streams": over.streams, "simulated_streams": simulated_ends}
+            checked = checked.model_copy(update=ends)
+        points.append(checked)
     check = CellCheck(
         run=run.name,
         cell=series.cell,

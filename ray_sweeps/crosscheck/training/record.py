@@ -71,6 +71,10 @@ class PointCheck(_Record):
     )
     step_p95_inside: bool | None = Field(default=None, description="the same of the p95")
     streams: StreamErrors | None = Field(description="null: no operations are in the folder")
+    simulated_streams: StreamErrors | None = Field(
+        default=None,
+        description="of a simulation, where the prediction's are told over models of connections",
+    )
     models: ModelsCheck | None = Field(
         default=None,
         description="null: gradients are pushed, the sender's rule is not known, the models come to"

@@ -14,6 +14,7 @@ from ray_sweeps.crosscheck.training import command
 KEPT = Path(__file__).parents[3] / "bench/results/crosscheck"
 RUN = KEPT / "alexnet-two_visit-asp-1-w2-slow/run"
 OTHER = KEPT / "alexnet-fifo-bsp-1-w2-fifo-2.5ms/run"
+PROBED = KEPT / "alexnet_b4-grpc-bsp-1-w1_4-bound/run"
 
 
 def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
@@ -112,3 +113,15 @@ def test_throughput_that_its_steps_do_not_have_is_refused(
     copy = edited(tmp_path, **values)
     assert crosscheck([str(copy), "--out", str(tmp_path / "out")]) == 6
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("run", "by_models"), [(RUN, False), (PROBED, True)])
+def test_ends_of_streams_are_told_over_models_where_a_receiver_probes(
+    run: Path, tmp_path: Path, *, by_models: bool
+) -> None:
+    out = tmp_path / "out"
+    assert crosscheck([str(run), "--out", str(out), "--no-report"]) == 0
+    (cell,) = json.loads((out / "crosscheck.json").read_text())["cells"]
+    for point in cell["points"]:
+        assert (point["streams"] == point["models"]["streams"]) == by_models
+        assert (point["simulated_streams"] is not None) == by_models
