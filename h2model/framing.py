@@ -10,7 +10,7 @@ from h2model.candidates import (
     largest_frame_bytes,
     speaks_grpc,
 )
-from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES
+from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES, WINDOW_UPDATE_BYTES
 from h2model.way_back import ASKING_BYTES
 from netcosim.scenario import TransportSpec
 
@@ -67,8 +67,9 @@ def headers_bytes(transport: TransportSpec, path: str) -> int:
 
 
 def call_bytes(transport: TransportSpec, path: str) -> int:
-    """Bytes of a call that asks for a message, all of them."""
-    return headers_bytes(transport, path) + ASKING_BYTES * speaks_grpc(transport)
+    """Bytes of a call that asks for a message, all of them: gRPC's brings the connection credit."""
+    beside_bytes = (ASKING_BYTES + WINDOW_UPDATE_BYTES) * speaks_grpc(transport)
+    return headers_bytes(transport, path) + beside_bytes
 
 
 def _beside_bytes(transport: TransportSpec, path: str, *, pushed: bool) -> int:

@@ -228,7 +228,8 @@ class SegmentQueue:
         """The first waiting frame, whose last byte has left."""
         frame = self.waiting.popleft()
         self._left_ns = frame.end_ns
-        frame.behind_ns = self._time_ns(frame.behind) or frame.end_ns + self._step_ns
+        behind_ns = self._time_ns(frame.behind)
+        frame.behind_ns = frame.end_ns + self._step_ns if behind_ns is None else behind_ns
         return frame
 
     def free_bytes(self, now: float) -> float:

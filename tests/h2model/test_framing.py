@@ -7,7 +7,7 @@ from hpack import Encoder
 
 from emu.remote import h2_headers
 from emu.remote.training.roles import GRADIENT, PULL, path_of
-from h2model.framing import call_bytes, packets_alone, wire_bytes
+from h2model.framing import call_bytes, headers_bytes, packets_alone, wire_bytes
 from h2model.protocol import FRAME_HEADER_BYTES
 from netcosim.scenario import TransportSpec
 
@@ -53,6 +53,8 @@ def test_a_header_for_each_frame_and_what_grpc_adds():
     # gRPC: prefix, frame header, HEADERS of 12 and trailers of 25 bytes (grpc-1.85.1.toml).
     assert wire_bytes(GRPC, 1000, path=some, pushed=False) == 1000 + 5 + 9 + 12 + 25
     assert call_bytes(GRPC, some) > wire_bytes(GRPC, 0, path=some, pushed=True) > 60
+    # As in captures: credit for the stream, DATA with a prefix, credit for the connection.
+    assert call_bytes(GRPC, some) == headers_bytes(GRPC, some) + 13 + (9 + 5) + 13
 
 
 def test_packets_of_a_message_that_is_alone_in_its_queue():

@@ -283,3 +283,13 @@ def test_a_packet_without_data_is_behind_what_is_in_the_links_queue(flight, dela
         ends_ns.append(ends(queue)[0])
     later_ns = delayed * PACKET_HEADER_BYTES * NS_PER_BYTE
     assert ends_ns[1] - ends_ns[0] == pytest.approx(later_ns, abs=0.1)
+
+
+@pytest.mark.parametrize("now", [0, 5_000])
+def test_what_ends_in_one_segment_is_there_at_one_time(now: int) -> None:
+    queue = SegmentQueue(link(), RATE_BPS)
+    queue.put(1, 100, now, beside_bytes=(12, 25))
+    queue.push(now)
+    assert queue.head() is not None
+    frame = queue.take()
+    assert frame.end_ns == frame.behind_ns == now
