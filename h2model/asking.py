@@ -1,16 +1,15 @@
 """Calls that ask for messages, on a connection of their own: their bytes take part of its links."""
 
-import math
 from collections import deque
 from collections.abc import Callable
 from typing import Final
 
 from h2model.events import ENQUEUE, LEFT, At
 from h2model.link import Queue
+from h2model.reading import WAKING_NS, ReadTogether
 from h2model.records import LinkModel
 from h2model.segments import SegmentQueue
 from h2model.tcp.frames import TcpQueue
-from h2model.way_back import WAKING_NS
 
 Came = Callable[[int, float], None]
 """Takes a call's number, when it has arrived."""
@@ -20,6 +19,11 @@ CALL_NS: Final = 7
 of gRPC's in a guest (1.85.1; 6 to 8 ns)."""
 
 _NO_PAYLOAD: Final = 0
+
+
+def spacing_ns(*, writes_each: bool) -> int:
+    """Time between two calls that are made at one moment."""
+    return CALL_NS if writes_each else 0
 
 
 class Asking:
@@ -56,7 +60,7 @@ class Asking:
         self._made = 0
         self._waiting: deque[int] = deque()
         self._version = 0
-        self._read_ns = -math.inf
+        self._read = ReadTogether()
         self._leaving = False
 
     def begin(self, at: At) -> None:
@@ -67,9 +71,9 @@ class Asking:
         """Make so many calls; their numbers."""
         numbers = range(self._made, self._made + count)
         self._made = numbers.stop
-        spacing_ns = CALL_NS if self._writes_each else 0
+        apart_ns = spacing_ns(writes_each=self._writes_each)
         for place, number in enumerate(numbers):
-            self._at(now + place * spacing_ns, ENQUEUE, number)
+            self._at(now + place * apart_ns, ENQUEUE, number)
         return numbers
 
     @property
@@ -93,9 +97,7 @@ class Asking:
         """Time at which a call is read: with those that come while its reader wakes up."""
         if not self._writes_each:
             return arrives_ns
-        if arrives_ns > self._read_ns:
-            self._read_ns = arrives_ns + WAKING_NS
-        return self._read_ns
+        return self._read.first_ns(arrives_ns) + WAKING_NS
 
     def pump(self, now: float) -> None:
         """Write the calls that were made."""

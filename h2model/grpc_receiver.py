@@ -91,7 +91,7 @@ class GrpcAccount:
         self._connection = max(receiver.window_bytes, receiver.connection_window_bytes)
         self._listens = receiver.listens
         self._probe = _probe_of(receiver, punctual=punctual)
-        self.probed = receiver.probes and not receiver.probes_wait and punctual
+        self.sender_probes = receiver.probes and not receiver.probes_wait and punctual
         self._smoothed = Smoothed() if receiver.smoothed else None
 
     def begin(self, streams: Sequence[int]) -> list[Update]:

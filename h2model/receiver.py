@@ -22,7 +22,7 @@ class Account(Protocol):
         """True if a PING's answer is taken before the frame that follows it is counted."""
 
     @property
-    def probed(self) -> bool:
+    def sender_probes(self) -> bool:
         """True if the sender, which gets requests, probes by PINGs of its own."""
 
     def begin(self, streams: Sequence[int]) -> list[Update]:
@@ -90,7 +90,7 @@ class ReceiverAccount:
 
     at_start: Final = False
     answer_first: Final = False
-    probed: Final = False
+    sender_probes: Final = False
     look_ns: Final = None
 
     def __init__(self, receiver: ReceiverModel) -> None:

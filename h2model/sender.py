@@ -20,12 +20,12 @@ from h2model.far_end import KINDS as FAR_END
 from h2model.far_end import FarEnd
 from h2model.grpc_receiver import ALL_STREAMS
 from h2model.grpc_receiver import PING as PING_TARGET
-from h2model.hand_over_runs import HandOverRuns
 from h2model.link import Frame, Queue, SendQueue
 from h2model.machine import BLOCKED, Machine
 from h2model.own_heads import OwnHeads
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES, WINDOW_UPDATE_BYTES
 from h2model.pushed_calls import Reader
+from h2model.reading import HandOverRuns
 from h2model.receiver import Account
 from h2model.records import (
     Grant,
@@ -117,7 +117,7 @@ class Sender:
         self._plans = plans
         self._grants = grants or ()
         self._heads = OwnHeads(plans)
-        self._probes = account.probed
+        self._probes = account.sender_probes
         guest = link.segment_bytes > 0
         self._runs = HandOverRuns(p.ready_ns for p in plans if guest and p.ready_ns is not None)
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
@@ -208,7 +208,10 @@ class Sender:
         self._plan_again(now)
 
     def _probe(self, now: float) -> None:
-        """Send a PING of its own at a burst's first requests, and acknowledge its answer."""
+        """Send a PING of its own at a burst's first requests, and acknowledge its answer.
+
+        Both count as packets without data, though a PING has 17 bytes.
+        """
         if self._probes:
             self._probes = False
             for _ in range(2):

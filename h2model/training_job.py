@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from h2model.asking import CALL_NS, Asking
+from h2model.asking import Asking, spacing_ns
 from h2model.connection import Connection
 from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
@@ -298,14 +298,14 @@ class JobOverModels:
         self._numbers[way] = first + len(ops)
         streams = {op: 1 + 2 * (first + number) for number, op in enumerate(ops)}
         keys = {stream: (*of, op) for op, stream in streams.items()}
-        spacing_ns = CALL_NS if self.models.writes_each else 0
+        apart_ns = spacing_ns(writes_each=self.models.writes_each)
         sender = self.models.connections[way].begin(
             [
                 StreamPlan(
                     stream=stream,
                     size_bytes=self.models.message_bytes[op],
                     ready_ns=None,
-                    asked_ns=round(now_ns) + place * spacing_ns,
+                    asked_ns=round(now_ns) + place * apart_ns,
                     call_bytes=self.models.call_bytes[0],
                 )
                 for place, (op, stream) in enumerate(streams.items())

@@ -8,14 +8,12 @@ from typing import Final
 
 from h2model.link import Frame
 from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES, WINDOW_UPDATE_BYTES
+from h2model.reading import ReadTogether
 from h2model.records import LinkModel, StreamPlan
 from h2model.segments import PACKET_HEADER_BYTES, SegmentQueue
 
 ASKING_BYTES: Final = WINDOW_UPDATE_BYTES + FRAME_HEADER_BYTES + GRPC_PREFIX_BYTES
 """Bytes behind a gRPC call's HEADERS: credit for the answer, and DATA with a message of nothing."""
-
-WAKING_NS: Final = 1_000
-"""Time in which a thread of a guest wakes up: it reads all that came until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +64,7 @@ class WayBack:
         self._byte_ns = 8e9 / rate_bps
         self._ahead_ns = link.bucket_bytes * self._byte_ns
         self._due_ns = -math.inf
-        self._read_ns = -math.inf
+        self._read = ReadTogether()
 
     def arrives(self, now_ns: float, updates: int) -> float:
         """Time at which the sender knows of a write of so many updates."""
@@ -79,9 +77,7 @@ class WayBack:
         there_ns = max(there_ns, self._due_ns - self._ahead_ns)
         size_bytes = PACKET_HEADER_BYTES + updates * WINDOW_UPDATE_BYTES
         self._due_ns = max(there_ns, self._due_ns) + size_bytes * self._byte_ns
-        if there_ns > self._read_ns + WAKING_NS:
-            self._read_ns = there_ns
-        return self._read_ns
+        return self._read.first_ns(there_ns)
 
 
 def requests_of(

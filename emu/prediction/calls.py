@@ -31,11 +31,15 @@ class Calls:
         }
 
 
+def authority_of(plan: Plan, planned: PlannedConnection) -> str:
+    """Address and port that a connection's requests name."""
+    responder = next(host for host in plan.net.hosts if host.name == planned.responder)
+    return f"{address_of(plan.net, responder)}:{planned.port}"
+
+
 def calls_of(plan: Plan, cell: Cell, planned: PlannedConnection) -> Calls:
     """Calls of a planned connection before its first burst."""
-    responder = next(host for host in plan.net.hosts if host.name == planned.responder)
-    authority = f"{address_of(plan.net, responder)}:{planned.port}"
     return Calls(
         indices={message.tensor: message.index for message in planned.messages},
-        headers=call_headers(cell.transport, authority),
+        headers=call_headers(cell.transport, authority_of(plan, planned)),
     )

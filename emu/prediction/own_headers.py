@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from hpack import Encoder
 
 from emu.plan import Plan, PlannedConnection
+from emu.prediction.calls import authority_of
 from emu.remote import h2_headers
 from emu.remote.endpoint_common import tensor_path
 from h2model.candidates import speaks_grpc
 from h2model.protocol import FRAME_HEADER_BYTES
 from netcosim.job import Cell
 from netcosim.trace import StreamRow
-from topo.addresses import address_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,9 +47,8 @@ def own_headers(plan: Plan, cell: Cell, planned: PlannedConnection) -> OwnHeader
     """HEADERS of a planned connection; None where another library sends, or gRPC is spoken."""
     if cell.transport.sender != "h2" or speaks_grpc(cell.transport):
         return None
-    responder = next(host for host in plan.net.hosts if host.name == planned.responder)
     pushes = planned.direction == "push"
     return OwnHeaders(
-        authority=f"{address_of(plan.net, responder)}:{planned.port}" if pushes else None,
+        authority=authority_of(plan, planned) if pushes else None,
         indices={message.tensor: message.index for message in planned.messages},
     )

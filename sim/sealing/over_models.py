@@ -35,6 +35,11 @@ class OverModels:
     delivered_ns: Mapping[Key, float]
     batches: Ints | None = None
 
+    @property
+    def tells_streams(self) -> bool:
+        """True if ends of streams hang on what no simulation has: packets dropped, or PINGs."""
+        return self.by_packet or self.probed
+
 
 def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
     """Run a job of so many workers; None where its connections have no models, or come to rest.

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 from h2model.asking import CALL_NS, Asking
 from h2model.events import ENQUEUE
+from h2model.reading import WAKING_NS
 from h2model.records import LinkModel
 from h2model.segments import PACKET_HEADER_BYTES
-from h2model.way_back import WAKING_NS
 
 SEGMENT = 1448
 LINK = LinkModel(
@@ -20,7 +20,7 @@ CALL_BYTES = 100
 
 
 def came(*, writes_each: bool, calls: int) -> list[float]:
-    """When calls are read that are made at time 0."""
+    """Times at which calls are read that are made at time 0."""
     times: list[float] = []
     asking = Asking(
         LINK, CALL_BYTES, writes_each=writes_each, came=lambda _, at_ns: times.append(at_ns)

@@ -5,8 +5,9 @@ import pytest
 from h2model.beside_data import BesideData
 from h2model.machine import Machine
 from h2model.protocol import WINDOW_UPDATE_BYTES
+from h2model.reading import WAKING_NS
 from h2model.records import Heads, LinkModel, StreamPlan
-from h2model.way_back import NO_REQUESTS, WAKING_NS, WayBack, requests_of
+from h2model.way_back import NO_REQUESTS, WayBack, requests_of
 
 FIRST, EACH, TAIL = 200, 60, 25
 UPDATES = Heads(first=FIRST, each=EACH, pushed=True, updates=True)

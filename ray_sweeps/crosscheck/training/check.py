@@ -187,10 +187,8 @@ def _check(run: _Run, series: JobSeries, sealed: SealedCell) -> Checked:
         known = len(measured) and predicted[point.workers].models is not None
         found = run_over_models(assumed, point.workers) if known else None
         over = _over_models(assumed, point, predicted[point.workers], measured, found)
-        # Ends hang on what is dropped, or on PINGs' answers: models tell them, no simulation does.
-        tell = over is not None and found is not None and (found.by_packet or found.probed)
         checked = _point(point, predicted[point.workers], simulated_ends, over)
-        if tell and over is not None:
+        if over is not None and found is not None and found.tells_streams:
             ends = {"streams": over.streams, "simulated_streams": simulated_ends}
             checked = checked.model_copy(update=ends)
         points.append(checked)

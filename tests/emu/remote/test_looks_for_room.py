@@ -12,7 +12,7 @@ from topo.catalogue import build_spec
 
 
 def waited_ns(seconds: float) -> int:
-    """What select(2) waits: Python rounds up to nanoseconds, then to microseconds."""
+    """Time that select(2) waits: Python rounds up to nanoseconds, then to microseconds."""
     return math.ceil(math.ceil(seconds * 1e9) / 1000) * 1000
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from h2model.hand_over_runs import WAKING_NS, HandOverRuns
+from h2model.reading import WAKING_NS, HandOverRuns
 
 TIMES = st.lists(st.integers(0, 20_000), max_size=30)
 
@@ -19,12 +19,12 @@ def test_no_hand_over_is_near_before_or_behind_a_reading(times: list[int], now: 
 
 
 @given(TIMES, st.integers(0, 25_000))
-def test_a_naive_twin_that_steps_by_nanoseconds_agrees(times: list[int], now: int) -> None:
+def test_a_naive_twin_agrees(times: list[int], now: int) -> None:
     assert HandOverRuns(times).read_ns(now) == naive(sorted(times), now)
 
 
 def naive(times: list[int], now: int) -> int:
-    """Wait as long as a hand-over was and another is to come within a wake-up of each other."""
+    """Go to a wake-up behind the run of hand-overs, as long as there is one."""
     while True:
         last = max((t for t in times if t <= now), default=None)
         following = min((t for t in times if t > now), default=None)

@@ -1,18 +1,32 @@
-"""Runs of hand-overs, in which a sender reads nothing of what comes.
+"""When an end of a connection reads what comes: together, and not while its application hands over.
 
 In a guest the thread that hands messages over keeps the processor until it waits: the thread that
 reads runs behind it.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
 WAKING_NS: Final = 1_000
-"""Time in which a thread wakes up: hand-overs so far apart have a wait between them."""
+"""Time in which a thread of a guest wakes up: it reads all that came until then."""
+
+
+class ReadTogether:
+    """Arrivals that are read with the first of them, as they come while its reader wakes up."""
+
+    def __init__(self) -> None:
+        self._first_ns = -math.inf
+
+    def first_ns(self, arrives_ns: float) -> float:
+        """Arrival of the first of those with which this one is read; they come in order."""
+        if arrives_ns > self._first_ns + WAKING_NS:
+            self._first_ns = arrives_ns
+        return self._first_ns
 
 
 class HandOverRuns:
-    """Intervals from the first hand-over of a run to its last.
+    """Runs of hand-overs less than a wake-up apart, in which nothing is read.
 
     Parameters
     ----------
