@@ -61,7 +61,7 @@ pip_settings() {  # of files and of PIP_ variables, as one file; local folders s
   echo "[global]"
   "${NETCOSIM_VENV:-$checkout/.venv}/bin/python" -m pip config list 2>/dev/null |
     sed -nE "s/^(global|:env:)\.([a-z-]+)='(.*)'$/\2 = \3/p" |
-    grep -vE '^(find-links|.*= *(file:|/opt/))|file://' | sort -u -t= -k1,1 || true
+    grep -vE '^(find-links|constraint|.*= *(file:|/opt/))|file://' | sort -u -t= -k1,1 || true
 }
 
 carry_settings() {
