@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from emu.network.buckets import bucket_bytes
 from topo.spec import FRAME_BYTES, NetSpec
 
 _LEAST_SEGMENTS: Final = 100
@@ -51,8 +52,11 @@ class Punctuality:
     flight_segments: int = 0
 
     def bucket_bytes(self, rate_bps: int) -> int:
-        """Size of a link's token bucket: at least two frames."""
-        return max(2 * FRAME_BYTES, round(rate_bps / 8 * self.bucket_s))
+        """Size of a link's token bucket: hardly less than two frames, if it must hold no more.
+
+        HTB charges a packet when it has left, so two leave at once, and the third is on time.
+        """
+        return bucket_bytes(max(2 * FRAME_BYTES, round(rate_bps / 8 * self.bucket_s)), rate_bps)
 
     @property
     def window_ns(self) -> int:

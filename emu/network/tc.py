@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from emu.network.buckets import bucket_bytes, part_bps
 from emu.network.punctuality import MACHINE, Punctuality
 from netcosim.scenario import LinkSpec
 from topo.queues import queue_bytes
@@ -206,26 +207,26 @@ def _part(leaf: HtbClass, workers: Sequence[Match]) -> HtbClass:
     """Give a leaf what is guaranteed to it on a link that these workers share."""
     if not any(worker.peers for worker in workers):
         return replace(leaf, rate_bps=_LEAST_RATE_BPS, burst_bytes=_LEAST_BURST_BYTES)
-    parts = len(workers) + 2
-    return replace(
-        leaf,
-        rate_bps=leaf.rate_bps // parts,
-        burst_bytes=max(_LEAST_BUCKET_BYTES, leaf.burst_bytes // parts),
-    )
+    return _guaranteed(leaf, len(workers) + 2)
 
 
 def _for_each_peer(worker: HtbClass, count: int, first: int) -> list[HtbClass]:
     """Split a worker's class into equal classes for the servers that it exchanges with."""
     return [
         replace(
-            worker,
+            _guaranteed(worker, count),
             parent=worker.classid,
             classid=f"2:{first + i:x}",
-            rate_bps=worker.rate_bps // count,
-            burst_bytes=max(_LEAST_BUCKET_BYTES, worker.burst_bytes // count),
         )
         for i in range(count)
     ]
+
+
+def _guaranteed(whole: HtbClass, parts: int) -> HtbClass:
+    """Give a class one of so many equal parts of what another is guaranteed."""
+    rate_bps = part_bps(whole.rate_bps, parts)
+    size = bucket_bytes(max(_LEAST_BUCKET_BYTES, whole.burst_bytes // parts), rate_bps)
+    return replace(whole, rate_bps=rate_bps, burst_bytes=size)
 
 
 def _filter(interface: str, order: int, match: Sequence[str], classid: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Cases of the root tests, run inside namespaces; each function returns plain values."""
 
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from emu.network import (
     readback,
 )
 from emu.network.probe_processes import ask_at_once, asking, serving
+from emu.network.punctuality import VIRTUAL
 from netcosim.errors import NetcosimError, NetworkError
 from netcosim.scenario import ClusterSpec
 from topo.catalogue import build_spec
@@ -103,6 +105,26 @@ def usual_bps(samples: list[list[int]]) -> float:
     time_ns, size = np.array(samples).T
     edges = np.linspace(time_ns[0] + (time_ns[-1] - time_ns[0]) / 3, time_ns[-1], 21)
     return float(np.median(8e9 * np.diff(np.interp(edges, time_ns, size)) / np.diff(edges)))
+
+
+def buckets(**settings: Any) -> list[tuple[int, int, int]]:
+    """Rate, bytes and ticks in the kernel of each bucket on the first server's interface."""
+    asked = cluster(**settings)
+    with open_network(build_spec(asked), tcp=asked.tcp, punctuality=VIRTUAL) as live:
+        (shape,) = (p.shape for p in live._applied.places if p.interface == "s0-eth0")
+        show = ["tc", "-raw", "-details", "class", "show", "dev", "s0-eth0"]
+        tc = live.popen("s0", show, stdout=subprocess.PIPE, text=True)
+        shown = tc.communicate()[0]
+    told = re.findall(r"class htb (\S+) .* buffer \[(\w+)\] cbuffer \[(\w+)\]", shown)
+    kernel = {classid: (int(buffer, 16), int(cbuffer, 16)) for classid, buffer, cbuffer in told}
+    return [
+        each
+        for made in shape.classes
+        for each in (
+            (made.rate_bps, made.burst_bytes, kernel[made.classid][0]),
+            (made.ceil_bps, made.cburst_bytes, kernel[made.classid][1]),
+        )
+    ]
 
 
 def shares(**settings: Any) -> Json:
