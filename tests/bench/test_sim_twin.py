@@ -15,7 +15,8 @@ from sim.engine.control import Control
 from sim.fast.engine import FastEngine
 from sim.plan import Network, Sending
 from tests.sim.fast.shaped import shaped_plan
-from tests.sim.naive.plans import make_network, make_sending, random_draws
+from tests.sim.naive.plans import make_network, make_sending
+from tests.sim.naive.random_plans import random_draws
 
 
 @pytest.fixture(scope="module")

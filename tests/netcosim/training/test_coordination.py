@@ -7,7 +7,14 @@ import pytest
 from netcosim.scenario import build_scenario
 from netcosim.training.coordination import Begun, JobCoordination
 from netcosim.training.job import TrainingJob
-from tests.sim.naive.plans import Op, at_worker, down, make_plan, same_draws, up
+from tests.sim.naive.plans import (
+    Op,
+    at_worker,
+    down,
+    make_plan,
+    same_draws,
+    up,
+)
 
 JOB: dict[str, Any] = {
     "name": "job",

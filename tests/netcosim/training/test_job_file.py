@@ -14,7 +14,7 @@ from netcosim.training.speed import SpeedTrace
 from netcosim.training.stragglers import Change
 from netcosim.training.synchronisation import Join
 from tests.sim.fast.shaped import branching_plan, joined_plan
-from tests.sim.naive.plans import random_draws, random_gated_plan
+from tests.sim.naive.random_plans import random_draws, random_gated_plan
 
 GATED = {
     "pushed": True,

@@ -8,7 +8,15 @@ import pytest
 from netcosim.training.job import TrainingJob
 from netcosim.training.synchronisation import Join
 from netcosim.training.throughput import ends_of_updates, steps_per_s
-from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, same_draws, up
+from tests.sim.naive.plans import (
+    Op,
+    at_server,
+    at_worker,
+    down,
+    make_plan,
+    same_draws,
+    up,
+)
 
 
 def job(first: int) -> TrainingJob:

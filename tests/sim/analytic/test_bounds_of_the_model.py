@@ -17,11 +17,9 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    random_network,
-    random_plan,
-    random_sending,
     up,
 )
+from tests.sim.naive.random_plans import random_network, random_plan, random_sending
 from tests.sim.naive.twin import simulate
 
 CLOSE = 1 + 1e-9

@@ -9,7 +9,14 @@ from netcosim.errors import ScenarioError
 from netcosim.training.plan import DOWN, SERVER, UP, WORKER, Channel, Processor, StepPlan
 from sim.analytic import OneWorker, Phases, one_worker
 from sim.plan import Network
-from tests.sim.naive.plans import Op, at_server, at_worker, make_network, make_plan, up
+from tests.sim.naive.plans import (
+    Op,
+    at_server,
+    at_worker,
+    make_network,
+    make_plan,
+    up,
+)
 
 CHANNELS = (
     Channel(server=0, direction=DOWN, connection="data"),

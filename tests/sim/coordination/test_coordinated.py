@@ -19,14 +19,8 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from tests.sim.fast.shaped import shaped_plan
-from tests.sim.naive.plans import (
-    chain_plan,
-    make_network,
-    make_sending,
-    random_draws,
-    random_network,
-    random_plan,
-)
+from tests.sim.naive.plans import chain_plan, make_network, make_sending
+from tests.sim.naive.random_plans import random_draws, random_network, random_plan
 from tests.sim.naive.twin import simulate
 
 WORKERS, STEPS = 3, 6

@@ -19,11 +19,13 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
+    same_draws,
+)
+from tests.sim.naive.random_plans import (
     random_draws,
     random_network,
     random_plan,
     random_sending,
-    same_draws,
 )
 
 

@@ -9,11 +9,7 @@ from netcosim.training.synchronisation import Join
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from tests.sim.engine.test_join_twin import random_join
-from tests.sim.naive.plans import (
-    make_network,
-    make_sending,
-    same_draws,
-)
+from tests.sim.naive.plans import make_network, make_sending, same_draws
 from tests.sim.naive.test_join import tensors_plan
 from tests.sim.theory.test_joins_and_cores import job
 

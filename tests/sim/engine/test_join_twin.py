@@ -12,7 +12,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Network, Sending
 from tests.sim.engine.test_engine_twin import assert_same
-from tests.sim.naive.plans import (
+from tests.sim.naive.random_plans import (
     random_draws,
     random_join_plan,
     random_network,

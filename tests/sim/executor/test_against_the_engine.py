@@ -13,7 +13,8 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from tests.sim.executor.replayed import Replay
 from tests.sim.fast.shaped import shaped_operations
-from tests.sim.naive.plans import make_network, make_plan, make_sending, random_draws
+from tests.sim.naive.plans import make_network, make_plan, make_sending
+from tests.sim.naive.random_plans import random_draws
 
 STEPS = 6
 

@@ -26,12 +26,10 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    random_draws,
-    random_gated_plan,
-    random_schedule,
     same_draws,
     up,
 )
+from tests.sim.naive.random_plans import random_draws, random_gated_plan, random_schedule
 
 STEPS = 6
 DELAYS_NS = (0, 30_000, 10_000_000)

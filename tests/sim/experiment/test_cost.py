@@ -16,7 +16,12 @@ from sim.experiment.cost import (
     step_ns,
     step_s,
 )
-from tests.sim.naive.plans import chain_plan, make_network, make_sending, same_draws
+from tests.sim.naive.plans import (
+    chain_plan,
+    make_network,
+    make_sending,
+    same_draws,
+)
 
 DISCIPLINES = [
     ("fifo", {}, 2**31 - 1),

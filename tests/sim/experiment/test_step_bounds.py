@@ -28,11 +28,10 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    random_join_plan,
-    random_plan,
     same_draws,
     up,
 )
+from tests.sim.naive.random_plans import random_join_plan, random_plan
 
 FIFO = make_sending("fifo")
 

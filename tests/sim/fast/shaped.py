@@ -3,7 +3,14 @@
 import numpy as np
 
 from netcosim.training.plan import Channel, StepPlan
-from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
+from tests.sim.naive.plans import (
+    Op,
+    at_server,
+    at_worker,
+    down,
+    make_plan,
+    up,
+)
 
 
 def shaped_plan(rng: np.random.Generator, *, tensors: int = 7, servers: int = 1) -> StepPlan:

@@ -14,7 +14,8 @@ from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Sending
 from tests.sim.fast.shaped import joined_plan, shaped_plan
 from tests.sim.fast.test_fast_path import asked_sendings, assert_same, sendings, sorted_ends
-from tests.sim.naive.plans import make_network, make_sending, random_draws, random_join_plan
+from tests.sim.naive.plans import make_network, make_sending
+from tests.sim.naive.random_plans import random_draws, random_join_plan
 
 pytestmark = pytest.mark.slow
 

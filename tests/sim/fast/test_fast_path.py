@@ -26,9 +26,9 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    random_draws,
     up,
 )
+from tests.sim.naive.random_plans import random_draws
 
 pytestmark = pytest.mark.slow
 

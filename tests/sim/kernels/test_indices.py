@@ -11,7 +11,8 @@ from tests.sim.engine.test_engine_twin import engine_of, random_job
 from tests.sim.engine.test_join_twin import engine_of as engine_of_join
 from tests.sim.engine.test_join_twin import random_join
 from tests.sim.fast.shaped import shaped_plan
-from tests.sim.naive.plans import make_network, make_sending, random_draws
+from tests.sim.naive.plans import make_network, make_sending
+from tests.sim.naive.random_plans import random_draws
 
 
 class Watched(np.ndarray[Any, Any]):

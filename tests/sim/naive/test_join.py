@@ -19,7 +19,8 @@ from tests.sim.naive.plans import (
     same_draws,
     up,
 )
-from tests.sim.naive.twin import Run, simulate
+from tests.sim.naive.records import Run
+from tests.sim.naive.twin import simulate
 
 FIFO = make_sending("fifo")
 JOB = 2

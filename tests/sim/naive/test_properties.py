@@ -9,8 +9,8 @@ from h2model.disciplines import names
 from netcosim.training.plan import DOWN, WORKER
 from tests.sim.naive import twin
 from tests.sim.naive.disciplines import machine_scheduler
-from tests.sim.naive.plans import (
-    make_network,
+from tests.sim.naive.plans import make_network
+from tests.sim.naive.random_plans import (
     random_draws,
     random_network,
     random_plan,

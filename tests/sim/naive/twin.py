@@ -11,120 +11,23 @@ but the shapes of what goes in. What the page leaves open is decided so:
 - What an update sets free goes on at once, lowest worker first, in the order of hand-over.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from netcosim.training.plan import DOWN, NONE, WORKER, Draws, StepPlan
 from netcosim.training.synchronisation import Join
 from sim.plan import Network, Sending
-from tests.sim.naive.disciplines import Scheduler, twin_scheduler
+from tests.sim.naive.disciplines import twin_scheduler
 from tests.sim.naive.gates import NaiveGate, twin_gate
 from tests.sim.naive.joining import Joining
+from tests.sim.naive.records import ChunkRow, OperationRow, Run, StepRow
 from tests.sim.naive.shares import Key, Share, share
+from tests.sim.naive.state import Chunk, Connection, Event, Job, Processor
 
 # The order of events at one time.
 DOWNLINK, AT_WORKER, UPLINK, AT_SERVER, ARRIVAL, ACKNOWLEDGEMENT = range(6)
-
-
-class StepRow(NamedTuple):
-    """A step that has ended."""
-
-    worker: int
-    step: int
-    start_ns: float
-    end_ns: float
-
-
-class OperationRow(NamedTuple):
-    """An operation that has ended; `ready_ns` is when it was handed over."""
-
-    worker: int
-    step: int
-    operation: int
-    ready_ns: float
-    start_ns: float
-    end_ns: float
-
-
-class ChunkRow(NamedTuple):
-    """A chunk that has left its link."""
-
-    worker: int
-    channel: int
-    step: int
-    operation: int
-    size_bytes: int
-    start_ns: float
-    end_ns: float
-
-
-@dataclass
-class Run:
-    """Record of a run, each list in the order in which things ended.
-
-    `weights` are, by worker and step, the part of the updates that counted the step's gradients.
-    """
-
-    steps: list[StepRow] = field(default_factory=list)
-    operations: list[OperationRow] = field(default_factory=list)
-    chunks: list[ChunkRow] = field(default_factory=list)
-    weights: dict[tuple[int, int], float] = field(default_factory=dict)
-
-
-@dataclass(eq=False)
-class Job:
-    """One operation of one step of one worker."""
-
-    worker: int
-    step: int
-    operation: int
-    waits_for: int
-    ready_ns: float = -1.0
-    start_ns: float = -1.0
-    unsent_bytes: int = 0
-
-
-@dataclass
-class Chunk:
-    """Bytes of a stream that are on the link."""
-
-    stream: int
-    size_bytes: int
-    start_ns: float
-
-
-class Connection:
-    """A worker's connection with a server, one direction: a scheduler and at most one chunk."""
-
-    def __init__(self, key: Key, scheduler: Scheduler) -> None:
-        self.key = key
-        self.scheduler = scheduler
-        self.jobs: dict[int, Job] = {}  # by stream
-        self.chunk: Chunk | None = None
-        self.ahead: deque[tuple[int, int]] = deque()  # chosen chunks: streams and bytes
-        self.on_link = False
-
-
-class Processor:
-    """A resource, or a worker's part of it: places, and a queue before them."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self.queue: deque[Job] = deque()
-        self.running: dict[int, tuple[Job, float]] = {}  # by place, with the end
-
-
-class Event(NamedTuple):
-    """Something that will happen; of those at one time, the lowest order is first."""
-
-    at_ns: float
-    order: tuple[float, ...]
-    happen: Callable[[], None]
 
 
 class Simulation:

@@ -26,10 +26,10 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    random_draws,
     same_draws,
     up,
 )
+from tests.sim.naive.random_plans import random_draws
 from tests.sim.sealing.test_ensemble import Made
 
 TIMES = MessageTimes(asking_ns=500, parameter_ns=1_000, gradient_ns=700, spread=0.1)

@@ -14,7 +14,8 @@ from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.plan import Network
 from tests.sim.fast.shaped import shaped_plan
-from tests.sim.naive.plans import make_network, make_sending, random_draws
+from tests.sim.naive.plans import make_network, make_sending
+from tests.sim.naive.random_plans import random_draws
 from tests.sim.naive.twin import simulate
 
 WORKERS, WARM_UP = 4, 10

@@ -13,9 +13,9 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    random_draws,
     up,
 )
+from tests.sim.naive.random_plans import random_draws
 
 
 def branching(rng: np.random.Generator) -> StepPlan:

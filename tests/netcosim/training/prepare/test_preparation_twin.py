@@ -22,7 +22,15 @@ from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Sending
 from tests.sim.fast.shaped import branching_plan, shaped_plan
 from tests.sim.naive import plans
-from tests.sim.naive.plans import Op, at_server, at_worker, down, make_network, make_sending, up
+from tests.sim.naive.plans import (
+    Op,
+    at_server,
+    at_worker,
+    down,
+    make_network,
+    make_sending,
+    up,
+)
 from tests.sim.naive.prepare import build as naive_build
 from tests.sim.naive.prepare import fuse as naive_fuse
 from tests.sim.naive.prepare import shape as naive_shape
