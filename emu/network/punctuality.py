@@ -52,9 +52,9 @@ class Punctuality:
     flight_segments: int = 0
 
     def bucket_bytes(self, rate_bps: int) -> int:
-        """Size of a link's token bucket: hardly less than two frames, if it must hold no more.
+        """Size of a link's token bucket: at least so much that two frames leave at once.
 
-        HTB charges a packet when it has left, so two leave at once, and the third is on time.
+        That is a little less than two frames, as HTB charges a frame when it has left.
         """
         return bucket_bytes(max(2 * FRAME_BYTES, round(rate_bps / 8 * self.bucket_s)), rate_bps)
 

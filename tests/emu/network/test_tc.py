@@ -119,6 +119,7 @@ def test_every_class_may_reach_the_rate_and_guarantees_never_exceed_it(
     assert {c.ceil_bps for c in shape.classes} == {rate}
     leaves = [c for c in shape.classes if c.queue_bytes is not None]
     if peers and count:
+        # Two frames leave at once: HTB charges a frame when it has left.
         assert all(c.burst_bytes > 1514 for c in shape.classes)
     else:
         # A frame a minute of each, as HTB remembers no longer debt: no more together than the rate.

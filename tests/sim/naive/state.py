@@ -1,4 +1,4 @@
-"""What the naive twin looks at after every event: jobs, connections, processors, events to come."""
+"""State of the naive twin: jobs, connections, processors, and events to come."""
 
 from collections import deque
 from collections.abc import Callable
