@@ -46,10 +46,12 @@ def test_a_record_says_what_messages_take(
         summary = folder.read_job_summary()
     assert summary is not None
     for series in summary.series:
-        assert series.messages is not None
-        assert 1_000 < series.messages.parameter_ns < 100_000_000
-        assert series.messages.asking_ns >= 0
-        assert series.messages.gradient_ns > 0
+        times = series.messages
+        assert times is not None
+        # A machine that does other work may take calls so late that parameters wait for nothing.
+        assert 1_000 < times.asking_ns + times.parameter_ns < 100_000_000
+        assert min(times.asking_ns, times.parameter_ns) >= 0
+        assert times.gradient_ns > 0
     counted = sealed(record, tmp_path / "counted.json")
     told = capsys.readouterr().out
     assert told.count("counting ") == 2
