@@ -1,7 +1,7 @@
 """Calls that ask for messages, on a connection of their own: their bytes take part of its links."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from h2model.events import ENQUEUE, LEFT, At
@@ -33,8 +33,6 @@ class Asking:
     ----------
     link
         The path of the calls.
-    call_bytes
-        Of each call, with all of its frames.
     writes_each
         True if each call is a write of its own, also of those that are made at one moment.
     came
@@ -46,19 +44,18 @@ class Asking:
     def __init__(
         self,
         link: LinkModel,
-        call_bytes: int,
         *,
         writes_each: bool,
         came: Came,
         queue: TcpQueue | None = None,
     ) -> None:
         self.queue: Queue = queue or SegmentQueue(link, link.rate_bps)
+        self._packets = queue
         self._delay_ns = link.delay_ns
-        self._call_bytes = call_bytes
         self._writes_each = writes_each
         self._came = came
         self._made = 0
-        self._waiting: deque[int] = deque()
+        self._waiting: deque[tuple[int, int]] = deque()  # numbers and sizes
         self._version = 0
         self._read = ReadTogether()
         self._leaving = False
@@ -67,13 +64,13 @@ class Asking:
         """Take the scheduler of its events; there are none yet."""
         self._at = at
 
-    def ask(self, count: int, now: float) -> range:
-        """Make so many calls; their numbers."""
-        numbers = range(self._made, self._made + count)
+    def ask(self, call_bytes: Sequence[int], now: float) -> range:
+        """Make calls of so many bytes each, with all of their frames; their numbers."""
+        numbers = range(self._made, self._made + len(call_bytes))
         self._made = numbers.stop
         apart_ns = spacing_ns(writes_each=self._writes_each)
         for place, number in enumerate(numbers):
-            self._at(now + place * apart_ns, ENQUEUE, number)
+            self._at(now + place * apart_ns, ENQUEUE, number, call_bytes[place])
         return numbers
 
     @property
@@ -84,7 +81,7 @@ class Asking:
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
         """Take an event; True if calls are to be written."""
         if kind == ENQUEUE:
-            self._waiting.append(stream)
+            self._waiting.append((stream, value))
             return True
         if value == self._version:
             self._leaving = False
@@ -102,8 +99,8 @@ class Asking:
     def pump(self, now: float) -> None:
         """Write the calls that were made."""
         while self._waiting:
-            number = self._waiting.popleft()
-            self.queue.put(number, self._call_bytes, now, counted_bytes=_NO_PAYLOAD)
+            number, call_bytes = self._waiting.popleft()
+            self.queue.put(number, call_bytes, now, counted_bytes=_NO_PAYLOAD)
             if self._writes_each:
                 self.queue.push(now)
         self.queue.push(now)
@@ -118,6 +115,8 @@ class Asking:
 
     def moved(self, now: float) -> None:
         """Learn that packets have come, or were acknowledged."""
+        if self._packets is not None:
+            self._packets.look()
         self._next_leaves()
 
     def _next_leaves(self) -> None:

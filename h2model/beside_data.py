@@ -16,7 +16,7 @@ class BesideData:
     machine
         The connection's machine, which knows whose HEADERS were gathered.
     heads
-        What each message takes; `first` is for the first of these.
+        What each message takes; `first` and `first_tail` are for the first of these.
     messages
         Each stream's bytes.
     head_bytes
@@ -87,7 +87,7 @@ class BesideData:
         if stream in self._headless:
             before += self._send_head(stream)
         self._see_heads()
-        behind = 0 if left > size else self.heads.tail
+        behind = 0 if left > size else self._send_tail()
         if not self._machine.emitting:
             behind += self._behind_write_bytes
             self._behind_write_bytes = 0
@@ -107,6 +107,12 @@ class BesideData:
         size_bytes = self._head(stream)
         if self.heads.first != self.heads.each:
             self.heads = replace(self.heads, first=self.heads.each)
+        return size_bytes
+
+    def _send_tail(self) -> int:
+        size_bytes = self.heads.first_tail
+        if size_bytes != self.heads.tail:
+            self.heads = replace(self.heads, first_tail=self.heads.tail)
         return size_bytes
 
     def _head(self, stream: int) -> int:

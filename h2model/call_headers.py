@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 _ENTRY_BYTES: Final = 32
 """Size of an entry beside its name and value (RFC 7541, section 4.1)."""
@@ -12,6 +12,25 @@ _STATIC_ENTRIES: Final = 61
 """Entries of the static table; indices of the dynamic table follow (RFC 7541, section 2.3.3)."""
 
 _PATH: Final = ":path"
+
+
+class CallsOf(Protocol):
+    """Calls of one connection, one after the other: each shortens those behind it.
+
+    Attributes
+    ----------
+    beside_bytes : of each call, beside its HEADERS
+    """
+
+    @property
+    def beside_bytes(self) -> int:
+        """Bytes of a call beside its HEADERS."""
+
+    def call_bytes(self, path: str) -> int:
+        """Bytes of the next call's HEADERS frame."""
+
+    def answer_bytes(self, size_bytes: int) -> int:
+        """Bytes of the next answer's HEADERS frame; 0 where the sender's model has them."""
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ release does. `not_studied` lists such ends.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from h2model import credit, transports
 from h2model.call_headers import CallHeaders
@@ -22,6 +23,9 @@ from h2model.parameters import (
 from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES, UNLIMITED_BYTES
 from netcosim.scenario import TransportSpec
 from netcosim.scenario.unstudied_releases import NotStudied
+
+_AGENT: Final = "grpc-python/"
+_ASYNCHRONOUS: Final = "grpc-python-asyncio/"
 
 
 def speaks_grpc(transport: TransportSpec) -> bool:
@@ -165,13 +169,20 @@ def reads_in_turn(transport: TransportSpec) -> bool:
     return rule is not None and rule.one_reader
 
 
-def call_headers(transport: TransportSpec, authority: str) -> CallHeaders | None:
-    """Header blocks of a connection's calls to such a server; None if they are not known."""
+def call_headers(
+    transport: TransportSpec, authority: str, *, asynchronous: bool = False
+) -> CallHeaders | None:
+    """Header blocks of a connection's calls to such a server; None if they are not known.
+
+    Calls that are made `asynchronous` tell so, as Python's user agent.
+    """
     files = _sender_rules(transport)
     rule = files[0][0].calls if files else None
     if rule is None:
         return None
     fields = [(":authority", authority), *rule.fields.items()]
+    if asynchronous:
+        fields = [(name, value.replace(_AGENT, _ASYNCHRONOUS)) for name, value in fields]
     return CallHeaders(fields, indexed=rule.indexed, table_bytes=rule.table)
 
 
@@ -217,6 +228,7 @@ def _heads(transport: TransportSpec, window_bytes: int | None, *, pushes: bool) 
     return Heads(
         first=int(known.get("head_first", 0)),
         each=int(known.get("head", 0)),
+        first_tail=int(known.get("tail_first", 0)),
         tail=int(known.get("tail", 0)),
         pushed=pushes and "head" in known,
         updates=pushes and "head" in known and _lacks_for_replies(transport, window_bytes),

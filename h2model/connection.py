@@ -109,14 +109,17 @@ class Connection:
         writes_each: bool = False,
         told: Told | None = None,
         queue: TcpQueue | None = None,
+        back: TcpQueue | None = None,
     ) -> Sender:
         """Sender of a burst within a simulation that begins now; other arguments as for `burst`.
 
         With `writes_each` it writes the first message of a moment before it knows of the others.
         `told` is told of each message when it is there. `queue` is the kernel's, where bytes go
-        through TCP packet by packet.
+        through TCP packet by packet, and `back` that of the connection's other way.
         """
-        heads = replace(self._heads, first=self._heads.each) if self._headed else self._heads
+        heads = self._heads
+        if self._headed:
+            heads = replace(heads, first=heads.each, first_tail=heads.tail)
         starts, self._headed = not self._headed, True
         return Sender(
             self._machine,
@@ -134,4 +137,5 @@ class Connection:
             writes_each=writes_each,
             told=told,
             queue=queue,
+            back=back,
         )

@@ -1,6 +1,7 @@
 """Receiver of a simulated burst: it hears of frames, and tells what credit it gives."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from h2model.events import ACCEPT, ANSWER, CALL, CREDIT, LOOK, PING, READ, WHOLE, At
@@ -11,13 +12,16 @@ from h2model.machine import Machine
 from h2model.pushed_calls import Calls, Reader
 from h2model.receiver import Account
 from h2model.records import REST_NS, Arriving, LinkModel, StreamPlan
-from h2model.way_back import Requests, WayBack
+from h2model.way_back import Back, Requests
 
 Busy = Callable[[], bool]
 """Whether DATA is arriving."""
 
 KINDS: Final = frozenset({ANSWER, LOOK, CALL, ACCEPT, WHOLE, READ})
 """Events that happen at the receiver."""
+
+_PARSED_NS: Final = 1.0
+"""Time behind a segment's in which all frames that begin in it are parsed."""
 
 
 class FarEnd:
@@ -29,8 +33,8 @@ class FarEnd:
     ----------
     account, reader
         State of the receiver; only pushed calls have a reader.
-    link, rate_bps
-        The path.
+    link, back
+        The path, and the way of what it writes.
     plans
         The burst's messages.
     next_ns
@@ -42,7 +46,7 @@ class FarEnd:
         account: Account | None,
         reader: Reader | None,
         link: LinkModel,
-        rate_bps: float,
+        back: Back,
         plans: Sequence[StreamPlan],
         next_ns: int | None,
     ) -> None:
@@ -54,7 +58,7 @@ class FarEnd:
         self._messages = {plan.stream: plan.size_bytes for plan in plans}
         self._next_ns = next_ns
         self._over_ns: float | None = None
-        self._back = WayBack(link, rate_bps)
+        self._back = back
 
     def begin(self, at: At, credit: Callable[[int, int, int], None], busy: Busy) -> set[int]:
         """Give the credit that requests bring; return those that bring some for the connection.
@@ -169,7 +173,7 @@ class FarEnd:
         if self.answer_first or ahead_ns < arrival:
             self.answered(ahead_ns)
         else:
-            self._at(ahead_ns, ANSWER)
+            self._at(ahead_ns + _PARSED_NS, ANSWER)
 
     def left(self, frame: Frame, *, whole: bool, over: bool) -> None:
         """Take a frame that has left: its message may be whole, and the burst over."""
@@ -201,7 +205,9 @@ class FarEnd:
     def _tell(self, updates: Sequence[Update], now: float) -> None:
         if not updates:
             return
-        there_ns = self._back.arrives(now, len(updates))
+        self._back.write(now, len(updates), partial(self._are_there, updates))
+
+    def _are_there(self, updates: Sequence[Update], there_ns: float) -> None:
         for target, grant in updates:
             if target == PING_TARGET:
                 self._at(there_ns + grant, PING, target, 0)

@@ -28,7 +28,7 @@ the rest by indices."""
 _OWN_PUSH_BYTES: Final = _OWN_CALL_BYTES + 9
 """The same of a call that pushes: the size is told, too."""
 
-_SERVER: Final = "10.0.0.1:20000"
+SERVER: Final = "10.0.0.1:20000"
 """Address as long as most; of a call that is not its connection's first an index stands for it."""
 
 
@@ -84,7 +84,7 @@ def _beside_bytes(transport: TransportSpec, path: str, *, pushed: bool) -> int:
 
 def _grpc_call_bytes(transport: TransportSpec, path: str) -> int:
     """HEADERS of a call that is not its connection's first; 0 where they are not known."""
-    calls = call_headers(transport, _SERVER)
+    calls = call_headers(transport, SERVER, asynchronous=True)
     if calls is None:
         return 0
     calls.block_bytes(path)

@@ -41,6 +41,8 @@ STREAK: Final = OWN + 7
 """Fast writes in a row, as a negative number, or slow ones."""
 TIMED_FROM: Final = OWN + 8
 """Time at which the write was gathered; NONE if its duration is no evidence."""
+TAILED: Final = OWN + 9
+"""1 if a message of the connection has ended."""
 
 PARKED: Final = 3
 """Place of a stream that came to the head when the connection had no credit."""
@@ -55,7 +57,7 @@ class WriteRule(NamedTuple):
     capped : True if a turn ends where the write is full; else it goes on as far as its credit
     finish_first : True if an unfinished stream goes to the head, else to the tail
     first_head_bytes, head_bytes : HEADERS before a connection's first message, before a later one
-    tail_bytes : HEADERS after each message
+    first_tail_bytes, tail_bytes : HEADERS after the first message that ends, after a later one
     """
 
     frame_bytes: int
@@ -63,6 +65,7 @@ class WriteRule(NamedTuple):
     finish_first: bool
     first_head_bytes: int
     head_bytes: int
+    first_tail_bytes: int
     tail_bytes: int
 
 
@@ -163,7 +166,7 @@ def gather(s: State, target: int, rule: WriteRule) -> int:
         if s.left[i] > 0:
             put_back(s, i, rule.finish_first)
         else:
-            room -= rule.tail_bytes
+            room -= send_tail(s, rule)
     return target - room
 
 
@@ -228,6 +231,13 @@ def send_head(s: State, i: int, rule: WriteRule) -> int:
     if s.tag[i] > 0:
         return s.tag[i]
     return rule.first_head_bytes if s.shared[HEADED] == 1 else rule.head_bytes
+
+
+def send_tail(s: State, rule: WriteRule) -> int:
+    """Note that a message ends; return the length of its HEADERS."""
+    first = s.shared[TAILED] == 0
+    s.shared[TAILED] = 1
+    return rule.first_tail_bytes if first else rule.tail_bytes
 
 
 def unpark_all(s: State, at_head: bool) -> None:

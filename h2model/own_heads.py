@@ -16,16 +16,19 @@ class OwnHeads:
     """
 
     def __init__(self, plans: Sequence[StreamPlan]) -> None:
-        self._left = {plan.stream: plan for plan in plans if plan.head_bytes}
+        self._left = {plan.stream: (plan.head_bytes, plan.is_answer) for plan in plans}
         self._due_bytes = 0
         self._answers = False
 
     def handed_over(self, stream: int) -> None:
         """Note that a message was handed over, whose HEADERS go with the next write."""
-        plan = self._left.pop(stream, None)
-        if plan is not None:
-            self._due_bytes += plan.head_bytes
-            self._answers |= plan.is_answer
+        head_bytes, is_answer = self._left.pop(stream)
+        self._due_bytes += head_bytes
+        self._answers |= is_answer and head_bytes > 0
+
+    def are(self, stream: int, head_bytes: int) -> None:
+        """Learn the length of HEADERS that was not planned."""
+        self._left[stream] = (head_bytes, self._left[stream][1])
 
     def write(self, queue: Queue, now: float) -> None:
         """Write the HEADERS that are due, behind the acknowledgement of the requests."""

@@ -39,13 +39,15 @@ class StreamPlan:
 class Heads:
     """Bytes beside DATA that a sender's messages take on the wire: HEADERS and small updates.
 
-    `first` before the first message of a connection, `each` before a later one, `tail` behind each.
+    `first` before the first message of a connection, `each` before a later one, `first_tail` behind
+    the first that ends, `tail` behind each later one.
     Where messages are `pushed` each is answered; with `updates` a write that begins some gives
     credit for their replies to the connection.
     """
 
     first: int = 0
     each: int = 0
+    first_tail: int = 0
     tail: int = 0
     pushed: bool = False
     updates: bool = False

@@ -23,6 +23,7 @@ from h2model.grpc_receiver import PING as PING_TARGET
 from h2model.link import Frame, Queue, SendQueue
 from h2model.machine import BLOCKED, Machine
 from h2model.own_heads import OwnHeads
+from h2model.packet_way_back import PacketWayBack
 from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES, WINDOW_UPDATE_BYTES
 from h2model.pushed_calls import Reader
 from h2model.reading import HandOverRuns
@@ -39,7 +40,7 @@ from h2model.segments import SegmentQueue
 from h2model.socket_room import SocketRoom
 from h2model.standstill import StandstillError
 from h2model.tcp.frames import TcpQueue
-from h2model.way_back import requests_of
+from h2model.way_back import WayBack, requests_of
 
 Told = Callable[[int, float, float], None]
 """Takes a message's stream, when its last byte is there, and when what is behind it is."""
@@ -75,6 +76,8 @@ class Sender:
         Told of each message when its last byte, and when what is sent behind it, is there.
     queue
         The kernel's, where it goes through TCP packet by packet; else one of the link's is made.
+    back
+        That of the connection's other way then.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Sender:
         writes_each: bool = False,
         told: Told | None = None,
         queue: TcpQueue | None = None,
+        back: TcpQueue | None = None,
     ) -> None:
         self.queue: Queue = queue or (
             SegmentQueue(link, rate_bps, starts=starts)
@@ -103,7 +107,9 @@ class Sender:
         )
         self._machine = machine
         keeps = account if grants is None else None
-        self._far_end = FarEnd(keeps, reader, link, rate_bps, plans, next_ns)
+        way_back = WayBack(link, rate_bps) if back is None else PacketWayBack(link, back)
+        self._back = back
+        self._far_end = FarEnd(keeps, reader, link, way_back, plans, next_ns)
         self._link = link
         self._told = told
         self._writes_each = writes_each
@@ -111,6 +117,7 @@ class Sender:
         self._polled = polled
         # One program fills its connections frame by frame in turns, which decides what is dropped.
         self._in_turns = queue is not None and not polled
+        self._packets = queue
         self._room = SocketRoom(self.queue, link, polled=polled, frame_bytes=frame_bytes)
         self._frame_open = (NOBODY, 0)
         self._asked = False
@@ -150,8 +157,12 @@ class Sender:
         for time_ns, target, size_bytes in self._grants:
             at(time_ns + way_ns, PING if target == PING_TARGET else CREDIT, target, size_bytes)
 
-    def hand_over(self, stream: int, priority: int, time_ns: float) -> None:
-        """Schedule the hand-over of a message whose plan has no time."""
+    def hand_over(
+        self, stream: int, priority: int, time_ns: float, head_bytes: int | None = None
+    ) -> None:
+        """Schedule the hand-over of a message whose plan has no time; of its HEADERS, if known."""
+        if head_bytes is not None:
+            self._heads.are(stream, head_bytes)
         self._at(time_ns, ENQUEUE, stream, priority)
 
     def apply(self, now: float, kind: int, stream: int, value: int) -> bool:
@@ -214,6 +225,12 @@ class Sender:
         """
         if self._probes:
             self._probes = False
+            if self._packets is not None and self._back is not None:
+                back = self._back
+                self._packets.put_control(
+                    PING_FRAME_BYTES, now, lambda at_ns: back.put_control(PING_FRAME_BYTES, at_ns)
+                )
+                return
             for _ in range(2):
                 self.queue.charge(now)
 
@@ -309,6 +326,8 @@ class Sender:
 
     def moved(self, now: float) -> None:
         """Learn that packets have come, or were acknowledged."""
+        if self._packets is not None:
+            self._packets.look()
         self._next_leaves()
         if math.isinf(self._wake_at):
             room_at = self._room.at(now, self._before_bytes)
@@ -361,11 +380,14 @@ class Sender:
 
     def _next_leaves(self) -> None:
         """See to it that the end of the first frame's way is an event, once it is known."""
-        if self._leaving or (head := self.queue.head()) is None:
-            return
-        self._leaving = True
-        self._at(head.end_ns, LEFT, 0, self._version)
-        self._far_end.begins(head)
+        early = self._packets is not None and self._packets.begins_early
+        begun = self._packets.begins() if self._packets is not None and early else None
+        if not self._leaving and (head := self.queue.head()) is not None:
+            self._leaving = True
+            self._at(head.end_ns, LEFT, 0, self._version)
+            begun = begun if early else head
+        if begun is not None:
+            self._far_end.begins(begun)
 
     def _left(self, frame: Frame) -> None:
         stream, size = frame.stream, frame.size_bytes
@@ -406,8 +428,13 @@ class Sender:
     def _answer(self, now: float) -> None:
         """Send the answer to a PING, behind what is in the socket buffer."""
         self._asked = False
-        self.queue.put_control(PING_FRAME_BYTES, now)
-        leaves_ns = max(now, self.queue.free_ns)
+        if self._packets is not None:
+            self._packets.put_control(PING_FRAME_BYTES, now, self._answered)
+        else:
+            self.queue.put_control(PING_FRAME_BYTES, now)
+            self._answered(max(now, self.queue.free_ns))
+
+    def _answered(self, leaves_ns: float) -> None:
         # The frame behind it counts when it begins to leave, and that is the same moment.
         first = self._far_end.answer_first
         self._at(leaves_ns - 1 if first else leaves_ns + self._link.delay_ns, ANSWER)

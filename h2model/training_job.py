@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from h2model.asking import Asking, spacing_ns
+from h2model.asking import CALL_NS, Asking, spacing_ns
+from h2model.call_headers import CallsOf
 from h2model.connection import Connection
 from h2model.event_loop import EventLoop, Shares
 from h2model.records import LinkModel, StreamPlan
@@ -19,6 +20,7 @@ from h2model.sender import Sender
 from h2model.standstill import StandstillError
 from h2model.tcp.frames import TcpQueue
 from h2model.tcp.network import PacketNetwork
+from netcosim.training.call_path import path_of
 from netcosim.training.coordination import Begun, JobCoordination
 from netcosim.training.executor import (
     Acknowledgement,
@@ -43,6 +45,7 @@ ASK_GRADIENTS: Final[Kind] = "ask for gradients"
 """From a server to a worker, by the connection whose other direction brings gradients."""
 
 _ASKED: Final[Mapping[Kind, Kind]] = {ASK_PULLS: PULL, ASK_GRADIENTS: GRADIENT}
+_BACK: Final[Mapping[Kind, Kind]] = {**_ASKED, **{to: by for by, to in _ASKED.items()}}
 _FOR_EVER_NS: Final = 2**62
 Key = tuple[int, int, int]
 """Worker, step, operation."""
@@ -55,6 +58,11 @@ class Way(NamedTuple):
     worker: int
     server: int
 
+    @property
+    def back(self) -> "Way":
+        """The other way of the connection."""
+        return Way(_BACK[self.kind], self.worker, self.server)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
@@ -66,25 +74,27 @@ class Models:
     links : the path of every way, in the order of their positions
     shares : how they share the links, by position
     message_bytes : flow-controlled bytes of each transfer, by operation
-    call_bytes : of a call that asks, with its HEADERS alone and with all of it
+    calls : of each connection, by the way that brings messages
     whole_with_trailers : True if a message counts as delivered when what is behind it has come
     writes_each : True if a sender writes each call of a moment, and the first message of one before
         it knows of others
     probed : True if receivers send PINGs, whose answers move what senders write at once
     packets, queues : of ways that go through TCP packet by packet, their network, which tells of
         their positions, and each one's queue; None and empty where links are shared at rates
+    drops : True if queues may drop packets: what follows hangs on microseconds
     """
 
     connections: Mapping[Way, Connection]
     links: Mapping[Way, LinkModel]
     shares: Shares
     message_bytes: Mapping[int, int]
-    call_bytes: tuple[int, int]
+    calls: Mapping[Way, CallsOf]
     whole_with_trailers: bool
     writes_each: bool
     probed: bool = False
     packets: PacketNetwork | None = None
     queues: Mapping[Way, TcpQueue] = field(default_factory=dict)
+    drops: bool = False
 
 
 @dataclass(slots=True)
@@ -123,6 +133,7 @@ class JobOverModels:
     _steps: dict[Way, _Step] = field(default_factory=dict)
     _numbers: dict[Way, int] = field(default_factory=dict)
     _begun: dict[Way, int] = field(default_factory=dict)
+    _called: dict[Way, list[int]] = field(default_factory=dict)
     _expected: dict[tuple[int, int], int] = field(default_factory=dict)
     _events: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     _count: int = 0
@@ -150,7 +161,6 @@ class JobOverModels:
     def _open_calls(self, way: Way, link: LinkModel) -> None:
         calls = Asking(
             link,
-            self.models.call_bytes[1],
             writes_each=self.models.writes_each,
             came=lambda number, arrives_ns: self._at(arrives_ns, self._call_came(way, number)),
             queue=self.models.queues.get(way),
@@ -169,8 +179,10 @@ class JobOverModels:
         if self.coordination is not None:
             self._let_begin(self.coordination.begin(), 0.0)
         else:
+            begin_ns = 0.0
             for number, worker in enumerate(self._workers):
-                self._take(number, worker.begin(0.0))
+                self._take(number, worker.begin(begin_ns))
+                begin_ns += CALL_NS * self._calls_of_a_step
         machines: list[Worker | Server] = [*self._workers, *self._servers]
         packets = self.models.packets or PacketNetwork()
         while True:
@@ -190,6 +202,11 @@ class JobOverModels:
                 self._loop.step()
         if not all(server.over for server in self._servers):
             raise StandstillError("the job stands still")
+
+    @property
+    def _calls_of_a_step(self) -> int:
+        """Calls that a worker makes at a step's begin, before another one's process runs."""
+        return sum(self._is(op, DOWN) for op in range(self.job.plan.operations))
 
     @property
     def computed(self) -> list[tuple[int, int, Ended[int]]]:
@@ -234,12 +251,27 @@ class JobOverModels:
         for server in range(self.job.plan.servers):
             mine = [op for op in pulls if self._server_of(op) == server]
             if mine:
-                self._begin(Way(PULL, worker, server), mine, (worker, step), now_ns)
-                self._ask(Way(ASK_PULLS, worker, server), mine, (worker, step), now_ns)
+                way = Way(PULL, worker, server)
+                call_bytes = self._call_bytes(way, mine, step)
+                self._begin(way, mine, (worker, step), now_ns, call_bytes)
+                self._ask(way.back, mine, (worker, step), now_ns, call_bytes)
 
-    def _ask(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> None:
-        """Make the calls that ask for so many messages, beside what other connections send."""
-        numbers = self._asking[way].ask(len(ops), now_ns)
+    def _call_bytes(self, way: Way, ops: Sequence[int], step: int) -> list[int]:
+        """Bytes of the HEADERS of calls that ask for these messages."""
+        calls = self.models.calls[way]
+        return [calls.call_bytes(path_of(way.kind, way.worker, step, op)) for op in ops]
+
+    def _ask(
+        self,
+        way: Way,
+        ops: Sequence[int],
+        of: tuple[int, int],
+        now_ns: float,
+        call_bytes: Sequence[int],
+    ) -> None:
+        """Make the calls that ask for messages, beside what other connections send."""
+        beside_bytes = self.models.calls[way.back].beside_bytes
+        numbers = self._asking[way].ask([each + beside_bytes for each in call_bytes], now_ns)
         for number, op in zip(numbers, ops, strict=True):
             self._asked_for[way][number] = (*of, op)
 
@@ -263,7 +295,9 @@ class JobOverModels:
         """Let a server take a worker's request; it asks for the step's gradients at once."""
         pushes = self._pushes(server)
         if pushes:
-            self._ask(Way(ASK_GRADIENTS, worker, server), pushes, (worker, step), now_ns)
+            way = Way(GRADIENT, worker, server)
+            call_bytes = self._called[way] = self._call_bytes(way, pushes, step)
+            self._ask(way.back, pushes, (worker, step), now_ns, call_bytes)
         self._answer(self._servers[server].requested(worker, step, now_ns))
 
     def _answer(self, out: Sequence[Answer | Acknowledgement]) -> None:
@@ -282,7 +316,8 @@ class JobOverModels:
         self._expected[worker, server] = step
         pushes = self._pushes(server)
         if pushes:
-            self._begin(Way(GRADIENT, worker, server), pushes, (worker, step), now_ns)
+            way = Way(GRADIENT, worker, server)
+            self._begin(way, pushes, (worker, step), now_ns, self._called[way])
 
     def _pushes(self, server: int) -> list[int]:
         """Gradients that a server asks for in each step."""
@@ -292,7 +327,14 @@ class JobOverModels:
             if self._is(op, UP) and self._server_of(op) == server
         ]
 
-    def _begin(self, way: Way, ops: Sequence[int], of: tuple[int, int], now_ns: float) -> None:
+    def _begin(
+        self,
+        way: Way,
+        ops: Sequence[int],
+        of: tuple[int, int],
+        now_ns: float,
+        call_bytes: Sequence[int],
+    ) -> None:
         """Begin a step on a connection."""
         first = self._numbers.get(way, 0)
         self._numbers[way] = first + len(ops)
@@ -306,7 +348,8 @@ class JobOverModels:
                     size_bytes=self.models.message_bytes[op],
                     ready_ns=None,
                     asked_ns=round(now_ns) + place * apart_ns,
-                    call_bytes=self.models.call_bytes[0],
+                    call_bytes=call_bytes[place],
+                    is_answer=True,
                 )
                 for place, (op, stream) in enumerate(streams.items())
             ],
@@ -314,6 +357,7 @@ class JobOverModels:
             writes_each=self.models.writes_each,
             told=lambda stream, whole, behind: self._told(keys[stream], whole, behind),
             queue=self.models.queues.get(way),
+            back=self.models.queues.get(way.back),
         )
         self._loop.begin(self._position[way], sender)
         self._steps[way] = _Step(sender, streams)
@@ -326,7 +370,12 @@ class JobOverModels:
         self._asked.remove(key)
         step, op = self._steps[way], key[2]
         self.handed_ns[key] = time_ns
-        step.sender.hand_over(step.stream_of[op], int(self.job.plan.priority[op]), time_ns)
+        step.sender.hand_over(
+            step.stream_of[op],
+            int(self.job.plan.priority[op]),
+            time_ns,
+            self.models.calls[way].answer_bytes(self.models.message_bytes[op]),
+        )
 
     def _told(self, key: Key, whole_ns: float, behind_ns: float) -> None:
         delivered_ns = behind_ns if self.models.whole_with_trailers else whole_ns

@@ -2,9 +2,9 @@
 
 import bisect
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from h2model.link import Frame
 from h2model.protocol import FRAME_HEADER_BYTES, GRPC_PREFIX_BYTES, WINDOW_UPDATE_BYTES
@@ -51,6 +51,20 @@ class Requests:
 NO_REQUESTS: Final = Requests()
 
 
+class Back(Protocol):
+    """Way of the receiver's writes to the sender.
+
+    Attributes
+    ----------
+    requests : those that are on it, too
+    """
+
+    requests: Requests
+
+    def write(self, now_ns: float, updates: int, there: Callable[[float], None]) -> None:
+        """Write so many updates; `there` is told when the sender knows of them."""
+
+
 class WayBack:
     """Way of the receiver's writes to the sender, through the link's token bucket.
 
@@ -65,6 +79,10 @@ class WayBack:
         self._ahead_ns = link.bucket_bytes * self._byte_ns
         self._due_ns = -math.inf
         self._read = ReadTogether()
+
+    def write(self, now_ns: float, updates: int, there: Callable[[float], None]) -> None:
+        """Write updates; see `Back.write`."""
+        there(self.arrives(now_ns, updates))
 
     def arrives(self, now_ns: float, updates: int) -> float:
         """Time at which the sender knows of a write of so many updates."""

@@ -7,8 +7,8 @@ from hpack import Encoder
 
 from emu.plan import Plan, PlannedConnection
 from emu.prediction.calls import authority_of
-from emu.remote import h2_headers
 from emu.remote.endpoint_common import tensor_path
+from h2model import h2_headers
 from h2model.candidates import speaks_grpc
 from h2model.protocol import FRAME_HEADER_BYTES
 from netcosim.job import Cell

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from h2 import events
 
-from emu.remote import h2_headers
 from emu.remote.endpoint_common import (
     BurstLog,
     EndpointFailureError,
@@ -19,6 +18,7 @@ from emu.remote.endpoint_common import (
 from emu.remote.h2_receiver import Receiver
 from emu.remote.h2_sender import Sender
 from emu.remote.h2_wire import Wire
+from h2model import h2_headers
 
 Action = Callable[[], None]
 

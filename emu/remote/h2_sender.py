@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.remote.endpoint_common import EndpointFailureError, unacknowledged_bytes
-from emu.remote.h2_headers import prefix
 from emu.remote.h2_wire import Wire
+from h2model.h2_headers import prefix
 from h2model.machine import BLOCKED, Machine
 from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES
 

@@ -124,6 +124,7 @@ def _write_rule(s: State) -> WriteRule:
         finish_first=False,
         first_head_bytes=0,
         head_bytes=0,
+        first_tail_bytes=0,
         tail_bytes=0,
     )
 

@@ -15,8 +15,9 @@ stream goes to the head.
 
 Credit is used up when a cycle gathers, as in C-core: a window that shrinks afterwards does not call
 back what was gathered. An answer to a PING makes a write of its own without DATA, which ends a fast
-streak. `head_first`, `head` and `tail` are the bytes of the HEADERS before the first message of a
-connection, before each later one, and after each: they count against the target.
+streak. `head_first` and `head` are the bytes of the HEADERS before the first message of a
+connection and before each later one, `tail_first` and `tail` of those after the first one that ends
+and after each later one: they count against the target.
 """
 
 from typing import Final
@@ -37,6 +38,7 @@ OPTIONS: dict[str, int] = {
     "finish_first": 0,
     "head_first": 0,
     "head": 0,
+    "tail_first": 0,
     "tail": 0,
 }
 IN_WORDS = {"finish_first": "finishes messages first"}
@@ -52,7 +54,8 @@ _FRAME: Final = 5
 _FINISH_FIRST: Final = 6
 _HEAD_FIRST: Final = 7
 _HEAD: Final = 8
-_TAIL: Final = 9
+_TAIL_FIRST: Final = 9
+_TAIL: Final = 10
 
 _MOST_TARGETS: Final = 4
 
@@ -91,6 +94,7 @@ def _write_rule(s: State) -> WriteRule:
         finish_first=s.option[_FINISH_FIRST] == 1,
         first_head_bytes=s.option[_HEAD_FIRST],
         head_bytes=s.option[_HEAD],
+        first_tail_bytes=s.option[_TAIL_FIRST],
         tail_bytes=s.option[_TAIL],
     )
 

@@ -8,8 +8,10 @@ comes any more a probe of the tail goes out, or a timeout repairs all (RFC 6298)
 
 import heapq
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import partial
+from typing import Final, Literal, Protocol
 
 from h2model.segments import PACKET_HEADER_BYTES
 from h2model.tcp.cubic import Cubic
@@ -42,6 +44,32 @@ class _Segment:
     was_again: bool = False
 
 
+class Window(Protocol):
+    """A congestion window."""
+
+    window: int
+    threshold: float
+
+    @property
+    def slow_start(self) -> bool:
+        """True while the window is below the threshold."""
+
+    def sampled(self, rtt_ns: float, acknowledged: int, sent: int, now: float) -> None:
+        """Take a round trip's time; segments below `acknowledged` are, `sent` have been sent."""
+
+    def grow(self, acknowledged: int, now: float) -> None:
+        """Grow by what was acknowledged, while the window is what bounds the sender."""
+
+    def lost(self) -> int:
+        """Note a loss; the threshold that follows from it."""
+
+    def timed_out(self) -> None:
+        """Note that a timer ran out."""
+
+    def rested(self, since_ns: float, now: float) -> None:
+        """Leave out a rest of the sender."""
+
+
 class TcpWay:
     """One way of a connection, whose bytes a sender writes.
 
@@ -54,6 +82,10 @@ class TcpWay:
     position
         By which the network tells when acknowledgements have made room, or it is known when bytes
         will have come.
+    turn
+        Class of its packets in ports that serve these in turns.
+    window
+        The congestion window; None: CUBIC's.
 
     Attributes
     ----------
@@ -71,14 +103,17 @@ class TcpWay:
         *,
         segment_bytes: int,
         position: int,
+        turn: int = 0,
+        window: Window | None = None,
     ) -> None:
         # A handshake, SETTINGS and their acknowledgements have found the path empty.
         self._srtt_ns = self._least_rtt_ns = float(sum(p.delay_ns for p in (*forth, *back)))
-        self.cubic = Cubic(self._least_rtt_ns)
+        self.cubic: Window = Cubic(self._least_rtt_ns) if window is None else window
         self.written_bytes = 0
         self.coming: list[tuple[int, float]] = []
         self._network = network
         self._forth = forth
+        self._turn = turn
         self._segment_bytes = segment_bytes
         self._position = position
         self._receiver = Receiver(network, back, self)
@@ -110,6 +145,10 @@ class TcpWay:
         """Let all that was written leave."""
         self._pushed_bytes = self.written_bytes
         self.send(now)
+
+    def at(self, time_ns: float, act: Callable[[float], None]) -> None:
+        """Let something happen at a time, or now if that is over."""
+        self._network.at(max(time_ns, self._network.now_ns), act)
 
     @property
     def unsent_bytes(self) -> int:
@@ -173,7 +212,7 @@ class TcpWay:
         self._reduction.sends()
         self._last_sent_ns = now
         size_bytes = segment.size_bytes + PACKET_HEADER_BYTES
-        self._network.send(self._forth, size_bytes, segment.number, self._receiver, now)
+        self._network.send(self._forth, size_bytes, segment.number, self._receiver, now, self._turn)
 
     def _note_use(self, *, sent: bool) -> None:
         """Remember whether the window is what bounds the sender."""
@@ -205,7 +244,16 @@ class TcpWay:
             self._whole_ns = max(self._whole_ns, self._comes_ns[self._known])
             self.coming.append((self._segments[self._known].end_byte, self._whole_ns))
             self._known += 1
-        self._network.moved(self._position, self._network.now_ns)
+        if time_ns > self._network.now_ns:
+            self._network.moved(self._position, self._network.now_ns)
+        else:  # others may come at this moment
+            self._network.at(time_ns, partial(self._network.moved, self._position))
+
+    @property
+    def segment_ns(self) -> float:
+        """Time from a full segment to the next one, while those share its path that do now."""
+        size_bytes = self._segment_bytes + PACKET_HEADER_BYTES
+        return max(port.segment_ns(self._turn, size_bytes) for port in self._forth)
 
     def arrives(self, number: int, now: float) -> None:
         """Take an acknowledgement: of so many as had come when it was sent."""

@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from h2model.link import Frame
@@ -9,6 +10,9 @@ from h2model.protocol import FRAME_HEADER_BYTES, PING_FRAME_BYTES
 from h2model.records import SOON_NS, LinkModel
 from h2model.segments import SEGMENT_MEMORY_BYTES, room_bytes
 from h2model.tcp.connection import TcpWay
+
+Came = Callable[[float], None]
+"""Takes a time."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,13 @@ class _Placed(Frame):
 class TcpQueue:
     """Frames in the socket buffer of one way of a TCP connection: an `h2model.link.Queue`.
 
+    Parameters
+    ----------
+    link, way
+        The path, and how packets go it.
+    begins_early
+        True if frames are told of when they begin to come, with an estimate of their ends.
+
     Times of a frame are known when nothing can be in the way of its last segment any more; they
     are those at the receiver less the path's delay. One queue serves all bursts of a connection.
 
@@ -33,7 +44,8 @@ class TcpQueue:
     rate_bps : of the path alone
     """
 
-    def __init__(self, link: LinkModel, way: TcpWay) -> None:
+    def __init__(self, link: LinkModel, way: TcpWay, *, begins_early: bool = False) -> None:
+        self.begins_early = begins_early
         self.rate_bps = link.rate_bps
         self.waiting: deque[_Placed] = deque()
         self._link = link
@@ -42,6 +54,7 @@ class TcpQueue:
         self._extra_bytes = SEGMENT_MEMORY_BYTES if link.send_memory_bytes else 0
         self._coming: deque[tuple[int, float]] = deque()
         self._left_ns = 0.0
+        self._controls: deque[tuple[int, Came]] = deque()  # last bytes of frames without DATA
 
     @property
     def free_ns(self) -> float:
@@ -70,10 +83,31 @@ class TcpQueue:
         self._way.send(now)
         return frame
 
-    def put_control(self, size_bytes: int, now: float) -> None:
-        """Put frames without DATA, a write of their own."""
+    def put_control(self, size_bytes: int, now: float, came: Came | None = None) -> None:
+        """Put frames without DATA, a write of their own.
+
+        `came` is told when they have come, less the delay, once `look` finds that they have.
+        """
         self._way.write(size_bytes)
+        if came is not None:
+            self._controls.append((self._way.written_bytes, came))
         self._way.push(now)
+
+    def at(self, time_ns: float, act: Came) -> None:
+        """Let something happen at a time."""
+        self._way.at(time_ns, act)
+
+    def look(self) -> None:
+        """Tell of frames without DATA that have come; to be called when the way has moved."""
+        self._take_coming()
+        while self._controls:
+            last_byte, came = self._controls[0]
+            time_ns = self._comes_ns(last_byte)
+            if math.isinf(time_ns):
+                break
+            self._controls.popleft()
+            came(time_ns)
+        self._forget()
 
     def push(self, now: float) -> None:
         """Let the last segment leave though it is not full."""
@@ -89,26 +123,52 @@ class TcpQueue:
         """The first waiting frame, if it is known when its last byte will have come."""
         if not self.waiting:
             return None
-        self._coming.extend(self._way.coming)
-        self._way.coming.clear()
+        self._take_coming()
         frame = self.waiting[0]
-        end_ns = self._comes_ns(frame.last_byte)
-        if math.isinf(end_ns):
+        frame_end_ns = self._comes_ns(frame.last_byte)
+        if math.isinf(frame_end_ns):
             return None
+        frame.end_ns = frame_end_ns
         if not frame.begun:
-            self._place(frame, end_ns)
+            self._place(frame)
         return frame
 
-    def _place(self, frame: _Placed, end_ns: float) -> None:
+    def begins(self) -> Frame | None:
+        """The first waiting frame, if it is known when its header comes, and was not told of."""
+        if not self.waiting or self.waiting[0].begun:
+            return None
+        self._take_coming()
+        frame = self.waiting[0]
+        header_ns = self._comes_ns(frame.header_byte)
+        if math.isinf(header_ns):
+            return None
+        frame.end_ns = self._comes_ns(frame.last_byte)
+        if math.isinf(frame.end_ns):
+            come_ns, come_bytes = self._coming[-1][1], frame.last_byte - self._coming[-1][0]
+            steps = -(-come_bytes // self._link.segment_bytes)
+            frame.end_ns = come_ns - self._link.delay_ns + steps * self._way.segment_ns
+        self._place(frame)
+        return frame
+
+    def _take_coming(self) -> None:
+        self._coming.extend(self._way.coming)
+        self._way.coming.clear()
+
+    def _place(self, frame: _Placed) -> None:
         frame.begun = True
-        frame.end_ns = end_ns
-        frame.step_ns = 8e9 / self.rate_bps * self._link.segment_bytes
+        frame.step_ns = self._step_ns
         first_ns = self._comes_ns(frame.first_byte + 1)
         frame.start_ns = max(self._left_ns, first_ns - frame.step_ns)
         frame.header_ns = self._comes_ns(frame.header_byte)
-        frame.ahead_ns = min(end_ns, self._comes_ns(frame.first_byte + PING_FRAME_BYTES))
+        frame.ahead_ns = min(frame.end_ns, self._comes_ns(frame.first_byte + PING_FRAME_BYTES))
         frame.come_bytes = self._payload_bytes(frame, frame.header_ns)
         frame.soon_bytes = self._payload_bytes(frame, frame.header_ns + SOON_NS)
+
+    @property
+    def _step_ns(self) -> float:
+        if self.begins_early:
+            return self._way.segment_ns
+        return 8e9 / self.rate_bps * self._link.segment_bytes
 
     def _comes_ns(self, byte: int) -> float:
         """Time at which all up to a byte has come, less the delay; infinite if it is not known."""
@@ -131,10 +191,17 @@ class TcpQueue:
         frame = self.waiting.popleft()
         self._left_ns = frame.end_ns
         behind_ns = self._comes_ns(frame.behind_byte)
-        frame.behind_ns = frame.end_ns + frame.step_ns if math.isinf(behind_ns) else behind_ns
-        while self._coming and self._coming[0][0] <= frame.last_byte:
-            self._coming.popleft()
+        frame.behind_ns = frame.end_ns + self._step_ns if math.isinf(behind_ns) else behind_ns
+        self._forget()
         return frame
+
+    def _forget(self) -> None:
+        """Drop what was come of before the first frame that waits."""
+        known_byte = self.waiting[0].first_byte if self.waiting else self._way.written_bytes
+        if self._controls:
+            known_byte = min(known_byte, self._controls[0][0] - 1)
+        while self._coming and self._coming[0][0] <= known_byte:
+            self._coming.popleft()
 
     def free_bytes(self, now: float) -> float:
         """Room that there is now for bytes: a segment that is begun may be filled."""

@@ -1,4 +1,4 @@
-"""Ports of one queue each, and the packets that are on their way through them."""
+"""Packets on their way through ports of links, and ports of one queue."""
 
 import heapq
 import math
@@ -14,7 +14,26 @@ _ARRIVES: Final = 1
 _ACTS: Final = 2
 
 
-class Port:
+class Port(Protocol):
+    """One direction of a link.
+
+    Attributes
+    ----------
+    delay_ns : before a packet is at the queues
+    """
+
+    @property
+    def delay_ns(self) -> int:
+        """Delay before the queues."""
+
+    def enter(self, packet: "Packet", now: float, network: "PacketNetwork") -> None:
+        """Take a packet, and let it leave at its time (`PacketNetwork.leaves`), or drop it."""
+
+    def segment_ns(self, turn: int, size_bytes: int) -> float:
+        """Time from a packet of a class to its next one, while those that are busy now are."""
+
+
+class FifoPort:
     """One direction of a link: its delay, then a queue, which drops what it has no room for.
 
     Parameters
@@ -53,6 +72,16 @@ class Port:
             self._room_bytes -= size_bytes
         return leaves_ns
 
+    def enter(self, packet: "Packet", now: float, network: "PacketNetwork") -> None:
+        """Take a packet, or drop it; see `Port.enter`."""
+        leaves_ns = self.take(packet.size_bytes, now)
+        if leaves_ns is not None:
+            network.leaves(packet, leaves_ns)
+
+    def segment_ns(self, turn: int, size_bytes: int) -> float:
+        """Time from a packet to the next one; see `Port.segment_ns`."""
+        return size_bytes * self._ns_per_byte
+
 
 class End(Protocol):
     """Receiver of packets: an end of a connection."""
@@ -64,20 +93,30 @@ class End(Protocol):
         """Take a packet."""
 
 
+ACKNOWLEDGES: Final = -1
+"""Class of bare acknowledgements."""
+
+
 @dataclass(slots=True)
-class _Packet:
+class Packet:
+    """A packet on its way: `hop` is the number of the port that it enters next.
+
+    `turn` is its class where a port serves classes in turns, or `ACKNOWLEDGES`.
+    """
+
     route: tuple[Port, ...]
     hop: int
     size_bytes: int
     number: int
     end: End
+    turn: int
 
 
 class PacketNetwork:
     """Packets on their way, in the order of time, and timers of their senders."""
 
     def __init__(self) -> None:
-        self._events: list[tuple[float, int, int, _Packet | Callable[[float], None]]] = []
+        self._events: list[tuple[float, int, int, Packet | Callable[[float], None]]] = []
         self._count = 0
         self.now_ns = 0.0
         self.moved: Callable[[int, float], None] = lambda position, now: None
@@ -89,10 +128,16 @@ class PacketNetwork:
         return self._events[0][0] if self._events else math.inf
 
     def send(
-        self, route: tuple[Port, ...], size_bytes: int, number: int, end: End, now: float
+        self,
+        route: tuple[Port, ...],
+        size_bytes: int,
+        number: int,
+        end: End,
+        now: float,
+        turn: int = 0,
     ) -> None:
         """Send a packet through these ports."""
-        packet = _Packet(route, 0, size_bytes, number, end)
+        packet = Packet(route, 0, size_bytes, number, end, turn)
         self._note(now + route[0].delay_ns, _ENTERS, packet)
 
     def at(self, time_ns: float, act: Callable[[float], None]) -> None:
@@ -103,17 +148,15 @@ class PacketNetwork:
         """Let the next event happen."""
         now, _, kind, what = heapq.heappop(self._events)
         self.now_ns = now
-        if not isinstance(what, _Packet):
+        if not isinstance(what, Packet):
             what(now)
         elif kind == _ENTERS:
-            self._enter(what, now)
+            what.route[what.hop].enter(what, now, self)
         else:
             what.end.arrives(what.number, now)
 
-    def _enter(self, packet: _Packet, now: float) -> None:
-        leaves_ns = packet.route[packet.hop].take(packet.size_bytes, now)
-        if leaves_ns is None:
-            return
+    def leaves(self, packet: Packet, leaves_ns: float) -> None:
+        """Let a packet leave its port then."""
         packet.hop += 1
         if packet.hop < len(packet.route):
             self._note(leaves_ns + packet.route[packet.hop].delay_ns, _ENTERS, packet)
@@ -121,6 +164,6 @@ class PacketNetwork:
             packet.end.expects(packet.number, leaves_ns)
             self._note(leaves_ns, _ARRIVES, packet)
 
-    def _note(self, time_ns: float, kind: int, what: "_Packet | Callable[[float], None]") -> None:
+    def _note(self, time_ns: float, kind: int, what: "Packet | Callable[[float], None]") -> None:
         heapq.heappush(self._events, (time_ns, self._count, kind, what))
         self._count += 1

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from h2model.segments import PACKET_HEADER_BYTES
-from h2model.tcp.network import PacketNetwork, Port
+from h2model.tcp.network import ACKNOWLEDGES, PacketNetwork, Port
 
 
 class Sending(Protocol):
@@ -42,4 +42,6 @@ class Receiver:
     def arrives(self, number: int, now: float) -> None:
         """Take a segment and acknowledge it."""
         self.came.append(number)
-        self._network.send(self._back, PACKET_HEADER_BYTES, len(self.came), self._sender, now)
+        self._network.send(
+            self._back, PACKET_HEADER_BYTES, len(self.came), self._sender, now, ACKNOWLEDGES
+        )

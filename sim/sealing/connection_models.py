@@ -3,14 +3,14 @@
 from h2model import transports
 from h2model.candidates import assumed, candidate_senders, receiver_model, speaks_grpc
 from h2model.connection import Connection
-from h2model.framing import SOME_PATH, call_bytes, headers_bytes
+from h2model.job_calls import calls_of
 from h2model.protocol import GRPC_PREFIX_BYTES
 from h2model.records import LinkModel
 from h2model.training_job import ASK_GRADIENTS, ASK_PULLS, GRADIENT, PULL, Models, Way
 from netcosim.results.training.job_summary import PathFacts
 from netcosim.scenario import Scenario, TransportSpec
 from netcosim.training.job import TrainingJob
-from sim.sealing.tcp_paths import drops_packets, through_tcp
+from sim.sealing.tcp_paths import drops_packets, takes_turns, through_tcp
 from topo.catalogue import build_spec
 from topo.paths import path_between, round_trip_ns
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, route_between
@@ -51,13 +51,14 @@ def models_of(
         way: _link(net, way, facts, shares(frozenset({position}))[position])
         for position, way in enumerate(ways)
     }
-    tcp = None
-    if drops_packets(net, scenario.cluster.tcp):
+    drops, tcp = drops_packets(net, scenario.cluster.tcp), None
+    if drops or takes_turns(net, facts):
         tcp = through_tcp(net, dict(zip(ways, routes, strict=True)), links)
     grpc = speaks_grpc(transport)
     return Models(
         packets=None if tcp is None else tcp[0],
         queues={} if tcp is None else tcp[1],
+        drops=drops,
         connections={
             way: Connection(sender, receiver, links[way])
             for way in ways
@@ -69,7 +70,7 @@ def models_of(
             op: int(size) + GRPC_PREFIX_BYTES * grpc
             for op, size in enumerate(job.plan.size_bytes.tolist())
         },
-        call_bytes=(headers_bytes(transport, SOME_PATH), call_bytes(transport, SOME_PATH)),
+        calls={way: calls_of(transport) for way in ways if way.kind in (PULL, GRADIENT)},
         whole_with_trailers=grpc,
         probed=receiver.probes,
         writes_each=transports.load(transport.sender).WRITES_EACH,

@@ -23,6 +23,7 @@ class OverModels:
     lengths_ns : (workers * counted steps,) times from one end of a worker's step to the next; from
         update to update where these count some workers only
     by_packet : True if it went through TCP packet by packet
+    drops : True if queues may drop packets
     probed : True if its receivers sent PINGs, of which a simulation knows nothing
     delivered_ns : of each transfer
     batches : (workers, steps) examples of each step, under a coordinator
@@ -31,13 +32,14 @@ class OverModels:
     examples_per_s: float
     lengths_ns: Floats
     by_packet: bool
+    drops: bool
     probed: bool
     delivered_ns: Mapping[Key, float]
     batches: Ints | None = None
 
     @property
     def tells_streams(self) -> bool:
-        """True if ends of streams hang on what no simulation has: packets dropped, or PINGs."""
+        """True if it knows of ends of streams what no simulation does: of packets, or PINGs."""
         return self.by_packet or self.probed
 
 
@@ -62,6 +64,7 @@ def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
         examples_per_s=steps_per_s(job, ends_ns, assumed.warmup, parts) * assumed.batch,
         lengths_ns=np.diff(ends_ns[:, assumed.warmup :], axis=1).ravel(),
         by_packet=models.packets is not None,
+        drops=models.drops,
         probed=models.probed,
         delivered_ns=dict(run.delivered_ns),
         batches=batches,

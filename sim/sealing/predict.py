@@ -44,7 +44,7 @@ def predict(
     """
     over = run_over_models(assumed, workers)
     point = _simulated(assumed, workers, over)
-    if over is None or not over.by_packet:
+    if over is None or not over.drops:
         return point
     return _over_packets(
         assumed, point, lambda done: begins(f"packets followed through TCP, {done} of {RUNS} runs")

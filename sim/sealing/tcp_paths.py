@@ -4,13 +4,16 @@ from collections.abc import Mapping
 
 from h2model.records import LinkModel
 from h2model.tcp.connection import TcpWay
+from h2model.tcp.fair_port import FairPort
+from h2model.tcp.fixed_window import FixedWindow
 from h2model.tcp.frames import TcpQueue
-from h2model.tcp.network import PacketNetwork, Port
+from h2model.tcp.network import FifoPort, PacketNetwork, Port
 from h2model.training_job import Way
-from netcosim.scenario import TcpSpec
+from netcosim.results.training.job_summary import PathFacts
+from netcosim.scenario import LinkSpec, TcpSpec
 from topo.queues import queue_bytes
 from topo.share import Route
-from topo.spec import NetSpec
+from topo.spec import FRAME_BYTES, NetSpec
 
 
 def drops_packets(net: NetSpec, tcp: TcpSpec) -> bool:
@@ -26,21 +29,28 @@ def drops_packets(net: NetSpec, tcp: TcpSpec) -> bool:
     )
 
 
+def takes_turns(net: NetSpec, facts: PathFacts) -> bool:
+    """True where workers take turns on links and drop nothing: few packets of each are under way.
+
+    Where a worker's link has classes for several servers, turns are not known.
+    """
+    links = [link.link for link in net.links]
+    return (
+        facts.flight_segments > 0
+        and len(net.servers) == 1
+        and all(link.model == "fair" and not link.delay and not link.loss for link in links)
+    )
+
+
 def through_tcp(
     net: NetSpec, routes: Mapping[Way, Route], links: Mapping[Way, LinkModel]
 ) -> tuple[PacketNetwork, dict[Way, TcpQueue]]:
     """The network's packets, and each way's queue, in the order of their positions."""
     packets = PacketNetwork()
-    named = {link.name: link.link for link in net.links}
     bucket_bytes = next(iter(links.values())).bucket_bytes
     ports = {
-        (name, forward): Port(
-            rate_bps=link.rate,
-            delay_ns=link.delay,
-            queue_bytes=queue_bytes(link),
-            bucket_bytes=bucket_bytes,
-        )
-        for name, link in named.items()
+        (link.name, forward): _port(link.link, bucket_bytes)
+        for link in net.links
         for forward in (True, False)
     }
     queues = {}
@@ -51,6 +61,24 @@ def through_tcp(
             tuple(ports[name, not forward] for name, forward in reversed(route.ways)),
             segment_bytes=links[way].segment_bytes,
             position=position,
+            turn=way.worker,
+            window=FixedWindow(flight) if (flight := links[way].flight_segments) else None,
         )
-        queues[way] = TcpQueue(links[way], tcp)
+        queues[way] = TcpQueue(links[way], tcp, begins_early=flight > 0)
     return packets, queues
+
+
+def _port(link: LinkSpec, bucket_bytes: int) -> Port:
+    if link.model == "fair":
+        return FairPort(
+            rate_bps=link.rate,
+            delay_ns=link.delay,
+            bucket_bytes=bucket_bytes,
+            quantum_bytes=FRAME_BYTES,
+        )
+    return FifoPort(
+        rate_bps=link.rate,
+        delay_ns=link.delay,
+        queue_bytes=queue_bytes(link),
+        bucket_bytes=bucket_bytes,
+    )

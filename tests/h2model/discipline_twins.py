@@ -271,6 +271,7 @@ class WriteCycle(Twin):
         self.parked = []  # came to the head when the connection had no credit
         self.headed = set()  # have sent their HEADERS
         self.connections_first = True
+        self.tailed = False
 
     def rejoin(self, stream):
         if self.options["finish_first"]:
@@ -330,7 +331,8 @@ class WriteCycle(Twin):
             if self.left[stream]:
                 self.rejoin(stream)
             else:
-                out += self.options["tail"]
+                out += self.options["tail" if self.tailed else "tail_first"]
+                self.tailed = True
         self.judge(out, now)
 
     def judge(self, out, now):

@@ -30,6 +30,7 @@ SMALL = {
         "finish_first": st.integers(0, 1),
         "head_first": st.integers(0, 30),
         "head": st.integers(0, 30),
+        "tail_first": st.integers(0, 30),
         "tail": st.integers(0, 30),
     },
 }

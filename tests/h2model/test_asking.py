@@ -22,9 +22,7 @@ CALL_BYTES = 100
 def came(*, writes_each: bool, calls: int) -> list[float]:
     """Times at which calls are read that are made at time 0."""
     times: list[float] = []
-    asking = Asking(
-        LINK, CALL_BYTES, writes_each=writes_each, came=lambda _, at_ns: times.append(at_ns)
-    )
+    asking = Asking(LINK, writes_each=writes_each, came=lambda _, at_ns: times.append(at_ns))
     events: list[tuple[float, int, int, int, int]] = []
     order = iter(range(10**6))
     asking.begin(
@@ -32,7 +30,7 @@ def came(*, writes_each: bool, calls: int) -> list[float]:
             (at_ns, next(order), kind, stream, value)
         )
     )
-    asking.ask(calls, 0.0)
+    asking.ask([CALL_BYTES] * calls, 0.0)
     while events:
         events.sort()
         now, _, kind, stream, value = events.pop(0)

@@ -53,7 +53,9 @@ def test_lengths_that_are_known_take_the_place_of_the_usual_ones():
 def test_requests_that_came_get_credit_behind_the_next_write_and_those_cut_before_it():
     machine = Machine("write_cycle", initial_window=1 << 20, connection_window=1 << 20)
     machine.enqueue(1, 500, 0)
-    beside = BesideData(machine, Heads(first=FIRST, each=EACH, tail=TAIL), {1: 500}, {})
+    beside = BesideData(
+        machine, Heads(first=FIRST, each=EACH, first_tail=TAIL, tail=TAIL), {1: 500}, {}
+    )
     beside.requests_came(cut=2)
     machine.prepare(0)
     beside.write_begins(0)

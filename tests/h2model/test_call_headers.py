@@ -1,6 +1,8 @@
 """Lengths of header blocks: against hpack's decoder, and against what gRPC writes."""
 
+import asyncio
 import socket
+import threading
 from collections.abc import Iterator
 
 import grpc
@@ -115,6 +117,34 @@ def test_headers_of_the_studied_release_are_as_long_as_it_writes_them():
                 assert [next(found) for _ in paths] == [ours.block_bytes(path) for path in paths]
             for call in waiting:
                 call.cancel()
+
+
+def test_asynchronous_calls_tell_so_in_their_headers():
+    transport = TransportSpec(name="grpc", sender="grpc", receiver="grpc")
+    # Calls of one moment are written in any order.
+    paths = [f"/netcosim.Training/pull/w0/s1/o{100 + k}" for k in range(CALLS)]
+
+    async def calls(authority: str) -> None:
+        async with grpc.aio.insecure_channel(authority) as channel:
+            made = [channel.unary_unary(path)(b"") for path in paths]
+            await asyncio.gather(*made, return_exceptions=True)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        authority = f"127.0.0.1:{server.getsockname()[1]}"
+        client = threading.Thread(target=lambda: asyncio.run(calls(authority)))
+        client.start()
+        peer, _ = server.accept()
+        with peer:
+            peer.settimeout(20)
+            peer.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # SETTINGS as they are
+            lengths = headers_lengths(peer)
+            found = [next(lengths) for _ in paths]
+            server.close()  # no channel connects again
+        client.join(20)
+    ours = call_headers(transport, authority, asynchronous=True)
+    assert ours is not None
+    assert found == [ours.block_bytes(path) for path in paths]
 
 
 def test_lengths_are_not_known_of_releases_whose_calls_were_not_looked_at():

@@ -5,11 +5,11 @@ import random
 import pytest
 from hpack import Encoder
 
-from emu.remote import h2_headers
-from emu.remote.training.roles import GRADIENT, PULL, path_of
+from h2model import h2_headers
 from h2model.framing import call_bytes, headers_bytes, packets_alone, wire_bytes
 from h2model.protocol import FRAME_HEADER_BYTES
 from netcosim.scenario import TransportSpec
+from netcosim.training.call_path import GRADIENT, PULL, path_of
 
 OWN = TransportSpec(name="own", sender="h2", receiver="h2", discipline="fifo")
 GRPC = TransportSpec(name="grpc", sender="grpc", receiver="grpc")

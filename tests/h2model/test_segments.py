@@ -199,7 +199,7 @@ def test_streams_that_end_in_one_segment_get_their_credit_together():
 
 def test_heads_take_their_time_on_a_path_of_segments_alone():
     plans = [StreamPlan(stream=s, size_bytes=1000) for s in range(1, 41, 2)]
-    heads = Heads(first=200, each=100, tail=50)
+    heads = Heads(first=200, each=100, first_tail=50, tail=50)
     for segment_bytes, longer in ((SEGMENT, 200 + 19 * 100 + 20 * 50), (0, 0)):
         path = LinkModel(rate_bps=RATE_BPS, past_bytes=10**9, segment_bytes=segment_bytes)
         length = [

@@ -1,6 +1,6 @@
 """A training job over models of its connections, worked out by hand."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -28,6 +28,22 @@ from tests.sim.naive.plans import (
 )
 
 BYTE_A_NS = 8e9
+HEADERS_BYTES = 30
+
+
+@dataclass(slots=True)
+class EqualCalls:
+    """Calls of one size, whose answers have no HEADERS."""
+
+    beside_bytes: int = 10
+
+    def call_bytes(self, path: str) -> int:
+        return HEADERS_BYTES
+
+    def answer_bytes(self, size_bytes: int) -> int:
+        return 0
+
+
 SIZE = 100_000
 
 
@@ -77,7 +93,7 @@ def models(job: TrainingJob, link: LinkModel, **changes) -> Models:
         "links": dict.fromkeys(ways, link),
         "shares": shares,
         "message_bytes": dict(enumerate(job.plan.size_bytes.tolist())),
-        "call_bytes": (30, 40),
+        "calls": {way: EqualCalls() for way in ways if way.kind in (PULL, GRADIENT)},
         "whole_with_trailers": False,
         "writes_each": False,
     }
@@ -128,7 +144,9 @@ def test_a_path_s_delay_is_taken_by_requests_and_data():
 
 def test_requests_leave_beside_gradients_that_are_not_sent_yet():
     free, asking_bytes = replace(job(1), staleness=None), 20_000
-    run = JobOverModels(free, models(free, LINK, call_bytes=(30, asking_bytes)))
+    calls = EqualCalls(beside_bytes=asking_bytes - HEADERS_BYTES)
+    ways = (Way(PULL, 0, 0), Way(GRADIENT, 0, 0))
+    run = JobOverModels(free, models(free, LINK, calls=dict.fromkeys(ways, calls)))
     run.run()
     # They share the link, as they are on another connection, and the gradient is there later.
     taken_ns = run.delivered_ns[0, 0, 2] - run.requested_ns[0, 1]

@@ -22,14 +22,12 @@ from emu.remote.endpoint_common import EndpointFailureError, emit, give_up  # no
 from emu.remote.grpc_common import CONNECT_TIMEOUT_S, channel_options  # noqa: E402
 from emu.remote.training.commands import Commands, ProcessorTime, serve  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
-    GRADIENT,
-    PULL,
     Calls,
     ServerRole,
-    parse_path,
     role_of,
 )
 from emu.remote.training.time_slice import TimeSlice  # noqa: E402
+from netcosim.training.call_path import GRADIENT, PULL, parse_path  # noqa: E402
 from netcosim.training.job import TrainingJob  # noqa: E402
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from h2 import events
 
-from emu.remote import h2_headers, h2_wire
+from emu.remote import h2_wire
 from emu.remote.endpoint_common import EndpointFailureError
 from emu.remote.h2_receiver import Receiver
 from emu.remote.h2_sender import Sender
 from emu.remote.training.roles import Told
 from emu.remote.training.time_slice import TimeSlice
+from h2model import h2_headers
 from h2model.protocol import DEFAULT_FRAME_BYTES
 
 CONNECT_TIMEOUT_S = 15

@@ -17,10 +17,10 @@ from emu.remote.training.h2_calls import H2Calls  # noqa: E402
 from emu.remote.training.roles import (  # noqa: E402
     Calls,
     ServerRole,
-    parse_path,
     role_of,
 )
 from emu.remote.training.time_slice import TimeSlice  # noqa: E402
+from netcosim.training.call_path import parse_path  # noqa: E402
 from netcosim.training.job import TrainingJob  # noqa: E402
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from emu.remote.endpoint_common import emit
+from netcosim.training.call_path import GRADIENT, PULL, parse_path, path_of
 from netcosim.training.executor import (
     Acknowledgement,
     Answer,
@@ -17,9 +18,6 @@ from netcosim.training.executor import (
 )
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import DOWN, UP
-
-PULL, GRADIENT = "pull", "gradient"
-"""First part of a call's path: what is asked for."""
 
 REQUESTED, DELIVERED, HANDED, ASKED = "requested", "delivered", "handed", "asked"
 READY, BEGUN, ENDED = "ready", "begun", "ended"
@@ -87,17 +85,6 @@ class Log:
         times = ((READY, ended.ready_ns), (BEGUN, ended.begin_ns), (ENDED, ended.end_ns))
         for kind, at_ns in times:
             self.note(kind, worker, step, ended.what, at_ns)
-
-
-def path_of(what: str, worker: int, step: int, operation: int) -> str:
-    """Path of the call for a tensor."""
-    return f"/netcosim.Training/{what}/w{worker}/s{step}/o{operation}"
-
-
-def parse_path(path: str) -> tuple[str, int, int, int]:
-    """What is asked for, of which worker, in which step, by which operation."""
-    what, worker, step, operation = path.removeprefix("/netcosim.Training/").split("/")
-    return what, int(worker[1:]), int(step[1:]), int(operation[1:])
 
 
 class InOrder:

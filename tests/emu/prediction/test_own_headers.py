@@ -8,8 +8,8 @@ from h2.connection import H2Connection
 
 from emu.plan import Plan, make_plan
 from emu.prediction.own_headers import own_headers
-from emu.remote import h2_headers
 from emu.remote.endpoint_common import tensor_path
+from h2model import h2_headers
 from netcosim.scenario import build_scenario
 from netcosim.trace import Service, StreamRow
 from topo.addresses import address_of

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from h2model.tcp.connection import TcpWay
-from h2model.tcp.network import PacketNetwork, Port
+from h2model.tcp.network import FifoPort, PacketNetwork
 
 MS = 1_000_000
 SEGMENT = 1448
 STEP_NS = (SEGMENT + 66) * 8e9 / 1e8
 
 
-class LossyPort(Port):
+class LossyPort(FifoPort):
     """A port that loses the packets of these numbers, counted as they come."""
 
     def __init__(self, lost, **how):

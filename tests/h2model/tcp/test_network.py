@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from h2model.link import LINE_BPS
-from h2model.tcp.network import PacketNetwork, Port
+from h2model.tcp.network import FifoPort, PacketNetwork
 
 RATE_BPS = 1e8
 BUCKET = 3028
@@ -42,7 +42,7 @@ class NaivePort:
 
 @given(st.lists(st.tuples(st.integers(0, 300_000), st.integers(66, 1514)), min_size=1, max_size=60))
 def test_packets_leave_as_tokens_let_them(coming):
-    port = Port(rate_bps=RATE_BPS, delay_ns=0, queue_bytes=QUEUE, bucket_bytes=BUCKET)
+    port = FifoPort(rate_bps=RATE_BPS, delay_ns=0, queue_bytes=QUEUE, bucket_bytes=BUCKET)
     naive, now = NaivePort(), 0.0
     for later_ns, size in coming:
         now += later_ns
@@ -69,8 +69,8 @@ class Seen:
 
 def test_a_packet_comes_when_it_was_said_to_and_dropped_ones_do_not():
     network = PacketNetwork()
-    first = Port(rate_bps=1e9, delay_ns=1_000_000, queue_bytes=10**6, bucket_bytes=0)
-    second = Port(rate_bps=1e8, delay_ns=2_000_000, queue_bytes=10 * 1514, bucket_bytes=0)
+    first = FifoPort(rate_bps=1e9, delay_ns=1_000_000, queue_bytes=10**6, bucket_bytes=0)
+    second = FifoPort(rate_bps=1e8, delay_ns=2_000_000, queue_bytes=10 * 1514, bucket_bytes=0)
     end = Seen(network)
     for number in range(40):
         network.send((first, second), 1514, number, end, 0.0)
