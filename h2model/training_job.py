@@ -112,6 +112,8 @@ class JobOverModels:
     Attributes
     ----------
     coordination : who begins each step when, with which batch; None: each by itself
+    begins : order of workers that begin at one moment, as their processes run one after the other;
+        empty: by their numbers
     requested_ns : when each worker requested each step, and ended its part of the last one
     handed_ns, delivered_ns : of each transfer
     """
@@ -119,6 +121,7 @@ class JobOverModels:
     job: TrainingJob
     models: Models
     coordination: JobCoordination | None = None
+    begins: Sequence[int] = ()
     requested_ns: dict[tuple[int, int], float] = field(default_factory=dict)
     handed_ns: dict[Key, float] = field(default_factory=dict)
     delivered_ns: dict[Key, float] = field(default_factory=dict)
@@ -179,10 +182,8 @@ class JobOverModels:
         if self.coordination is not None:
             self._let_begin(self.coordination.begin(), 0.0)
         else:
-            begin_ns = 0.0
             for number, worker in enumerate(self._workers):
-                self._take(number, worker.begin(begin_ns))
-                begin_ns += CALL_NS * self._calls_of_a_step
+                self._take(number, worker.begin(self._turn(number)))
         machines: list[Worker | Server] = [*self._workers, *self._servers]
         packets = self.models.packets or PacketNetwork()
         while True:
@@ -203,10 +204,11 @@ class JobOverModels:
         if not all(server.over for server in self._servers):
             raise StandstillError("the job stands still")
 
-    @property
-    def _calls_of_a_step(self) -> int:
-        """Calls that a worker makes at a step's begin, before another one's process runs."""
-        return sum(self._is(op, DOWN) for op in range(self.job.plan.operations))
+    def _turn(self, worker: int) -> float:
+        """Time for which the calls of workers keep one waiting that begins at their moment."""
+        place = self.begins.index(worker) if self.begins else worker
+        calls = sum(self._is(op, DOWN) for op in range(self.job.plan.operations))
+        return place * calls * CALL_NS
 
     @property
     def computed(self) -> list[tuple[int, int, Ended[int]]]:
@@ -224,7 +226,8 @@ class JobOverModels:
     def _let_begin(self, begins: Sequence[Begun], now_ns: float) -> None:
         for worker, step, _, factor in begins:
             self.job.draws.factor[worker, step] *= factor
-            self._take(worker, self._workers[worker].begin_step(step, now_ns))
+            begin_ns = now_ns + (self._turn(worker) if len(begins) > 1 else 0.0)
+            self._take(worker, self._workers[worker].begin_step(step, begin_ns))
 
     def _take(self, number: int, out: Sequence[Done | Over | Push | Request]) -> None:
         for each in out:

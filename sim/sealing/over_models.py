@@ -1,6 +1,6 @@
 """A job over models of its connections: what a simulation leaves out, and what such models do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,16 +43,19 @@ class OverModels:
         return self.by_packet or self.probed
 
 
-def run_over_models(assumed: Assumed, workers: int) -> OverModels | None:
+def run_over_models(
+    assumed: Assumed, workers: int, begins: Sequence[int] = ()
+) -> OverModels | None:
     """Run a job of so many workers; None where its connections have no models, or come to rest.
 
-    Models that no credit reaches any more, while messages wait, predict nothing.
+    Models that no credit reaches any more, while messages wait, predict nothing. Workers that begin
+    at one moment do so in the order `begins`, or by their numbers.
     """
     job = assumed.as_recorded.first(workers)
     models = assumed.models_of(job)
     if models is None:
         return None
-    run = JobOverModels(job, models, assumed.coordination(workers))
+    run = JobOverModels(job, models, assumed.coordination(workers), begins)
     try:
         run.run()
     except StandstillError:
