@@ -52,7 +52,10 @@ Key = tuple[int, int, int]
 
 
 class Way(NamedTuple):
-    """One way of a connection of a job: what goes it, and between whom."""
+    """One way of a connection of a job: what goes it, and between whom.
+
+    The kind of one that brings messages is the first part of their calls' paths.
+    """
 
     kind: Kind
     worker: int
@@ -136,7 +139,7 @@ class JobOverModels:
     _steps: dict[Way, _Step] = field(default_factory=dict)
     _numbers: dict[Way, int] = field(default_factory=dict)
     _begun: dict[Way, int] = field(default_factory=dict)
-    _called: dict[Way, list[int]] = field(default_factory=dict)
+    _called: dict[Way, Mapping[int, int]] = field(default_factory=dict)
     _expected: dict[tuple[int, int], int] = field(default_factory=dict)
     _events: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     _count: int = 0
@@ -255,27 +258,20 @@ class JobOverModels:
             mine = [op for op in pulls if self._server_of(op) == server]
             if mine:
                 way = Way(PULL, worker, server)
-                call_bytes = self._call_bytes(way, mine, step)
-                self._begin(way, mine, (worker, step), now_ns, call_bytes)
-                self._ask(way.back, mine, (worker, step), now_ns, call_bytes)
+                calls = self._calls(way, mine, step)
+                self._begin(way, calls, (worker, step), now_ns)
+                self._ask(way.back, calls, (worker, step), now_ns)
 
-    def _call_bytes(self, way: Way, ops: Sequence[int], step: int) -> list[int]:
-        """Bytes of the HEADERS of calls that ask for these messages."""
+    def _calls(self, way: Way, ops: Sequence[int], step: int) -> Mapping[int, int]:
+        """Bytes of the HEADERS of calls that ask for messages, by operation."""
         calls = self.models.calls[way]
-        return [calls.call_bytes(path_of(way.kind, way.worker, step, op)) for op in ops]
+        return {op: calls.call_bytes(path_of(way.kind, way.worker, step, op)) for op in ops}
 
-    def _ask(
-        self,
-        way: Way,
-        ops: Sequence[int],
-        of: tuple[int, int],
-        now_ns: float,
-        call_bytes: Sequence[int],
-    ) -> None:
+    def _ask(self, way: Way, calls: Mapping[int, int], of: tuple[int, int], now_ns: float) -> None:
         """Make the calls that ask for messages, beside what other connections send."""
         beside_bytes = self.models.calls[way.back].beside_bytes
-        numbers = self._asking[way].ask([each + beside_bytes for each in call_bytes], now_ns)
-        for number, op in zip(numbers, ops, strict=True):
+        numbers = self._asking[way].ask([each + beside_bytes for each in calls.values()], now_ns)
+        for number, op in zip(numbers, calls, strict=True):
             self._asked_for[way][number] = (*of, op)
 
     def _call_came(self, way: Way, number: int) -> Callable[[float], None]:
@@ -299,8 +295,8 @@ class JobOverModels:
         pushes = self._pushes(server)
         if pushes:
             way = Way(GRADIENT, worker, server)
-            call_bytes = self._called[way] = self._call_bytes(way, pushes, step)
-            self._ask(way.back, pushes, (worker, step), now_ns, call_bytes)
+            calls = self._called[way] = self._calls(way, pushes, step)
+            self._ask(way.back, calls, (worker, step), now_ns)
         self._answer(self._servers[server].requested(worker, step, now_ns))
 
     def _answer(self, out: Sequence[Answer | Acknowledgement]) -> None:
@@ -317,10 +313,9 @@ class JobOverModels:
     def _expect(self, worker: int, server: int, step: int, now_ns: float) -> None:
         """Begin a step's gradients: those of the step before have all come by now."""
         self._expected[worker, server] = step
-        pushes = self._pushes(server)
-        if pushes:
-            way = Way(GRADIENT, worker, server)
-            self._begin(way, pushes, (worker, step), now_ns, self._called[way])
+        way = Way(GRADIENT, worker, server)
+        if way in self._called:
+            self._begin(way, self._called[way], (worker, step), now_ns)
 
     def _pushes(self, server: int) -> list[int]:
         """Gradients that a server asks for in each step."""
@@ -331,17 +326,12 @@ class JobOverModels:
         ]
 
     def _begin(
-        self,
-        way: Way,
-        ops: Sequence[int],
-        of: tuple[int, int],
-        now_ns: float,
-        call_bytes: Sequence[int],
+        self, way: Way, calls: Mapping[int, int], of: tuple[int, int], now_ns: float
     ) -> None:
         """Begin a step on a connection."""
         first = self._numbers.get(way, 0)
-        self._numbers[way] = first + len(ops)
-        streams = {op: 1 + 2 * (first + number) for number, op in enumerate(ops)}
+        self._numbers[way] = first + len(calls)
+        streams = {op: 1 + 2 * (first + number) for number, op in enumerate(calls)}
         keys = {stream: (*of, op) for op, stream in streams.items()}
         apart_ns = spacing_ns(writes_each=self.models.writes_each)
         sender = self.models.connections[way].begin(
@@ -351,7 +341,7 @@ class JobOverModels:
                     size_bytes=self.models.message_bytes[op],
                     ready_ns=None,
                     asked_ns=round(now_ns) + place * apart_ns,
-                    call_bytes=call_bytes[place],
+                    call_bytes=calls[op],
                     is_answer=True,
                 )
                 for place, (op, stream) in enumerate(streams.items())

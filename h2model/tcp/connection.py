@@ -82,14 +82,14 @@ class TcpWay:
     position
         By which the network tells when acknowledgements have made room, or it is known when bytes
         will have come.
-    turn
+    class_id
         Class of its packets in ports that serve these in turns.
     window
         The congestion window; None: CUBIC's.
 
     Attributes
     ----------
-    cubic : its congestion window
+    congestion : its congestion window
     written_bytes : all that was written
     coming : ends of segments, and when all bytes up to there are at the receiver: those that are
         known since they were last taken
@@ -103,17 +103,17 @@ class TcpWay:
         *,
         segment_bytes: int,
         position: int,
-        turn: int = 0,
+        class_id: int = 0,
         window: Window | None = None,
     ) -> None:
         # A handshake, SETTINGS and their acknowledgements have found the path empty.
         self._srtt_ns = self._least_rtt_ns = float(sum(p.delay_ns for p in (*forth, *back)))
-        self.cubic: Window = Cubic(self._least_rtt_ns) if window is None else window
+        self.congestion: Window = Cubic(self._least_rtt_ns) if window is None else window
         self.written_bytes = 0
         self.coming: list[tuple[int, float]] = []
         self._network = network
         self._forth = forth
-        self._turn = turn
+        self._class_id = class_id
         self._segment_bytes = segment_bytes
         self._position = position
         self._receiver = Receiver(network, back, self)
@@ -168,7 +168,7 @@ class TcpWay:
     def send(self, now: float) -> None:
         """Send what the window allows: first again what was lost."""
         sent = False
-        while self._in_flight < self.cubic.window:
+        while self._in_flight < self.congestion.window:
             if self._to_send_again:
                 segment = self._segments[heapq.heappop(self._to_send_again)]
                 if segment.lost and not segment.delivered and not segment.again:
@@ -194,7 +194,7 @@ class TcpWay:
 
     def _send_new(self, size_bytes: int, now: float) -> None:
         if self._in_flight == 0:
-            self.cubic.rested(self._last_sent_ns, now)
+            self.congestion.rested(self._last_sent_ns, now)
         self._sent_bytes += size_bytes
         segment = _Segment(self._next, self._sent_bytes, size_bytes, now)
         self._segments.append(segment)
@@ -212,11 +212,13 @@ class TcpWay:
         self._reduction.sends()
         self._last_sent_ns = now
         size_bytes = segment.size_bytes + PACKET_HEADER_BYTES
-        self._network.send(self._forth, size_bytes, segment.number, self._receiver, now, self._turn)
+        self._network.send(
+            self._forth, size_bytes, segment.number, self._receiver, now, self._class_id
+        )
 
     def _note_use(self, *, sent: bool) -> None:
         """Remember whether the window is what bounds the sender."""
-        limited = self._in_flight >= self.cubic.window
+        limited = self._in_flight >= self.congestion.window
         out = self._next - self._first
         if (sent or limited) and (
             limited
@@ -227,7 +229,7 @@ class TcpWay:
 
     @property
     def _may_grow(self) -> bool:
-        slow_start = self.cubic.slow_start and self.cubic.window < 2 * self._most_out
+        slow_start = self.congestion.slow_start and self.congestion.window < 2 * self._most_out
         return self._limited or slow_start
 
     def expects(self, number: int, time_ns: float) -> None:
@@ -253,7 +255,7 @@ class TcpWay:
     def segment_ns(self) -> float:
         """Time from a full segment to the next one, while those share its path that do now."""
         size_bytes = self._segment_bytes + PACKET_HEADER_BYTES
-        return max(port.segment_ns(self._turn, size_bytes) for port in self._forth)
+        return max(port.segment_ns(self._class_id, size_bytes) for port in self._forth)
 
     def arrives(self, number: int, now: float) -> None:
         """Take an acknowledgement: of so many as had come when it was sent."""
@@ -299,7 +301,7 @@ class TcpWay:
         first = self._first
         while first < self._next and self._segments[first].delivered:
             first += 1
-        self.cubic.sampled(rtt_ns, first, self._next, now)
+        self.congestion.sampled(rtt_ns, first, self._next, now)
 
     def _react(self, delivered: int, now: float, *, advanced: bool) -> None:
         """Change window and state behind an acknowledgement."""
@@ -308,7 +310,7 @@ class TcpWay:
             self._end_probe()
         if self._state != "open" and self._first >= self._repaired:
             if self._state == "recovery":
-                self.cubic.window = int(self.cubic.threshold)
+                self.congestion.window = int(self.congestion.threshold)
             self._state = "open"
         lost = self._find_lost(now) if self._overtook or self._state != "open" else 0
         if lost and self._state == "open":
@@ -316,7 +318,7 @@ class TcpWay:
         if delivered and self._state == "recovery":
             self._reduce(delivered, repairs=advanced and not lost)
         elif delivered and self._may_grow and (advanced or self._state == "timed out"):
-            self.cubic.grow(delivered, now)
+            self.congestion.grow(delivered, now)
         if advanced:
             self._set_timer(now)
 
@@ -324,7 +326,7 @@ class TcpWay:
         """A probe that was a segment sent again, and was needed, tells of a loss."""
         if self._probe is not None and self._first > self._probe:
             if self._state == "open" and self._segments[self._probe].was_again:
-                self.cubic.window = self.cubic.lost()
+                self.congestion.window = self.congestion.lost()
             self._probe = None
 
     def _find_lost(self, now: float) -> int:
@@ -356,11 +358,11 @@ class TcpWay:
 
     def _begin_recovery(self) -> None:
         self._state, self._repaired = "recovery", self._next
-        before = self.cubic.window
-        self._reduction = Reduction(before, self.cubic.lost())
+        before = self.congestion.window
+        self._reduction = Reduction(before, self.congestion.lost())
 
     def _reduce(self, delivered: int, *, repairs: bool) -> None:
-        self.cubic.window = self._reduction.window(delivered, self._in_flight, repairs=repairs)
+        self.congestion.window = self._reduction.window(delivered, self._in_flight, repairs=repairs)
 
     def _set_timer(self, now: float) -> None:
         """Arm the timer for a probe, or else for a timeout."""
@@ -400,12 +402,12 @@ class TcpWay:
     def _time_out(self, now: float) -> None:
         """Take all for lost that has not come, and begin again with one segment."""
         if self._state == "open":
-            self.cubic.lost()
-        self.cubic.timed_out()
+            self.congestion.lost()
+        self.congestion.timed_out()
         self._state, self._repaired = "timed out", self._next
         for segment in self._segments[self._first : self._next]:
             if not segment.delivered and (segment.again or not segment.lost):
                 self._lose(segment)
-        self.cubic.window = self._in_flight + 1
+        self.congestion.window = self._in_flight + 1
         self._timeouts += 1
         self.send(now)

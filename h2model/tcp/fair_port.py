@@ -1,7 +1,8 @@
 """Port whose classes take turns, as HTB serves those that may borrow all of a link's rate.
 
 Source: net/sched/sch_htb.c of Linux. A class's turn lasts until its packets have used up a quantum;
-what it lacks counts for the next one. Bare acknowledgements go ahead of all others.
+its deficit, what is left then, counts for the next one. Bare acknowledgements go ahead of all
+others.
 """
 
 import math
@@ -37,21 +38,21 @@ class FairPort:
         self._quantum_bytes = quantum_bytes
         self._first: deque[Packet] = deque()
         self._waiting: dict[int, deque[Packet]] = {}
-        self._lacks: dict[int, int] = {}  # by class, what is left of its quantum
+        self._deficit: dict[int, int] = {}  # by class, of its quantum
         self._turn = 0  # the class whose turn it is, or the next one that has something
         self._looks_ns = math.inf
 
-    def segment_ns(self, turn: int, size_bytes: int) -> float:
+    def segment_ns(self, class_id: int, size_bytes: int) -> float:
         """Time from a packet of a class to its next one; see `Port.segment_ns`."""
-        others = sum(bool(queue) for number, queue in self._waiting.items() if number != turn)
+        others = sum(bool(queue) for number, queue in self._waiting.items() if number != class_id)
         return size_bytes * self._ns_per_byte * (1 + others)
 
     def enter(self, packet: Packet, now: float, network: PacketNetwork) -> None:
         """Take a packet; see `Port.enter`."""
-        if packet.turn == ACKNOWLEDGES:
+        if packet.class_id == ACKNOWLEDGES:
             self._first.append(packet)
         else:
-            self._waiting.setdefault(packet.turn, deque()).append(packet)
+            self._waiting.setdefault(packet.class_id, deque()).append(packet)
         self._serve(now, network)
 
     def _serve(self, now: float, network: PacketNetwork) -> None:
@@ -80,10 +81,10 @@ class FairPort:
             return None
         turn = next((number for number in busy if number >= self._turn), busy[0])
         packet = self._waiting[turn].popleft()
-        left = self._lacks.get(turn, 0) - packet.size_bytes
+        left = self._deficit.get(turn, 0) - packet.size_bytes
         self._turn = turn
         if left < 0:
             left += self._quantum_bytes
             self._turn = next((number for number in busy if number > turn), 0)
-        self._lacks[turn] = left
+        self._deficit[turn] = left
         return packet

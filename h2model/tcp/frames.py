@@ -28,15 +28,15 @@ class _Placed(Frame):
 class TcpQueue:
     """Frames in the socket buffer of one way of a TCP connection: an `h2model.link.Queue`.
 
+    Times of a frame are known when nothing can be in the way of its last segment any more; they
+    are those at the receiver less the path's delay. One queue serves all bursts of a connection.
+
     Parameters
     ----------
     link, way
         The path, and how packets go it.
     begins_early
         True if frames are told of when they begin to come, with an estimate of their ends.
-
-    Times of a frame are known when nothing can be in the way of its last segment any more; they
-    are those at the receiver less the path's delay. One queue serves all bursts of a connection.
 
     Attributes
     ----------
@@ -121,26 +121,18 @@ class TcpQueue:
 
     def head(self) -> Frame | None:
         """The first waiting frame, if it is known when its last byte will have come."""
-        if not self.waiting:
+        frame = self._first()
+        if frame is None or math.isinf(end_ns := self._comes_ns(frame.last_byte)):
             return None
-        self._take_coming()
-        frame = self.waiting[0]
-        frame_end_ns = self._comes_ns(frame.last_byte)
-        if math.isinf(frame_end_ns):
-            return None
-        frame.end_ns = frame_end_ns
+        frame.end_ns = end_ns
         if not frame.begun:
             self._place(frame)
         return frame
 
     def begins(self) -> Frame | None:
         """The first waiting frame, if it is known when its header comes, and was not told of."""
-        if not self.waiting or self.waiting[0].begun:
-            return None
-        self._take_coming()
-        frame = self.waiting[0]
-        header_ns = self._comes_ns(frame.header_byte)
-        if math.isinf(header_ns):
+        frame = self._first()
+        if frame is None or frame.begun or math.isinf(self._comes_ns(frame.header_byte)):
             return None
         frame.end_ns = self._comes_ns(frame.last_byte)
         if math.isinf(frame.end_ns):
@@ -149,6 +141,10 @@ class TcpQueue:
             frame.end_ns = come_ns - self._link.delay_ns + steps * self._way.segment_ns
         self._place(frame)
         return frame
+
+    def _first(self) -> _Placed | None:
+        self._take_coming()
+        return self.waiting[0] if self.waiting else None
 
     def _take_coming(self) -> None:
         self._coming.extend(self._way.coming)

@@ -29,7 +29,7 @@ class Port(Protocol):
     def enter(self, packet: "Packet", now: float, network: "PacketNetwork") -> None:
         """Take a packet, and let it leave at its time (`PacketNetwork.leaves`), or drop it."""
 
-    def segment_ns(self, turn: int, size_bytes: int) -> float:
+    def segment_ns(self, class_id: int, size_bytes: int) -> float:
         """Time from a packet of a class to its next one, while those that are busy now are."""
 
 
@@ -78,7 +78,7 @@ class FifoPort:
         if leaves_ns is not None:
             network.leaves(packet, leaves_ns)
 
-    def segment_ns(self, turn: int, size_bytes: int) -> float:
+    def segment_ns(self, class_id: int, size_bytes: int) -> float:
         """Time from a packet to the next one; see `Port.segment_ns`."""
         return size_bytes * self._ns_per_byte
 
@@ -101,7 +101,7 @@ ACKNOWLEDGES: Final = -1
 class Packet:
     """A packet on its way: `hop` is the number of the port that it enters next.
 
-    `turn` is its class where a port serves classes in turns, or `ACKNOWLEDGES`.
+    `class_id` is its class where a port serves classes in turns, or `ACKNOWLEDGES`.
     """
 
     route: tuple[Port, ...]
@@ -109,7 +109,7 @@ class Packet:
     size_bytes: int
     number: int
     end: End
-    turn: int
+    class_id: int
 
 
 class PacketNetwork:
@@ -134,10 +134,10 @@ class PacketNetwork:
         number: int,
         end: End,
         now: float,
-        turn: int = 0,
+        class_id: int = 0,
     ) -> None:
         """Send a packet through these ports."""
-        packet = Packet(route, 0, size_bytes, number, end, turn)
+        packet = Packet(route, 0, size_bytes, number, end, class_id)
         self._note(now + route[0].delay_ns, _ENTERS, packet)
 
     def at(self, time_ns: float, act: Callable[[float], None]) -> None:

@@ -14,6 +14,6 @@ def path_of(what: str, worker: int, step: int, operation: int) -> str:
 
 
 def parse_path(path: str) -> tuple[str, int, int, int]:
-    """What is asked for, of which worker, in which step, by which operation."""
+    """Kind of tensor, worker, step and operation that a path names."""
     what, worker, step, operation = path.removeprefix(_SERVICE).split("/")
     return what, int(worker[1:]), int(step[1:]), int(operation[1:])

@@ -61,7 +61,7 @@ def through_tcp(
             tuple(ports[name, not forward] for name, forward in reversed(route.ways)),
             segment_bytes=links[way].segment_bytes,
             position=position,
-            turn=way.worker,
+            class_id=way.worker,
             window=FixedWindow(flight) if (flight := links[way].flight_segments) else None,
         )
         queues[way] = TcpQueue(links[way], tcp, begins_early=flight > 0)

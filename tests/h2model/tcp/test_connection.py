@@ -41,7 +41,7 @@ class Transfer:
 
     def moved(self, position, now):
         assert position == 7
-        self.windows.append((now, self.way.cubic.window))
+        self.windows.append((now, self.way.congestion.window))
 
     def carry(self, size_bytes, now=0.0):
         self.way.write(size_bytes)
@@ -86,7 +86,7 @@ def test_a_lost_segment_is_sent_again_when_three_have_overtaken_it():
     third_ns = 5 * MS + 4 * STEP_NS
     assert coming[3 * SEGMENT] == pytest.approx(third_ns + 10 * MS, abs=3000)
     assert coming[10 * SEGMENT] == coming[3 * SEGMENT]  # the others waited for it
-    assert transfer.way.cubic.window == 12 * 717 // 1024  # of ten, and two that had come
+    assert transfer.way.congestion.window == 12 * 717 // 1024  # of ten, and two that had come
 
 
 def test_a_lost_tail_is_probed_for_and_not_waited_for():
@@ -107,7 +107,7 @@ def test_where_nothing_comes_back_a_timeout_begins_again_with_one_segment():
     probe_ns = 2 * 10 * MS + 20 * MS
     timeout_ns = 10 * MS + 200 * MS
     assert coming[SEGMENT] == pytest.approx(probe_ns + 3 * timeout_ns + 5 * MS, abs=3000)
-    assert transfer.way.cubic.threshold == 7
+    assert transfer.way.congestion.threshold == 7
 
 
 def test_a_full_queue_makes_it_send_less_and_keeps_the_port_busy():
@@ -130,4 +130,4 @@ def test_a_window_that_nobody_fills_does_not_grow():
     for _ in range(50):
         transfer.carry(2 * SEGMENT, now)
         now = transfer.network.now_ns + 50 * MS
-    assert transfer.way.cubic.window <= 11
+    assert transfer.way.congestion.window <= 11
