@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
-
-from hpack import Encoder
+from typing import TYPE_CHECKING, Final
 
 from h2model import h2_headers
 from h2model.call_headers import CallsOf
@@ -14,7 +12,16 @@ from h2model.protocol import FRAME_HEADER_BYTES, WINDOW_UPDATE_BYTES
 from h2model.way_back import ASKING_BYTES
 from netcosim.scenario import TransportSpec
 
+if TYPE_CHECKING:
+    from hpack import Encoder
+
 _GRPC_BESIDE_BYTES: Final = ASKING_BYTES + WINDOW_UPDATE_BYTES
+
+
+def _encoder() -> "Encoder":
+    from hpack import Encoder  # only here: a plan is made without it
+
+    return Encoder()
 
 
 @dataclass(slots=True)
@@ -22,8 +29,8 @@ class OwnCalls:
     """Calls of our own HTTP/2 ends: a `CallsOf`. Either end has a table of headers."""
 
     beside_bytes: int = 0
-    _calls: Encoder = field(default_factory=Encoder)
-    _answers: Encoder = field(default_factory=Encoder)
+    _calls: "Encoder" = field(default_factory=_encoder)
+    _answers: "Encoder" = field(default_factory=_encoder)
 
     def call_bytes(self, path: str) -> int:
         """Bytes of the next call's HEADERS frame."""
@@ -79,5 +86,5 @@ def calls_of(transport: TransportSpec) -> CallsOf:
     return UnknownCalls() if headers is None else GrpcCalls(headers.block_bytes)
 
 
-def _frame_bytes(encoder: Encoder, headers: h2_headers.Headers) -> int:
+def _frame_bytes(encoder: "Encoder", headers: h2_headers.Headers) -> int:
     return FRAME_HEADER_BYTES + len(encoder.encode(headers))
