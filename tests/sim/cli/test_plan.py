@@ -82,7 +82,8 @@ def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job:
         (
             'sender = "grpc"\nreceiver = "grpc"',
             [
-                "  sender    write_cycle (frame 4194304, head_first 87, head 12, tail 25)",
+                "  sender    write_cycle (frame 4194304, head_first 87, head 12, "
+                "tail_first 39, tail 25)",
                 "  release   none is named: grpcio 1.85.1, the newest studied",
             ],
         ),

@@ -106,15 +106,16 @@ def test_help_list_and_plan_touch_nothing(
 def test_the_plan_tells_apart_what_cells_do(inside: Inside) -> None:
     lines = inside.run("--plan").out.splitlines()
     [grpc, whole] = [i for i, line in enumerate(lines) if line.startswith("cell")]
+    framing = "head_first 87, head 12, tail_first 39, tail 25"
     newest = "  release   none is named: grpcio 1.85.1, the newest studied"
     assert lines[grpc + 1 : grpc + 5] == [
-        "  sender    write_cycle (frame 4194304, head_first 87, head 12, tail 25)",
+        f"  sender    write_cycle (frame 4194304, {framing})",
         newest,
         "  windows   stream 4MiB, connection 4MiB",
         "  engine    fast path",
     ]
     assert lines[whole + 1 : whole + 4] == [
-        "  sender    write_cycle (finishes messages first, head_first 87, head 12, tail 25)",
+        f"  sender    write_cycle (finishes messages first, {framing})",
         newest,
         "  windows   none: flow control is off",
     ]
