@@ -45,15 +45,16 @@ def models_of(
         for worker in range(job.workers)
         for server in range(job.plan.servers)
     ]
-    routes = [_route(net, way) for way in ways]
+    route_of = {way: _route(net, way) for way in ways}
+    routes = list(route_of.values())
     shares = SharedLinks(_capacities(net, routes), routes)
     links = {
         way: _link(net, way, facts, shares(frozenset({position}))[position])
         for position, way in enumerate(ways)
     }
     drops, tcp = drops_packets(net, scenario.cluster.tcp), None
-    if drops or takes_turns(net, facts):
-        tcp = through_tcp(net, dict(zip(ways, routes, strict=True)), links)
+    if drops or takes_turns(net, facts, route_of):
+        tcp = through_tcp(net, route_of, links)
     grpc = speaks_grpc(transport)
     return Models(
         packets=None if tcp is None else tcp[0],

@@ -1,4 +1,4 @@
-"""Prediction where links of one queue drop packets: runs over TCP, each packet followed."""
+"""Predictions by many runs over TCP, each packet followed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,8 +17,9 @@ def run_over_packets(
 ) -> Ensemble | None:
     """Run a job of so many workers again and again; None where a run comes to rest.
 
-    Which packet finds a queue full hangs on microseconds, and much follows from it: what can be
-    told is the mean of many runs. `done` is told how many runs of `RUNS` are done.
+    Which packet finds a queue full, and which worker gets ahead of others, hangs on microseconds,
+    and much follows from it: what can be told is the mean of many runs. Computations vary, and the
+    order in which workers begin. `done` is told how many runs of `RUNS` are done.
     """
     runs = []
     for number, run in enumerate(side_by_side(partial(_run, assumed, workers), range(RUNS)), 1):
@@ -33,4 +34,5 @@ def run_over_packets(
 def _run(assumed: Assumed, workers: int, number: int) -> OverModels | None:
     rng = np.random.default_rng(np.random.SeedSequence(assumed.seed, spawn_key=(workers, number)))
     job = perturbed(assumed.as_recorded.first(workers), rng)
-    return run_over_models(replace(assumed, as_recorded=job), workers)
+    begins = [int(worker) for worker in rng.permutation(workers)]
+    return run_over_models(replace(assumed, as_recorded=job), workers, begins)

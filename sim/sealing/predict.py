@@ -18,7 +18,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine, Operations
 from sim.plan import Network, Sending
 from sim.sealing.assumed import Assumed
-from sim.sealing.ensemble import RUNS, Ensemble, perturbed_runs
+from sim.sealing.ensemble import LARGE_SD, RUNS, Ensemble, perturbed_runs
 from sim.sealing.over_models import OverModels, run_over_models
 from sim.sealing.over_packets import run_over_packets
 from sim.settings import CHUNK_BYTES
@@ -39,16 +39,23 @@ def predict(
 ) -> SealedPoint:
     """Prediction for so many workers; `begins` is told of what takes long.
 
-    It is the simulator's, the mean of perturbed simulations where chance decides, unless links drop
-    packets: these are followed through TCP then.
+    It is the simulator's, the mean of perturbed simulations where chance decides, unless packets
+    are followed, and links may drop them, or chance decides: it is the mean of such runs then.
     """
     over = run_over_models(assumed, workers)
     point = _simulated(assumed, workers, over)
-    if over is None or not over.drops:
+    if over is None or not (over.drops or (over.by_packet and _by_chance(point))):
         return point
     return _over_packets(
         assumed, point, lambda done: begins(f"packets followed through TCP, {done} of {RUNS} runs")
     )
+
+
+def _by_chance(point: SealedPoint) -> bool:
+    """True if perturbed simulations differ, or the run over models from the simulation."""
+    simulated = point.simulated or point.examples_per_s
+    off = 0.0 if point.models is None else abs(point.models / simulated - 1)
+    return point.spread.sd > LARGE_SD or off > LARGE_SD
 
 
 def _over_packets(assumed: Assumed, point: SealedPoint, done: Callable[[int], None]) -> SealedPoint:

@@ -1,5 +1,6 @@
 """Paths of a job's connections through TCP, packet by packet, over a network's own queues."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from h2model.records import LinkModel
@@ -29,17 +30,28 @@ def drops_packets(net: NetSpec, tcp: TcpSpec) -> bool:
     )
 
 
-def takes_turns(net: NetSpec, facts: PathFacts) -> bool:
-    """True where workers take turns on links and drop nothing: few packets of each are under way.
+def takes_turns(net: NetSpec, facts: PathFacts, routes: Mapping[Way, Route]) -> bool:
+    """True where classes take turns on links and drop nothing: few packets of each are under way.
 
-    Where a worker's link has classes for several servers, turns are not known.
+    Turns are not known where several workers exchange with several servers through one link.
     """
     links = [link.link for link in net.links]
     return (
         facts.flight_segments > 0
-        and len(net.servers) == 1
         and all(link.model == "fair" and not link.delay and not link.loss for link in links)
+        and not _meet_crosswise(routes)
     )
+
+
+def _meet_crosswise(routes: Mapping[Way, Route]) -> bool:
+    """True if a link is crossed by several workers and several servers."""
+    workers: dict[str, set[int]] = defaultdict(set)
+    servers: dict[str, set[int]] = defaultdict(set)
+    for way, route in routes.items():
+        for link, _ in route.ways:
+            workers[link].add(way.worker)
+            servers[link].add(way.server)
+    return any(len(workers[link]) > 1 and len(servers[link]) > 1 for link in workers)
 
 
 def through_tcp(
@@ -61,7 +73,7 @@ def through_tcp(
             tuple(ports[name, not forward] for name, forward in reversed(route.ways)),
             segment_bytes=links[way].segment_bytes,
             position=position,
-            class_id=way.worker,
+            class_id=way.worker * len(net.servers) + way.server,
             window=FixedWindow(flight) if (flight := links[way].flight_segments) else None,
         )
         queues[way] = TcpQueue(links[way], tcp, begins_early=flight > 0)

@@ -15,7 +15,7 @@ KEPT = Path(__file__).parents[3] / "bench/results/crosscheck"
 RUN = KEPT / "alexnet-two_visit-asp-1-w2-slow/run"
 OTHER = KEPT / "alexnet-fifo-bsp-1-w2-fifo-2.5ms/run"
 PROBED = KEPT / "alexnet_b4-grpc-bsp-1-w1_4-bound/run"
-OF_TWO_SERVERS = KEPT / "resnet50-fifo-ssp-2-w2-2s-random-drawn/run"
+SCHEDULED = KEPT / "alexnet-fifo-bsp-2-w2_4-p3/run"
 
 
 def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
@@ -116,9 +116,7 @@ def test_throughput_that_its_steps_do_not_have_is_refused(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("run", "by_models"), [(RUN, True), (PROBED, True), (OF_TWO_SERVERS, False)]
-)
+@pytest.mark.parametrize(("run", "by_models"), [(RUN, True), (PROBED, True), (SCHEDULED, False)])
 def test_ends_of_streams_are_told_over_models_that_follow_packets_or_receivers_that_probe(
     run: Path, tmp_path: Path, *, by_models: bool
 ) -> None:
@@ -126,5 +124,6 @@ def test_ends_of_streams_are_told_over_models_that_follow_packets_or_receivers_t
     assert crosscheck([str(run), "--out", str(out), "--no-report"]) == 0
     (cell,) = json.loads((out / "crosscheck.json").read_text())["cells"]
     for point in cell["points"]:
-        assert (point["streams"] == point["models"]["streams"]) == by_models
+        models = point["models"]
+        assert (models is not None and point["streams"] == models["streams"]) == by_models
         assert (point["simulated_streams"] is not None) == by_models

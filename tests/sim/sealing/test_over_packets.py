@@ -5,10 +5,12 @@ import pytest
 
 from bench.crosscheck.records import RECORD, RECORDS, RUN
 from netcosim.results.folder import ResultsFolder
+from sim.sealing import over_packets
+from sim.sealing.connection_models import models_of
 from sim.sealing.ensemble import RUNS
 from sim.sealing.over_models import run_over_models
 from sim.sealing.over_packets import run_over_packets
-from sim.sealing.predict import simulate
+from sim.sealing.predict import predict, simulate
 from sim.sealing.record import read_record
 
 STEP_BY_STEP = "alexnet-fifo-bsp-1-w2-fifo-2.5ms"
@@ -76,12 +78,17 @@ def test_a_prediction_is_the_mean_of_runs_whose_range_has_what_was_measured():
     assert len(found.lengths_ns) % RUNS == 0
 
 
-TAKING_TURNS = {"alexnet-grpc-bsp-0.5-w1_4": 4, "alexnet_b4-fifo-asp-2-w3-smallest_first-drawn": 3}
+OF_TWO_SERVERS = "alexnet_b4-priority-bsp-2-w2-2s-random-drawn"
+TAKING_TURNS = {
+    "alexnet-grpc-bsp-0.5-w1_4": 4,
+    "alexnet_b4-fifo-asp-2-w3-smallest_first-drawn": 3,
+    OF_TWO_SERVERS: 2,
+}
 
 
 @pytest.mark.parametrize(("name", "workers"), TAKING_TURNS.items())
 def test_streams_end_when_they_did_where_workers_take_turns(name, workers):
-    """By 0.04 and 0.02 % of a step; 0.21 and 0.1 where links are shared at rates."""
+    """By 0.04, 0.02 and 0.05 % of a step; 0.21, 0.1 and 0.16 where links are shared at rates."""
     assumed = cell(name)
     found = run_over_models(assumed, workers)
     assert found.by_packet
@@ -100,6 +107,26 @@ def test_streams_end_when_they_did_where_workers_take_turns(name, workers):
     assert np.mean(off_ns) < 0.001 * np.mean(found.lengths_ns)
 
 
-def test_links_with_classes_for_several_servers_are_shared_at_rates():
-    found = run_over_models(cell("resnet50_b4-fifo-join-1-w3-2s-parsing-smallest_first-drawn"), 3)
-    assert not found.by_packet
+@pytest.mark.parametrize(("topology", "followed"), [("star", True), ("racks", False)])
+def test_turns_are_not_known_where_several_workers_meet_several_servers(topology, followed):
+    """In racks all exchange through one link between two switches."""
+    record = read_record(RECORDS / OF_TWO_SERVERS / RECORD)
+    ((series, assumed),) = record.cells
+    cluster = record.scenario.cluster.model_copy(update={"topology": topology})
+    scenario = record.scenario.model_copy(update={"cluster": cluster})
+    found = models_of(scenario, scenario.transport[0], series.path, assumed.as_recorded)
+    assert (found.packets is not None) == followed
+
+
+def test_where_chance_decides_a_prediction_is_the_mean_of_runs_that_follow_packets(monkeypatch):
+    """Of as many as there are; the simulation stands beside it."""
+    assumed = cell("alexnet_b4-fifo-asp-2-w3-smallest_first-drawn")
+    monkeypatch.setattr(over_packets, "RUNS", 2)
+    found = predict(assumed, 3)
+    runs = run_over_packets(assumed, 3)
+    assert found.spread.runs == 2
+    assert found.examples_per_s == runs.examples_per_s
+    assert found.simulated != found.examples_per_s
+    steady = predict(assumed, 1)
+    assert steady.spread.runs == RUNS
+    assert steady.simulated is None
