@@ -39,8 +39,8 @@ def predict(
 ) -> SealedPoint:
     """Prediction for so many workers; `begins` is told of what takes long.
 
-    It is the simulator's, the mean of perturbed simulations where chance decides, unless packets
-    are followed, and links may drop them, or chance decides: it is the mean of such runs then.
+    It is the simulator's, or the mean of perturbed simulations where chance decides. Where models
+    follow packets, it is the mean of such runs if links may drop packets, or chance decides.
     """
     over = run_over_models(assumed, workers)
     point = _simulated(assumed, workers, over)

@@ -88,7 +88,7 @@ TAKING_TURNS = {
 
 @pytest.mark.parametrize(("name", "workers"), TAKING_TURNS.items())
 def test_streams_end_when_they_did_where_workers_take_turns(name, workers):
-    """By 0.04, 0.02 and 0.05 % of a step; 0.21, 0.1 and 0.16 where links are shared at rates."""
+    """By 0.04, 0.02 and 0.04 % of a step; 0.21, 0.1 and 0.16 where links are shared at rates."""
     assumed = cell(name)
     found = run_over_models(assumed, workers)
     assert found.by_packet
