@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.common.clock import by_clock
+from netcosim.results.host import describe_host
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -76,6 +77,7 @@ def record(
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "cores": os.cpu_count(),
+        "processor": describe_host()["processor"],
         "notes": list(notes),
         "figures": [asdict(f) for f in figures],
         **({"rows": list(rows)} if rows else {}),
