@@ -34,17 +34,22 @@ def _main(arguments: Sequence[str], site: CrashSite) -> int:
         result = rerun(folder)
         digest = hashlib.sha256(trace_file(result.predicted)).hexdigest()
         before = read_record(folder).predictions_sha256
-        if options.out:
+        _show(result, same=None if before is None else digest == before)
+        if options.out:  # behind what is printed, which a full disk does not lose
             _keep(folder, result, options.out, site)
+    return 0
+
+
+def _show(result: Rerun, *, same: bool | None) -> None:
+    """Print scores; `same` says whether predictions are the run's, None if it has none."""
     console = output(highlight=False)
     print_summary(result.summary, console)
     print_levels(result.summary, console)
-    if before is None:
+    if same is None:
         console.print("The run itself did not come to predict.")
     else:
-        text = "the same as" if digest == before else "not those of"
+        text = "the same as" if same else "not those of"
         console.print(f"These predictions are {text} the run, byte for byte.")
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -52,13 +52,14 @@ def run_missing(
     def run(cell: Cell) -> None:
         nonlocal ended, left
         if time.monotonic() - begun > budget_s:
-            left += 1
+            with _TURN:
+                left += 1
             return
         attempt = run_cell(cell, sources, folders / cell.name)
         with _TURN:
+            keep(attempt, path)
             if not attempt.failed:
                 keep_record(folders / cell.name, records / cell.name)
-            keep(attempt, path)
             ended += 1
             say(f"{ended} of {len(missing)}: {line(attempt)}")
 
@@ -78,13 +79,18 @@ def run_cell(cell: Cell, sources: str, folder: Path) -> Attempt:
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text(dump_scenario(cell.scenario()), encoding="utf-8")
     seconds: dict[str, float] = {}
-    failed = ""
+    failed, checked = "", None
     for name, command in _steps(folder):
         begun = time.monotonic()
         failed = _failure(name, command)
         seconds[name] = round(time.monotonic() - begun, 1)
         if failed:
             break
+    if not failed:
+        try:
+            checked = _checked(folder / "checked" / "crosscheck.json")
+        except (OSError, ValueError, KeyError) as problem:
+            failed = f"check: {problem}"
     return Attempt(
         cell=cell.name,
         properties=described(cell),
@@ -92,7 +98,7 @@ def run_cell(cell: Cell, sources: str, folder: Path) -> Attempt:
         commit=commit(),
         seconds=seconds,
         failed=failed,
-        checked=None if failed else _checked(folder / "checked" / "crosscheck.json"),
+        checked=checked,
     )
 
 

@@ -21,6 +21,7 @@ from bench.virtual.scaling import scaling_figures
 from bench.virtual.sharing import sharing_figures
 from emu.guest.kernel import Kernel
 from netcosim.cli import CrashSite, Parser, run_main
+from netcosim.errors import NetcosimError
 from netcosim.scenario.toml import parse_toml
 
 PROG: Final = "bench.virtual"
@@ -42,16 +43,23 @@ def main(site: CrashSite) -> int:
     options = parser.parse_args()
     kernel, before = Kernel.find(), _load()
     rows: list[Json] = []
-    figures = []
-    for figure in _figures(options.only or PARTS, rows, quick=options.quick):
-        figures.append(figure)
-        print(f"{figure.name}: {figure.value:.6g} {figure.unit} {figure.note}", flush=True)
+    figures: list[Figure] = []
+    failure: BaseException | None = None
+    try:
+        for figure in _figures(options.only or PARTS, rows, quick=options.quick):
+            figures.append(figure)
+            print(f"{figure.name}: {figure.value:.6g} {figure.unit} {figure.note}", flush=True)
+    except (NetcosimError, KeyboardInterrupt) as problem:  # hours of figures are kept
+        failure = problem
     notes = [
         f"kernel {kernel.release} ({kernel.source}), {'seccomp' if kernel.seccomp else 'ptrace'}",
         f"load average of a minute: {before} before, {_load()} after",
     ]
-    whole = not options.only and not options.quick
-    return record("virtual" if whole else ".virtual-part", figures, notes, rows)
+    whole = not options.only and not options.quick and failure is None
+    code = record("virtual" if whole else ".virtual-part", figures, notes, rows)
+    if failure is not None:
+        raise failure
+    return code
 
 
 def _figures(parts: Iterable[str], rows: list[Json], *, quick: bool) -> Iterator[Figure]:
@@ -69,9 +77,9 @@ def _default(_: list[Json], *, quick: bool) -> Iterator[Figure]:
     for kernel in Kernel.every()[:1] if quick else Kernel.every():
         mode, most = ("seccomp", 300) if kernel.seccomp else ("ptrace", 600)
         with taking(kernel):
-            seconds = run(parse_toml(text, "default"), f"default-{kernel.hash[:8]}").seconds
+            ran = run(parse_toml(text, "default"), f"default-{kernel.hash[:8]}").ended()
         name = f"the default scenario, wall time, {name_of(kernel)}, {mode}"
-        yield at_most(name, seconds, "s", most)
+        yield at_most(name, ran.seconds, "s", most)
 
 
 PARTS: Final[Mapping[str, Part]] = {

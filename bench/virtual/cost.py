@@ -64,7 +64,7 @@ def cost_figures(rows: list[Json], *, quick: bool) -> Iterator[Figure]:
         totals = []
         for size_mb in SIZES_MB[:1] if quick else SIZES_MB:
             with _watched() as taken:
-                run(_scenario(name, transport, size_mb), f"cost-{name}-{size_mb}")
+                run(_scenario(name, transport, size_mb), f"cost-{name}-{size_mb}").ended()
             seconds = taken.seconds()
             totals.append(sum(map(sum, seconds.values())))
             rows.append(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from bench.common.children import ENDS_WITH_US
 from bench.common.record import Figure, at_least
 from bench.virtual.running import run
 
@@ -38,7 +39,7 @@ def equality_figures(runs: int) -> Iterator[Figure]:
     digests = []
     for number in range(runs):
         with _loaded() if number >= runs // 2 else contextlib.nullcontext():
-            digests.append(_digests(run(SCENARIO, f"equal-{number}").folder))
+            digests.append(_digests(run(SCENARIO, f"equal-{number}").ended().folder))
     captures = [each for each in digests[0] if each.endswith(".pcap.gz")]
     equal = sum(each == digests[0] for each in digests)
     yield at_least(
@@ -65,15 +66,16 @@ def _digest(files: Mapping[str, str]) -> str:
 
 
 def _load_processes() -> int:
-    return 2 * (os.cpu_count() or 1)
+    return 2 * len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager
 def _loaded() -> Iterator[None]:
     """Programs that never wait, two a processor, until the end of the block."""
-    spinning = [sys.executable, "-c", "while True: pass"]
-    programs = [subprocess.Popen(spinning) for _ in range(_load_processes())]
+    spinning = [*ENDS_WITH_US, sys.executable, "-c", "while True: pass"]
+    programs: list[subprocess.Popen[bytes]] = []
     try:
+        programs.extend(subprocess.Popen(spinning) for _ in range(_load_processes()))
         yield
     finally:
         for program in programs:

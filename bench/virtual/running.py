@@ -15,6 +15,7 @@ from typing import Any, Final
 from bench.common.children import ENDS_WITH_US
 from bench.common.record import RESULTS
 from emu.guest.kernel import VARIABLE, Kernel
+from netcosim.errors import NetworkError, UntrustedResultError
 from netcosim.scenario import build_scenario, dump_scenario
 
 ROOT: Final = Path(__file__).parents[2]
@@ -39,6 +40,18 @@ class Ran:
         path = self.folder / "summary.json"
         found: Json = json.loads(path.read_text()) if path.exists() else {"cells": []}
         return found
+
+    def ended(self) -> "Ran":
+        """Itself if it came to its end, be its figures trusted or not.
+
+        Raises
+        ------
+        NetworkError
+            Names its folder, its exit code and its last line.
+        """
+        if self.code not in (0, UntrustedResultError.exit_code):
+            raise NetworkError(f"{self.folder}: exit code {self.code}: {self.said}")
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

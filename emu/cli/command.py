@@ -227,8 +227,8 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
         withdraw_if_refused(folder, session.failure, finished=bool(session.found.outcomes))
         with finishing(session.failure) as late:
             wanted = plan.scenario.name == IDENTIFY and session.failure is None
-            found = identify_run(folder) if wanted else None
             try:
+                found = identify_run(folder) if wanted else None
                 page = draw(folder, console)
             finally:
                 print_summary(summary, output())

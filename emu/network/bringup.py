@@ -62,21 +62,30 @@ def bring_up(
 ) -> Applied:
     """Build and configure the network; the caller tears down `Applied.built`.
 
+    What fails, or is interrupted, leaves no process behind.
+
     Raises
     ------
     NetworkError
         A command failed, or something reads back different from what was asked for.
     """
-    from topo.mininet_build import build_net  # only here: planning is quick without Mininet
+    from topo.mininet_build import (
+        build_net,
+        destroy_net,
+    )  # only here: planning is quick without Mininet
 
     log(f"building {len(spec.hosts)} hosts, {len(spec.links)} links")
     tcp.quiet_namespace()
     built = build_net(spec)
     try:
         return _configured(spec, tcp_settings, built, log, punctuality)
-    except Exception:
-        for node in spec.node_names:
-            built.pid(node)  # raises if its shell died, which is why whatever else failed
+    except BaseException as failure:
+        try:
+            if isinstance(failure, Exception):
+                for node in spec.node_names:
+                    built.pid(node)  # raises if its shell died, which is why all else failed
+        finally:
+            destroy_net(built.net)
         raise
 
 

@@ -69,11 +69,9 @@ def run(argv: Sequence[str], stdin: str = "") -> str:
     Raises
     ------
     NetworkError
-        It failed: names the command and its last line of complaint.
+        It failed, or did not end: names the command and its last line of complaint.
     """
-    done = subprocess.run(
-        list(argv), input=stdin, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-    )
+    done = _ended(argv, stdin)
     if done.returncode != 0:
         raise NetworkError(f"{' '.join(argv)}: {_complaint(done.stderr, done.returncode)}")
     return done.stdout
@@ -90,20 +88,22 @@ def run_batch(tool: str, commands: Sequence[Sequence[str]]) -> None:
     if not commands:
         return
     text = "".join(f"{' '.join(command)}\n" for command in commands)
-    done = subprocess.run(
-        [tool, "-batch", "-"],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+    done = _ended([tool, "-batch", "-"], text)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         number = lines[-1].rpartition(":")[2] if lines else ""
         failed = commands[int(number) - 1] if number.isdigit() else commands[0]
         reason = _complaint("\n".join(lines[:-1]), done.returncode)
         raise NetworkError(f"{tool} {' '.join(failed)}: {reason}")
+
+
+def _ended(argv: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            list(argv), input=stdin, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise NetworkError(f"{' '.join(argv)}: no end after {_TIMEOUT_S} s") from None
 
 
 def _complaint(stderr: str, code: int) -> str:

@@ -74,10 +74,12 @@ def daemons(folder: Path, bridges: tuple[str, ...]) -> Iterator[None]:
         commands.run(["ovs-vsctl", "--no-wait", "init"])
         _wait_until_counted()
         started.append(_start(folder, "ovs-vswitchd", f"unix:{socket}"))
-        yield
-        for bridge in bridges:
-            with contextlib.suppress(NetworkError):
-                commands.run(["ovs-vsctl", "--timeout=5", "--if-exists", "del-br", bridge])
+        try:
+            yield
+        finally:
+            for bridge in bridges:
+                with contextlib.suppress(NetworkError):
+                    commands.run(["ovs-vsctl", "--timeout=5", "--if-exists", "del-br", bridge])
     finally:
         for daemon in reversed(started):
             daemon.kill()

@@ -41,7 +41,7 @@ Keep = Callable[[str, Sequence[Row]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRun:
-    """What there is to run.
+    """A job to run: its file, its workers, their transport and clock.
 
     Attributes
     ----------
@@ -189,31 +189,31 @@ class _Nodes:
 
     def _collect(self, node: EndpointProcess, event: str, told: set[EndpointProcess]) -> None:
         """Take in what a node has written; its end is a failure but behind the event."""
-        if event in self._events(node):
-            told.add(node)
+        for found in self._kept(node):
+            if found["event"] == "ended":
+                assert self.coordination is not None
+                self._let_begin(self.coordination.over(found["worker"], found["at_ns"]))
+            if found["event"] == event:
+                told.add(node)
         if node.failure is not None and node not in told:
             raise EndpointError(failure_of(self.processes))
 
     def keep_all(self) -> None:
-        """Keep what nodes have written by now."""
+        """Keep what nodes have written by now; no step begins any more."""
         for node in self.processes:
-            self._events(node)
+            for _ in self._kept(node):
+                pass
 
-    def _events(self, node: EndpointProcess) -> list[str]:
-        """Names of the events that a node has written; rows in them are kept."""
+    def _kept(self, node: EndpointProcess) -> Iterator[Json]:
+        """Events that a node has written; rows in them are kept."""
         node.collect()
-        names = []
         while node.events:
             found = node.events.popleft()
             if "rows" in found:
                 self.keep(node.plan.host, [tuple(row) for row in found["rows"]])
             if "processor_ns" in found:
                 self.processor_ns[node.plan.host] = found["processor_ns"]
-            if found["event"] == "ended":
-                assert self.coordination is not None
-                self._let_begin(self.coordination.over(found["worker"], found["at_ns"]))
-            names.append(found["event"])
-        return names
+            yield found
 
 
 @contextmanager

@@ -56,7 +56,8 @@ class RealClock:
         except (NetcosimError, KeyboardInterrupt) as failure:
             found.failure = failure
         except OSError as problem:
-            found.failure = NetworkError(f"{run.name}: {problem.strerror}")
+            where = f"{problem.filename}: " if problem.filename else ""
+            found.failure = NetworkError(f"{run.name}: {where}{problem.strerror or problem}")
         return found
 
     def so_far(self, run: Run, ended: BaseException) -> Outcome | None:

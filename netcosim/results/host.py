@@ -23,8 +23,15 @@ def describe_host() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory": _first(Path("/proc/meminfo"), "MemTotal"),
         "python": platform.python_version(),
-        "distribution": platform.freedesktop_os_release().get("PRETTY_NAME", ""),
+        "distribution": _distribution(),
     }
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    except OSError:  # as in a container that has no such file
+        return ""
 
 
 def versions(libraries: Sequence[str]) -> dict[str, str]:

@@ -1,11 +1,14 @@
 """The benchmark of the virtual clock: how it compares runs."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bench.virtual.kernels import compare
 from bench.virtual.releases import of_role
+from bench.virtual.running import Ran
+from netcosim.errors import NetworkError
 from netcosim.trace import StreamRow
 
 
@@ -75,3 +78,15 @@ def test_of_a_release_bursts_and_their_length_are_told_by_role() -> None:
     assert (sender.bursts, sender.equal, sender.length_ns) == (3, False, 1250)
     both = of_role("both", [trace, other])
     assert (both.bursts, both.equal, both.length_ns) == (2, True, 700)
+
+
+@pytest.mark.parametrize("code", [3, 5, 130, -9])
+def test_a_run_that_failed_is_no_figure_of_how_fast_or_how_equal_runs_are(code: int) -> None:
+    with pytest.raises(NetworkError, match=f"equal-3: exit code {code}: no kernel"):
+        Ran(folder=Path("equal-3"), seconds=0.1, code=code, said="no kernel").ended()
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_run_that_ended_counts_though_it_may_not_be_trusted(code: int) -> None:
+    ran = Ran(folder=Path("equal-3"), seconds=0.1, code=code, said="")
+    assert ran.ended() is ran
