@@ -12,7 +12,6 @@ By the virtual clock a round is a run of `emu.run`, each cell in a guest; rounds
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common.clock import REAL, add_clock_option, by_clock
+from bench.common.kept_lines import add_line, read_lines
 from bench.common.record import RESULTS, Figure, record
 from emu.endpoints.releases import newest, not_ready
 from emu.identify.credit import judge_credit
@@ -269,8 +269,7 @@ def _state(clock: str) -> Path:
 
 
 def _keep(row: Row, clock: str) -> None:
-    with _state(clock).open("a", encoding="utf-8") as state:
-        state.write(json.dumps(row) + "\n")
+    add_line(_state(clock), row)
 
 
 def _say(row: Row) -> None:
@@ -282,9 +281,7 @@ def _say(row: Row) -> None:
 
 
 def _known(clock: str) -> list[Row]:
-    if not _state(clock).exists():
-        return []
-    return [json.loads(line) for line in _state(clock).read_text(encoding="utf-8").splitlines()]
+    return read_lines(_state(clock))
 
 
 def _report(clock: str) -> int:

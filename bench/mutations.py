@@ -25,6 +25,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from bench.common.kept_lines import add_line, read_lines
+
 CASES = 100_000
 BATCH = 500
 MEMORY_BYTES = 1 << 30
@@ -63,10 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _known() -> dict[int, Row]:
-    if not STATE.exists():
-        return {}
-    rows = (json.loads(line) for line in STATE.read_text(encoding="utf-8").splitlines())
-    return {row["first"]: row for row in rows}
+    return {row["first"]: row for row in read_lines(STATE)}
 
 
 def _run_all(batches: Sequence[int], cases: int, until_s: float) -> None:
@@ -105,8 +104,7 @@ def _note(first: int, code: int | None, folder: Path, wall_s: float) -> None:
         row = {"first": first, "cases": 0, "kinds": {}, "peak_mb": 0, "slowest_s": 0.0,
                "failures": [f"case {case}: the process died with {code}"]}  # fmt: skip
     row["wall_s"] = round(wall_s, 2)
-    with STATE.open("a", encoding="utf-8") as state:
-        state.write(json.dumps(row) + "\n")
+    add_line(STATE, row)
     for failure in row["failures"]:
         print(failure, flush=True)
     if first % (10 * BATCH) == 0:

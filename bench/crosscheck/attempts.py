@@ -1,11 +1,10 @@
 """Attempts at cells: one line of JSON each, written when it has ended, however it ended."""
 
-import contextlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bench.common.kept_lines import add_line, read_lines
 from bench.common.record import RESULTS
 from netcosim.results.storage.directory import storage_errors
 
@@ -41,22 +40,13 @@ class Attempt:
 
 def keep(attempt: Attempt, path: Path = KEPT) -> None:
     """Add an attempt; none is ever taken away."""
-    with storage_errors(path, "can't be written"), path.open("a+b") as file:
-        # A line that was cut must not take the next one with it.
-        if file.tell() and path.read_bytes()[-1:] != b"\n":
-            file.write(b"\n")
-        file.write(json.dumps(asdict(attempt)).encode() + b"\n")
+    with storage_errors(path, "can't be written"):
+        add_line(path, asdict(attempt))
 
 
 def kept(path: Path = KEPT) -> list[Attempt]:
     """All attempts, the oldest first; a line that was cut by the end of a process is none."""
-    if not path.exists():
-        return []
-    found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        with contextlib.suppress(ValueError, TypeError):
-            found.append(Attempt(**json.loads(line)))
-    return found
+    return [Attempt(**line) for line in read_lines(path)]
 
 
 def done_by(sources: str, path: Path = KEPT) -> set[str]:

@@ -1,12 +1,11 @@
 """Records of the runs: one line of JSON each, written when the run has ended, however it ended."""
 
-import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bench.common.kept_lines import add_line, read_lines
 from bench.common.outcomes import Outcome, outcome_of
 from bench.common.record import RESULTS
 from h2model.candidates import followed
@@ -127,10 +126,7 @@ class Run:
 
 def read(path: Path = KEPT) -> list[Run]:
     """All runs that have ended; a line that a kill cut short is none."""
-    if not path.exists():
-        return []
-    whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
-    return [_run(json.loads(line)) for line in whole.splitlines()]
+    return [_run(line) for line in read_lines(path)]
 
 
 def keep(run: Run, path: Path = KEPT) -> None:
@@ -138,13 +134,7 @@ def keep(run: Run, path: Path = KEPT) -> None:
     line = asdict(run)
     for cell, known in zip(line["cells"], run.cells, strict=True):
         cell["bursts"] = [astuple(burst) for burst in known.bursts]  # without names: much shorter
-    path.parent.mkdir(exist_ok=True)
-    with path.open("r+b" if path.exists() else "w+b") as file:
-        file.seek(file.read().rfind(b"\n") + 1)
-        file.truncate()
-        file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    add_line(path, line)
 
 
 def _run(line: Mapping[str, Any]) -> Run:

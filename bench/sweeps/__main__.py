@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from bench.common.kept_lines import add_line, read_lines, replace_lines
 from bench.common.record import RESULTS, Figure, at_least, at_most, record
 from bench.sweeps.timed import KINDS
 from netcosim.cli import CrashSite, Parser, run_main
@@ -50,18 +51,17 @@ def main(_: CrashSite) -> int:
     for part in parts:
         if part not in _PARTS:
             raise ScenarioError.at("PART", part, f"must be one of: {', '.join(_PARTS)}")
-    kept = [] if not SAMPLES.exists() else list(map(json.loads, SAMPLES.read_text().splitlines()))
+    kept = read_lines(SAMPLES)
     if found.renew:
         kept = [sample for sample in kept if sample["part"] not in parts]
-        SAMPLES.write_text("".join(f"{json.dumps(sample)}\n" for sample in kept))
+        replace_lines(SAMPLES, kept)
     for part in parts:
         measure, _figures = _PARTS[part]
         for sample in measure([s for s in kept if s["part"] == part]):
             stamped = {"part": part, **sample, "load": os.getloadavg()[0], "sources": _sources()}
             kept.append(stamped)
             print(json.dumps(stamped), flush=True)
-            with SAMPLES.open("a") as file:
-                file.write(f"{json.dumps(stamped)}\n")
+            add_line(SAMPLES, stamped)
     figures = [
         figure
         for part, (_measure, figures_of) in _PARTS.items()
