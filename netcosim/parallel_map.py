@@ -6,15 +6,17 @@ has a pipe of its own, and needs no lock.
 """
 
 import multiprocessing
-import os
 import pickle
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, TypeVar
+
+from netcosim.processors import usable_processors
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -39,7 +41,7 @@ def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Itera
     Processes are spawned, so the work, the items and the results must be picklable. An item whose
     process was killed is computed here. What `work` raises is raised here.
     """
-    processes = min(os.cpu_count() or 1, len(items))
+    processes = min(usable_processors(), len(items))
     if processes < 2:
         yield from map(work, items)
         return
@@ -58,10 +60,25 @@ def _start(work: Callable[[Item], Result], running: ExitStack) -> _Pipe:
     running.callback(ours.close)
     with theirs:
         process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        process.start()
+        with _interruptions_held():
+            process.start()
     running.callback(process.join)
     running.callback(process.kill)
     return ours
+
+
+@contextmanager
+def _interruptions_held() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of the block; a process that starts in it has it held.
+
+    Else one that comes while a process imports its modules ends it with a traceback.
+    """
+    resource_tracker.ensure_running()  # whose start would let SIGINT through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _in_order(pipes: Sequence[_Pipe], items: Sequence[Any]) -> Iterator[_Answer]:
@@ -106,6 +123,7 @@ def _answer(pipe: _Pipe) -> _Answer:
 def _serve(pipe: _Pipe, work: Callable[[Any], Any]) -> None:
     """Answer items until the pipe is closed; Ctrl-C is left to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     while True:
         try:
             item = pipe.recv()
@@ -116,6 +134,22 @@ def _serve(pipe: _Pipe, work: Callable[[Any], Any]) -> None:
         except Exception as problem:  # noqa: BLE001 - raised by the parent process
             answer = _Answer(failure=problem)
         try:
-            pipe.send(answer)
+            _reply(pipe, answer)
         except OSError:
             return
+
+
+def _reply(pipe: _Pipe, answer: _Answer) -> None:
+    """Send an answer; that it can't be pickled is a failure of its work.
+
+    Raises
+    ------
+    OSError
+        Nobody takes it.
+    """
+    try:
+        pipe.send(answer)
+    except OSError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever a result's own pickling raises
+        pipe.send(_Answer(failure=TypeError(f"a result can't be sent: {problem}")))

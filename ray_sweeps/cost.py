@@ -1,6 +1,5 @@
 """Estimate of a sweep's time and disk before it is run, from a sample of its points."""
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -111,8 +110,3 @@ def _spread(numbers: int, most: int) -> Sequence[int]:
     count = min(numbers, most)
     golden = 0.6180339887498949
     return list(dict.fromkeys(int(numbers * ((i + 0.5) * golden % 1.0)) for i in range(count)))
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0))

@@ -28,6 +28,7 @@ from netcosim.cli import (
 from netcosim.cli.options import given_path, refuse_beside
 from netcosim.cli.session import as_recorded
 from netcosim.errors import InterruptedRunError, ScenarioError, StorageError
+from netcosim.processors import usable_processors
 from netcosim.results.folder import SCENARIO, SEAL, ResultsFolder, default_path
 from netcosim.results.storage.directory import storage_errors
 from netcosim.results.storage.ownership import Owner, calling_user
@@ -196,7 +197,7 @@ def _takes(scenario: Scenario, megabytes: float, runs: int) -> str:
         seconds = megabytes * 8e6 / scenario.cluster.link.rate + _BRING_UP_S * runs
         return f"takes {seconds:.0f} s or longer for {megabytes:.0f} MB; needs root"
     seconds = megabytes * _SECONDS_A_MB + _BOOT_S * runs
-    seconds /= min(runs, os.cpu_count() or 1)
+    seconds /= min(runs, usable_processors())
     return (
         f"takes about {seconds:.0f} s for {megabytes:.0f} MB; needs root, and the"
         " kernel that ./dev virtual-kernel builds"

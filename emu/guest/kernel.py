@@ -56,7 +56,7 @@ class Kernel:
             found = json.loads((built / _RECORD).read_text(encoding="utf-8"))
             kernel = cls(
                 path=built / "linux",
-                up_to_date=found["hash"] == _hash_today(found["source"], found["source_sha256"]),
+                up_to_date=_is_todays(found),
                 **{key: found[key] for key in ("hash", "release", "source", "seccomp")},
             )
         except FileNotFoundError:
@@ -99,15 +99,23 @@ class Kernel:
         return fields
 
 
+def _is_todays(found: dict[str, str]) -> bool:
+    """Whether today's inputs would make it; true where they did not come with the installation."""
+    if not _INPUTS.is_dir():
+        return True
+    return found["hash"] == _hash_today(found["source"], found["source_sha256"])
+
+
 def _hash_today(source: str, source_sha256: str) -> str:
     """Hash of a source with today's inputs, as ``tools/virtual_kernel.sh`` forms it."""
     version = _version(source.split(maxsplit=1)[0].removeprefix("linux-source-"))
     folders = [each for each in (_INPUTS / "patches").iterdir() if each.is_dir()]
-    newest = max(
+    older = sorted(
         (each for each in folders if _version(each.name) <= version),
         key=lambda each: _version(each.name),
     )
-    files = [_INPUTS / "config", *sorted(newest.glob("*.patch"))]
+    patches = sorted(older[-1].glob("*.patch")) if older else []
+    files = [_INPUTS / "config", *patches]
     content = b"".join([f"{source_sha256}\n".encode(), *(each.read_bytes() for each in files)])
     return hashlib.sha256(content).hexdigest()[:16]
 

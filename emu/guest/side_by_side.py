@@ -4,7 +4,6 @@ import contextlib
 import functools
 import json
 import math
-import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.guest.boot import Guest, GuestError, StoodStillError
+from netcosim.processors import usable_processors
 from netcosim.threads import Call, in_threads
 
 ANSWER: Final = "answer.json"
@@ -68,7 +68,7 @@ class SideBySide:
         """Run these; none is left at the end of the block."""
         self._numbers.update({each.name: number for number, each in enumerate(wanted)})
         runs = [functools.partial(self._run, each) for each in wanted]
-        with in_threads(runs, os.cpu_count() or 1) as calls:
+        with in_threads(runs, usable_processors()) as calls:
             self._calls.update({each.name: call for each, call in zip(wanted, calls, strict=True)})
             try:
                 yield

@@ -20,13 +20,14 @@ from netcosim.errors import (
     ScenarioError,
 )
 from netcosim.formatting import escaped, short_time
+from netcosim.processors import usable_processors
 from netcosim.results.folder import REPORT
 from netcosim.results.json_files import from_json
 from netcosim.results.storage.ownership import calling_user
 from ray_sweeps.cli.describe import cost_text, describe
 from ray_sweeps.cli.options import check_options, sweep_parser
 from ray_sweeps.cli.progress import Progress
-from ray_sweeps.cost import Estimate, estimate, processors
+from ray_sweeps.cost import Estimate, estimate
 from ray_sweeps.runner.files import files_of
 from ray_sweeps.session import Session, Where
 from ray_sweeps.simulated import Simulated
@@ -58,7 +59,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     where = Where(
         serial=found.serial,
         address=found.address,
-        processors=found.processors or processors(),
+        processors=found.processors or usable_processors(),
         ship_code=found.ship_code,
     )
     at_once = 1 if found.serial else where.processors

@@ -1,10 +1,10 @@
 """Independent pieces of work, done side by side on a Ray of one's own."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from netcosim.processors import usable_processors
 from netcosim.results.storage.directory import Directory
 from ray_sweeps.runner.executor import RETRIES, TASKS_A_PROCESSOR
 from ray_sweeps.runner.local_ray import local_ray
@@ -36,7 +36,7 @@ def each_on_ray(folder: Directory, say: Callable[[str], None]) -> Iterator[Each]
     EnvironmentRefusedError
         Ray does not start.
     """
-    processors = len(os.sched_getaffinity(0))
+    processors = usable_processors()
     with local_ray(folder, processors, say):
         yield lambda items, function: _each(items, function, TASKS_A_PROCESSOR * processors)
 

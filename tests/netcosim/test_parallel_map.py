@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from netcosim import parallel_map
 from netcosim.parallel_map import side_by_side
 from tests.inside import ROOT
 
@@ -22,11 +23,19 @@ if __name__ == "__main__":
     for number in side_by_side(slowly, range(50)):
         print(number, flush=True)
 """
+LOADS_LONG = """\
+import multiprocessing, pathlib, time
+from tests.netcosim.test_parallel_map import slowly
+
+if multiprocessing.current_process().name != "MainProcess":
+    pathlib.Path(__file__).with_name("loading").touch()
+    time.sleep(2)
+"""
 
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(parallel_map, "usable_processors", lambda: 2)
 
 
 def slowly(number: int) -> int:
@@ -46,6 +55,10 @@ def die_in_others(item: tuple[int, int]) -> int:
     if os.getpid() != asking:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+def not_to_be_sent(_: int) -> object:
+    return lambda: None
 
 
 def large(number: int) -> bytes:
@@ -71,6 +84,30 @@ def test_what_the_work_raises_is_raised_here() -> None:
     with pytest.raises(ValueError, match="three"):
         next(answers)
     assert not multiprocessing.active_children()
+
+
+def test_a_result_that_cannot_be_sent_is_a_failure() -> None:
+    with pytest.raises(TypeError, match="a result can't be sent"):
+        list(side_by_side(not_to_be_sent, range(3)))
+
+
+def test_an_interruption_while_processes_load_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LOADS_LONG)
+    (tmp_path / "program.py").write_text(
+        PROGRAM.replace("tests.netcosim.test_parallel_map", "late")
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program.py")],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while not (tmp_path / "loading").exists() and process.poll() is None:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert said.count(b"Traceback") == 1, said.decode()
+    assert process.returncode == -signal.SIGINT
 
 
 def test_what_kills_its_process_is_done_here() -> None:

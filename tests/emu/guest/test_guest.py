@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from emu.guest import kernel as kernel_module
 from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.errors import EnvironmentRefusedError
 from tests import inside
@@ -152,6 +153,16 @@ def test_a_kernel_of_other_patches_is_told(tmp_path: Path, monkeypatch: pytest.M
     newest = next(each for each in Kernel.every() if each.hash != "old")
     newest.say_if_outdated(said.append)
     assert len(said) == 1
+
+
+def test_a_kernel_is_taken_where_its_inputs_were_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _built(tmp_path / "old")
+    monkeypatch.setattr(kernel_module, "_INPUTS", tmp_path / "none")
+    said = list[str]()
+    Kernel.find(tmp_path / "old").say_if_outdated(said.append)
+    assert said == []
 
 
 def test_a_kernel_that_does_not_start_is_told_from_a_guest_that_died(tmp_path: Path) -> None:

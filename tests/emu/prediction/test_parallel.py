@@ -11,6 +11,7 @@ from emu.plan import make_plan
 from emu.prediction import parallel
 from emu.prediction.cell_inputs import CellCalibration, CellInputs, cell_inputs
 from emu.prediction.parallel import cell_predictions, predict_cells
+from netcosim import parallel_map
 from netcosim.scenario import read_scenario
 from tests.emu.run.made import LINK, OPEN_WINDOWS, find, wire_of
 from tests.emu.run.running import scenario
@@ -44,7 +45,7 @@ def test_other_processes_claim_the_same(
     cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "_WORTH_BYTES", 0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(parallel_map, "usable_processors", lambda: 2)
     own = [cell_predictions(known) for known in cells]
     assert list(predict_cells(cells)) == own
     assert own[0] != own[1]
@@ -54,7 +55,7 @@ def test_a_killed_process_loses_no_claim(
     cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "_WORTH_BYTES", 0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(parallel_map, "usable_processors", lambda: 2)
     answers = predict_cells(cells * 20)
     found = [next(answers)]
     processes = multiprocessing.active_children()
