@@ -70,11 +70,11 @@ class Items:
         return len(self.numbers)
 
     def part(self, begin: int, end: int | None = None) -> "Items":
-        """Those of a range of places."""
+        """Items from one place to before another."""
         return self.chosen(slice(begin, end))
 
     def chosen(self, which: slice | NDArray[np.bool_]) -> "Items":
-        """Those at some places."""
+        """Items at some places, or where a mask is true."""
         return Items(self.numbers[which], self.keys[which], self.runs[which], self.work[which])
 
 

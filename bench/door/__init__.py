@@ -1,1 +1,1 @@
-"""What a newcomer waits for."""
+"""`./dev bench door`: how long the first commands take on a machine that has nothing."""

@@ -65,10 +65,10 @@ class Timed:
         return number * self.shuffle % len(self)
 
     def resolve(self, number: int) -> Resolved | None:
-        """As the simulated."""
+        """Resolve a point as the simulated evaluator does."""
         return self.simulated.resolve(self._number(number))
 
     def evaluate(self, number: int, run: int, key: str) -> Values:
-        """As the simulated, with when and where."""
+        """Evaluate a point as the simulated evaluator does, and note when and where."""
         row = self.simulated.evaluate(self._number(number), run, key)
         return {**row, ENDED_S: time.monotonic(), PROCESS: os.getpid()}

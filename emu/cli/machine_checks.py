@@ -6,6 +6,7 @@ Other users read what the kernel says of itself, which is not everything.
 
 import gzip
 import os
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -106,6 +107,6 @@ def has_module(name: str, option: str, modules: Path | None = None) -> bool | No
         return any(f"/{name}.ko" in text for text in texts)
     try:
         config = gzip.decompress(_CONFIG.read_bytes()).decode()
-    except OSError:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):  # absent, or damaged
         return None
     return any(f"{option}={value}" in config.splitlines() for value in "ym")

@@ -142,7 +142,7 @@ def read_seal(found: argparse.Namespace) -> GivenSeal:
 def task_of(
     scenario: Scenario, cells: tuple[JobCell, ...], seal: GivenSeal | None, *, profiling: bool
 ) -> Task:
-    """What is to be run of each cell.
+    """Say which numbers of workers are to be run, by the seal, for the profile, or all of them.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class StepProgress:
 
 @dataclass(slots=True)
 class FileProgress:
-    """The same from a file of told rows, which grows by whole and torn lines."""
+    """Progress of steps from a file of rows that is being written; a torn last line waits."""
 
     progress: StepProgress
     path: Path

@@ -10,7 +10,7 @@ from netcosim.scenario import Scenario
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be run of each cell.
+    """Numbers of workers that each cell is run with, and the seal that it was predicted by.
 
     Attributes
     ----------

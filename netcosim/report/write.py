@@ -48,7 +48,7 @@ def write_report(path: Path, owner: Owner | None = None) -> Path:
 
 
 def draw_report(folder: ResultsFolder) -> Path:
-    """The same for an open folder, wherever its path leads by now.
+    """Write the report of an open folder, wherever its path leads by now.
 
     Raises
     ------

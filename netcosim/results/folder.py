@@ -176,12 +176,12 @@ class ResultsFolder(ClaimedFolder):
         self.write(LOST, lost_file(rows))
 
     def write_operations(self, parts: Iterable[OperationColumns]) -> None:
-        """Write `operations.parquet`: the operations of a simulation's workers."""
+        """Write `operations.parquet`: operations of workers, simulated or over real flows."""
         whole = operations.TABLE.joined(parts)
         self.write(OPERATIONS, parquet_bytes(operations.TABLE.table(whole)))
 
     def write_steps(self, parts: Iterable[StepColumns]) -> None:
-        """Write `steps.parquet`: when the workers of a simulation began and ended steps."""
+        """Write `steps.parquet`: when workers began and ended steps, simulated or measured."""
         self.write(STEPS, parquet_bytes(steps.TABLE.table(steps.TABLE.joined(parts))))
 
     def write_points(self, summary: TrainingSummary) -> None:
@@ -273,11 +273,11 @@ class ResultsFolder(ClaimedFolder):
         return self._rows(LOST, lost.TABLE.rows)
 
     def read_operations(self) -> OperationColumns:
-        """Operations of a simulation's workers; empty if the run did not get that far."""
+        """Operations of workers; empty if the run did not get that far."""
         return self._whole(OPERATIONS, operations.TABLE.read, operations.TABLE.empty)
 
     def read_steps(self) -> StepColumns:
-        """The steps of a simulation; empty if the run did not get that far."""
+        """The steps of workers; empty if the run did not get that far."""
         return self._whole(STEPS, steps.TABLE.read, steps.TABLE.empty)
 
     def _rows(self, name: str, rows_of: Callable[[Any], tuple[Row, ...]]) -> tuple[Row, ...]:

@@ -32,7 +32,7 @@ class Best:
     equal: tuple[int, ...]
 
 
-def best_point(points: Points, cost: str | None = None) -> Best | None:
+def best_of(points: Points, among: pl.DataFrame, cost: str | None = None) -> Best | None:
     """Find the point with the most examples a second, or with the most for each unit of a cost.
 
     Equal scores: the cheaper one where `cost` is given, else the first. None if no point has a
@@ -40,14 +40,11 @@ def best_point(points: Points, cost: str | None = None) -> Best | None:
 
     Parameters
     ----------
+    among
+        The finished points that may be it.
     cost
         A column of costs; points without one, or that cost nothing, are left out.
     """
-    return best_of(points, points.finished, cost)
-
-
-def best_of(points: Points, among: pl.DataFrame, cost: str | None = None) -> Best | None:
-    """The same among some of the finished points."""
     score = pl.col(MAIN) if cost is None else pl.col(MAIN) / pl.col(cost)
     unit = (pl.lit(1.0) if cost is None else pl.col(cost)).alias("_cost")
     ranked = (

@@ -96,8 +96,8 @@ class Dataset:
         """The factors' names, in the order of their columns."""
         return tuple(name.removeprefix(FACTOR) for name in self.columns if name.startswith(FACTOR))
 
-    def has(self, *names: str) -> list[str]:
-        """Those of these columns that there are."""
+    def present(self, *names: str) -> list[str]:
+        """The columns that there are, of these."""
         return [name for name in names if name in self.columns]
 
 

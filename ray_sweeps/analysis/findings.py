@@ -84,7 +84,7 @@ def _fastest(found: BestConfiguration, finished: int) -> Iterator[str]:
 
 
 def _given(summary: SweepSummary) -> Iterator[str]:
-    """The same for the first conditions, briefly."""
+    """Sentences of the best point of each of the first conditions."""
     conditions = list(
         dict.fromkeys(configuration_text(b.condition) for b in summary.best if b.condition)
     )

@@ -134,14 +134,14 @@ def _there(column: str) -> pl.Expr:
 def _aggregations(dataset: Dataset) -> list[pl.Expr]:
     ok = pl.col(_OK)
     good = [
-        *(pl.col(name).filter(ok).first() for name in dataset.has(*SETTINGS)),
-        *(pl.col(name).filter(ok).all() for name in dataset.has("steady")),
-        *(pl.col(n).filter(ok).mean() for n in dataset.has(*WITH_INTERVAL, *MEANS)),
-        *(pl.col(n).filter(ok).std().alias(n + HALF) for n in dataset.has(*WITH_INTERVAL)),
-        *(pl.col(n).filter(ok).count().alias(f"_n_{n}") for n in dataset.has(*WITH_INTERVAL)),
+        *(pl.col(name).filter(ok).first() for name in dataset.present(*SETTINGS)),
+        *(pl.col(name).filter(ok).all() for name in dataset.present("steady")),
+        *(pl.col(n).filter(ok).mean() for n in dataset.present(*WITH_INTERVAL, *MEANS)),
+        *(pl.col(n).filter(ok).std().alias(n + HALF) for n in dataset.present(*WITH_INTERVAL)),
+        *(pl.col(n).filter(ok).count().alias(f"_n_{n}") for n in dataset.present(*WITH_INTERVAL)),
         *(
             pl.col(n).filter(ok).drop_nulls().mode().sort().first()
-            for n in dataset.has(*TEXT_FIGURES)
+            for n in dataset.present(*TEXT_FIGURES)
         ),
     ]
     failed = pl.col("run").n_unique() - pl.col("run").filter(ok).n_unique()
@@ -161,13 +161,13 @@ def _with_intervals(table: pl.DataFrame, dataset: Dataset) -> pl.DataFrame:
         half_width(pl.col(name + HALF), pl.col(f"_n_{name}"), table[f"_n_{name}"]).alias(
             name + HALF
         )
-        for name in dataset.has(*WITH_INTERVAL)
+        for name in dataset.present(*WITH_INTERVAL)
     ]
     told = pl.when(pl.col("errors") > 0).then(pl.col("error")).alias("error")
     # all() of no runs is true.
     steady = [
         pl.when(pl.col("runs") > 0).then(pl.col("steady")).alias("steady")
-        for _ in dataset.has("steady")
+        for _ in dataset.present("steady")
     ]
     return table.with_columns(*halves, told, *steady)
 
@@ -227,12 +227,12 @@ def _with_costs(table: pl.DataFrame, prices: Iterable[PriceList]) -> pl.DataFram
 
 
 def _columns(table: pl.DataFrame, dataset: Dataset) -> list[str]:
-    figures = dataset.has(*POINT_COLUMNS)
+    figures = dataset.present(*POINT_COLUMNS)
     wanted = [
         "key",
         *(FACTOR + name for name in dataset.factors),
         *("runs", "errors", "error", "engine_hash"),
-        *dataset.has(*SETTINGS),
+        *dataset.present(*SETTINGS),
         *(each for name in figures for each in (name, name + HALF)),
         *("speed_up", "efficiency"),
         *(name for name in table.columns if name.startswith(COST)),

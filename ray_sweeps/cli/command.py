@@ -21,7 +21,7 @@ from netcosim.errors import (
 )
 from netcosim.formatting import escaped, short_time
 from netcosim.processors import usable_processors
-from netcosim.results.folder import REPORT
+from netcosim.results.folder import REPORT, default_path
 from netcosim.results.json_files import from_json
 from netcosim.results.storage.ownership import calling_user
 from ray_sweeps.cli.describe import cost_text, describe
@@ -32,7 +32,7 @@ from ray_sweeps.runner.files import files_of
 from ray_sweeps.session import Session, Where
 from ray_sweeps.simulated import Simulated
 from ray_sweeps.space import space_of
-from ray_sweeps.store.folder import SweepFolder, SweepRecord, default_path
+from ray_sweeps.store.folder import SweepFolder, SweepRecord
 from ray_sweeps.sweep_file import Sweep, read_sweep
 
 PROG: Final = "ray_sweeps.run"

@@ -1,7 +1,6 @@
 """The results folder of a sweep."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -125,10 +124,3 @@ class SweepFolder(ClaimedFolder):
     def write_record(self, record: SweepRecord) -> None:
         """Write how its runs were made."""
         self.write(RECORD, to_json(record).encode(), durable=True)
-
-
-def default_path(name: str, started: datetime, parent: Path = Path("results")) -> Path:
-    """``results/<sweep>-<UTC stamp>``; a number is appended if that is taken."""
-    from netcosim.results.folder import default_path as of_a_run
-
-    return of_a_run(name, started.astimezone(UTC), parent)

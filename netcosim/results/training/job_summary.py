@@ -53,7 +53,7 @@ class JobStepTimes(_Record):
 
 
 class JobPoint(_Record):
-    """What so many workers did."""
+    """Times and throughput of a job at one number of workers."""
 
     workers: _Count
     steps: _Count = Field(description="steps of each worker, warm-up included")

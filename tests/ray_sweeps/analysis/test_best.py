@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.intervals import difference
-from ray_sweeps.analysis.best import best_point, knee, pareto_front, steps_beyond
+from ray_sweeps.analysis.best import best_of, knee, pareto_front, steps_beyond
 from ray_sweeps.analysis.dataset import read_dataset
 from ray_sweeps.analysis.paired import paired_differences
 from ray_sweeps.analysis.points import points_of
@@ -103,23 +103,25 @@ def test_points_within_noise_of_the_best_are_named(tmp_path: Path) -> None:
 
     rows = grid({"workers": [1, 2, 4, 8]}, rate, runs=4)
     points = points_of(read_dataset(write_sweep(tmp_path, rows)), [Price()])
-    found = best_point(points)
+    found = best_of(points, points.finished)
     assert found is not None and found.compared == 3
     named = points.table["factor_workers"]
     assert named[found.point] == 8 and [named[i] for i in found.equal] == [4]
-    cheap = best_point(points, COST)
+    cheap = best_of(points, points.finished, COST)
     assert cheap is not None and named[cheap.point] == 2 and cheap.equal == ()
 
 
 def test_single_runs_have_no_noise_to_tell(tmp_path: Path) -> None:
     rows = grid({"workers": [1, 2]}, lambda f, _: 1.0 + float(str(f["workers"])), runs=1)
-    found = best_point(points_of(read_dataset(write_sweep(tmp_path, rows))))
+    points = points_of(read_dataset(write_sweep(tmp_path, rows)))
+    found = best_of(points, points.finished)
     assert found is not None and (found.compared, found.equal) == (0, ())
 
 
 def test_nothing_is_best_where_all_failed(tmp_path: Path) -> None:
     rows = [run_row({"workers": 1}, 0, None)]
-    assert best_point(points_of(read_dataset(write_sweep(tmp_path, rows)))) is None
+    points = points_of(read_dataset(write_sweep(tmp_path, rows)))
+    assert best_of(points, points.finished) is None
 
 
 def test_steps_of_a_front_within_noise_are_told(tmp_path: Path) -> None:
