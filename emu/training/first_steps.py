@@ -11,6 +11,7 @@ from emu.measurement.round import IMMEDIATE_UP_TO_BPS
 from emu.network.live import LiveNetwork
 from emu.remote.training.roles import Row
 from emu.training.progress import FinishedSteps
+from netcosim.errors import CaptureError
 from netcosim.threads import Call, begin
 
 
@@ -22,10 +23,12 @@ class Captured:
     ----------
     steps : how many steps, from the first; 0: nothing
     folder : where a file goes for each server, by the host's name
+    counts : of each host, in the servers' order, as its capture has ended; also of a job that fails
     """
 
     steps: int
     folder: Path
+    counts: dict[str, CaptureCounts] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,14 +36,9 @@ class FirstSteps:
     """Running captures, which end when all workers have ended so many steps and one more.
 
     A worker ends a step when it hands over its last gradient, which is still to be sent then.
-
-    Attributes
-    ----------
-    counts : of each host, in the servers' order, when its capture has ended
     """
 
-    steps: int
-    counts: dict[str, CaptureCounts] = field(default_factory=dict)
+    wanted: Captured
     _captures: Mapping[str, Capture] = field(default_factory=dict)
     _finished: FinishedSteps
     _ending: Call[None] | None = None
@@ -48,7 +46,7 @@ class FirstSteps:
     @classmethod
     @contextlib.contextmanager
     def of(cls, live: LiveNetwork, workers: int, wanted: Captured) -> Iterator["FirstSteps"]:
-        """Capture within the block; an error in it ends the captures at once.
+        """Capture within the block; an error in it ends captures that still run at once.
 
         Raises
         ------
@@ -69,16 +67,20 @@ class FirstSteps:
                 )
                 for host in servers
             }
-            first = cls(
-                steps=wanted.steps, _captures=captures, _finished=FinishedSteps(workers=workers)
-            )
-            yield first
+            first = cls(wanted=wanted, _captures=captures, _finished=FinishedSteps(workers=workers))
+            try:
+                yield first
+            except BaseException:
+                if first._ending is not None:  # steps that were over before what failed
+                    with contextlib.suppress(CaptureError):
+                        first._ending.result()
+                raise
             first._end_all()
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take in what a node has told; ends the captures beside what goes on."""
         self._finished.take(rows)
-        if self._finished.by_all > self.steps and self._ending is None:
+        if self._finished.by_all > self.wanted.steps and self._ending is None:
             self._ending = begin(self._end)
 
     def _end_all(self) -> None:
@@ -90,4 +92,4 @@ class FirstSteps:
 
     def _end(self) -> None:
         for host, capture in self._captures.items():
-            self.counts[host] = capture.stop()
+            self.wanted.counts[host] = capture.stop()

@@ -43,12 +43,14 @@ def main() -> None:
     isolate.ensure_isolated([sys.executable, "-P", os.path.abspath(__file__)])  # noqa: PTH100
     hide_bytecode()
     task = json.loads((FOLDER / TASK).read_text())
+    first = Captured(steps=parse_scenario(task["scenario"]).training.captured, folder=FOLDER)
     answer: dict[str, Any] = {}
     try:
         with (FOLDER / ROWS).open("w", buffering=1) as file:
-            answer["captures"] = _run(task, lambda host, rows: _write(file, host, rows))
+            _run(task, first, lambda host, rows: _write(file, host, rows))
     except (NetcosimError, KeyboardInterrupt) as failure:
-        answer = {"failure": dump_failure(failure)}
+        answer["failure"] = dump_failure(failure)
+    answer["captures"] = {host: asdict(counts) for host, counts in first.counts.items()}
     (FOLDER / ANSWER).write_text(json.dumps(answer))
 
 
@@ -56,7 +58,7 @@ def _write(file: TextIO, host: str, rows: Sequence[Row]) -> None:
     file.write(json.dumps({"host": host, "rows": rows}, separators=(",", ":")) + "\n")
 
 
-def _run(task: dict[str, Any], keep: Keep) -> dict[str, Any]:
+def _run(task: dict[str, Any], first: Captured, keep: Keep) -> None:
     scenario = parse_scenario(task["scenario"])
     workers: int = task["workers"]
     net = with_worker_links(
@@ -78,10 +80,9 @@ def _run(task: dict[str, Any], keep: Keep) -> dict[str, Any]:
             tcp=tcp,
             quiet_s=_MOST_S,
             timing=EndpointTiming(poll_ns=poll_ns(net)),
-            first=Captured(steps=scenario.training.captured, folder=FOLDER),
+            first=first,
         )
-        counts = run_job(live, run, keep).captures
-        return {host: asdict(each) for host, each in counts.items()}
+        run_job(live, run, keep)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from emu.capture.tcpdump import CaptureCounts
 from emu.endpoints.pairing import THE_MACHINES, EndPlan, EndpointTiming, end_environment, tcp_of
 from emu.endpoints.process import EndpointProcess
 from emu.endpoints.transports import load
@@ -49,7 +48,7 @@ class JobRun:
     workers : how many of the job's workers take part
     coordination : who begins each step when, with which batch; None: each by itself
     pushed : whether workers push gradients; else servers ask for them
-    first : which of its first steps are captured
+    first : which of its first steps are captured; gets the counts of these captures
     quiet_s : seconds, by the nodes' clock, without news after which a job is given up
     """
 
@@ -71,13 +70,11 @@ class Ran:
     Attributes
     ----------
     start_ns, end_ns : of the job, on the wall clock
-    captures : counts of the captures of its first steps, by host, in the servers' order
     processor_ns : time that each node's process has run on processors, by host
     """
 
     start_ns: int
     end_ns: int
-    captures: dict[str, CaptureCounts]
     processor_ns: dict[str, int]
 
     @property
@@ -116,7 +113,6 @@ def run_job(live: LiveNetwork, run: JobRun, keep: Keep) -> Ran:
     return Ran(
         start_ns=start_ns,
         end_ns=end_ns,
-        captures=first.counts,
         processor_ns=nodes.processor_ns,
     )
 

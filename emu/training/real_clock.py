@@ -75,9 +75,11 @@ class RealClock:
             job = self._job(run)
             if run.profiling and not job.pushed:
                 found.messages = measure_message_times(live, job)
-            ran = run_job(live, job, self._keep(run, found))
-        for host, counts in ran.captures.items():
-            found.captures[host] = self.scratch / f"{host}.pcap", counts
+            try:
+                ran = run_job(live, job, self._keep(run, found))
+            finally:
+                for host, counts in job.first.counts.items():
+                    found.captures[host] = self.scratch / f"{host}.pcap", counts
         found.busy_share = ran.busy_share
         assert self._recorders is not None
         away = self._recorders.read().between(ran.start_ns, ran.end_ns).anywhere

@@ -60,11 +60,11 @@ class VirtualClock:
         found = Outcome()
         try:
             answer = self.guests.answer(run.name)
-            if "failure" in answer:
-                raise load_failure(answer["failure"])
             folder = self.guests.exchange(run.name)
             for host, counts in answer["captures"].items():
                 found.captures[host] = folder / f"{host}.pcap", CaptureCounts(**counts)
+            if "failure" in answer:
+                raise load_failure(answer["failure"])
         except (NetcosimError, KeyboardInterrupt) as failure:
             found.failure = failure
         _read_rows(self.guests.exchange(run.name) / ROWS, found)

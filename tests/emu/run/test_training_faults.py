@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 # A network by the machine's clock is refused where other tests keep the processors from it.
 by_the_machines_clock = pytest.mark.alone
 VIRTUAL = ("--scenario", scenario("training"), "--out", "out")
+CAPTURE = "captures/alexnet@h2.w2.c0.pcap.gz"
 REAL = ("--scenario", scenario("real-jobs"), "--out", "out")
 
 
@@ -64,6 +65,7 @@ def test_a_node_that_is_killed_and_the_cell_behind_it(world: World, role: str) -
     with results(world) as folder:
         h2, grpc = summary_of(folder).series
         steps = folder.read_steps()
+        assert (folder.path / CAPTURE).stat().st_size  # of the first step, which had ended
     assert h2.points == ()
     (ended,) = h2.unfinished
     assert (ended.workers, "killed by SIGKILL" in ended.reason) == (2, True)
