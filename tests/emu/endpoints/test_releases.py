@@ -80,9 +80,7 @@ def test_tensors_arrive_whole_and_in_order(net: Net, release, mode) -> None:
                 assert last or stream.handed_ns <= stream.taken_ns
 
 
-def test_answers_go_in_the_order_in_which_they_were_handed_over(
-    net: Net, capture, release
-) -> None:
+def test_answers_go_in_the_order_in_which_they_were_handed_over(net: Net, capture, release) -> None:
     """That of the requests, unless the library wakes their handlers in another, as under load."""
     if release is None:
         return
