@@ -167,9 +167,8 @@ def _run(folder: Path, notes: list[str], name: str, scenario: str) -> dict[str, 
         text=True,
     )
     if done.returncode != 0:
-        notes.append(
-            f"{name}: exit code {done.returncode}: {done.stderr.strip().rpartition(chr(10))[2]}"
-        )
+        said = done.stderr.strip().rpartition("\n")[2]
+        notes.append(f"{name}: exit code {done.returncode}: {said}")
     return _summary(folder / name)
 
 

@@ -100,7 +100,7 @@ class Kernel:
 
 
 def _is_todays(found: dict[str, str]) -> bool:
-    """Whether today's inputs would make it; true where they did not come with the installation."""
+    """True if today's patches and configuration make this kernel, or were not installed."""
     if not _INPUTS.is_dir():
         return True
     return found["hash"] == _hash_today(found["source"], found["source_sha256"])

@@ -91,6 +91,8 @@ def test_answers_go_in_the_order_in_which_they_were_handed_over(net: Net, captur
             order = sorted(streams, key=lambda stream: stream.handed_ns)
             handed += [1 + 2 * (20 * number + stream.index) for stream in order]
     assert list(dict.fromkeys(visits(capture()))) == handed
+    if release == "1.17.0":  # whose only thread binds them
+        assert handed == sorted(handed)
 
 
 def test_asyncio_answers_when_ready_not_when_asked(net: Net, release) -> None:
