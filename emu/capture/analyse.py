@@ -1,6 +1,6 @@
 """Capture analysis: from a capture file to a report of its connections and streams."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +8,10 @@ import numpy as np
 
 from emu.capture.connections import Conversation, split_connections, with_most_bytes
 from emu.capture.control import answers, request_paths
-from emu.capture.direction import read_direction, report_direction
+from emu.capture.direction import Direction, read_direction, report_direction
 from emu.capture.pcap import Records, read_records
-from emu.capture.report import CaptureReport, ConnectionReport, StreamReport
+from emu.capture.reassembly import Flaw
+from emu.capture.report import CaptureReport, ConnectionReport, Problem, StreamReport
 from emu.capture.segments import read_segments
 from emu.capture.streams import NOTHING, StreamDirection
 
@@ -115,11 +116,10 @@ def _connection(
     down = read_direction(records, conversation, client=False, peer=up, search=search)
     up, down = up.limited_by(down), down.limited_by(up)
     to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)
-    to_client, answered, problem = report_direction(down, up, gap_ns=gap_ns, lag_ns=lag_ns)
+    to_client, answered, answered_problem = report_direction(down, up, gap_ns=gap_ns, lag_ns=lag_ns)
     # Header blocks depend on those before them: from the middle they can't be decoded.
-    paths, path_problem = request_paths(up.reader, up.frames) if up.opened else ({}, "")
-    up_problems = [*up.problems, sent_problem, path_problem]
-    down_problems = [*down.problems, problem]
+    paths, undecoded = request_paths(up.reader, up.frames) if up.opened else ({}, None)
+    up_flaws = up.flaws if undecoded is None else (*up.flaws, undecoded)
     times = [side.time_ns for side in conversation.both if side.time_ns.size]
     return ConnectionReport(
         client=conversation.client,
@@ -129,14 +129,25 @@ def _connection(
         to_server=to_server,
         to_client=to_client,
         streams=_streams(paths, sent, answered),
-        complete=not up.problems and not down.problems,
-        problems=tuple(
-            f"{name}: {each}"
-            for name, problems in (("to server", up_problems), ("to client", down_problems))
-            for each in problems
-            if each
+        complete=not up.flaws and not down.flaws,
+        found=(
+            *_problems("to server", up, up_flaws, sent_problem),
+            *_problems("to client", down, down.flaws, answered_problem),
         ),
     )
+
+
+def _problems(
+    name: str, direction: Direction, flaws: Sequence[Flaw], exceeded: Problem | None
+) -> list[Problem]:
+    """Everything wrong with a direction: with its bytes, and with the credit of its data."""
+    found = [
+        Problem(text=f"{name}: {flaw.text}", whole_until_ns=direction.whole_until_ns(flaw))
+        for flaw in flaws
+    ]
+    if exceeded is not None:
+        found.append(replace(exceeded, text=f"{name}: {exceeded.text}"))
+    return found
 
 
 def _streams(

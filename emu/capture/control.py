@@ -16,7 +16,7 @@ from emu.capture.frames import (
     Frames,
     Kind,
 )
-from emu.capture.reassembly import Reader
+from emu.capture.reassembly import Flaw, Reader
 
 INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 4, 5
 
@@ -82,14 +82,14 @@ def _ends(
     )
 
 
-def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None], str]:
+def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None], Flaw | None]:
     """Decode the `:path` of each stream's first header block, for a client's direction.
 
     Returns
     -------
     paths
         By stream; None where the block has none.
-    problem
+    flaw
         Why decoding stopped, if it did: without one block the ones behind it can't be decoded.
     """
     import hpack  # only here: a plan of a run is made without it
@@ -97,15 +97,16 @@ def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None]
     decoder = hpack.Decoder()
     decoder.max_allowed_table_size = _LARGEST_TABLE
     paths: dict[int, str | None] = {}
-    for stream, block in _header_blocks(reader, frames):
+    for at, stream, block in _header_blocks(reader, frames):
         try:
             fields = decoder.decode(block, raw=True)
         except hpack.HPACKError as problem:
-            return paths, f"headers of stream {stream} can't be decoded: {problem}"
+            text = f"headers of stream {stream} can't be decoded: {problem}"
+            return paths, Flaw(at=at, text=text)
         if stream not in paths:
             found = [value for name, value in ((f[0], f[1]) for f in fields) if name == b":path"]
             paths[stream] = found[0].decode("utf-8", "replace") if found else None
-    return paths, ""
+    return paths, None
 
 
 def answers(reader: Reader, frames: Frames) -> bool:
@@ -119,15 +120,16 @@ def answers(reader: Reader, frames: Frames) -> bool:
     return bool(first) and (0x88 <= first[0] <= 0x8E or first[0] in (0x08, 0x18, 0x48))
 
 
-def _header_blocks(reader: Reader, frames: Frames) -> list[tuple[int, bytes]]:
-    blocks: list[tuple[int, bytes]] = []
+def _header_blocks(reader: Reader, frames: Frames) -> list[tuple[int, int, bytes]]:
+    """Stream offset, stream and bytes of each header block."""
+    blocks: list[tuple[int, int, bytes]] = []
     parts: list[bytes] = []
     for place in frames.of(Kind.HEADERS, Kind.CONTINUATION).tolist():
         if frames.seen[place] < frames.length[place]:
             break
         parts.append(_fragment(reader, frames, place))
         if int(frames.flags[place]) & END_HEADERS:
-            blocks.append((int(frames.stream[place]), b"".join(parts)))
+            blocks.append((int(frames.at[place]), int(frames.stream[place]), b"".join(parts)))
             parts = []
     return blocks
 

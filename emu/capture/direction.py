@@ -16,8 +16,15 @@ from emu.capture.control import (
 from emu.capture.frames import Frames, Kind, opening, walk
 from emu.capture.gaps import find_gaps
 from emu.capture.pcap import Records
-from emu.capture.reassembly import ByteStream, Reader, assemble
-from emu.capture.report import DataFrames, DirectionReport, Packets, SettingChange, Transport
+from emu.capture.reassembly import ByteStream, Flaw, Reader, assemble
+from emu.capture.report import (
+    DataFrames,
+    DirectionReport,
+    Packets,
+    Problem,
+    SettingChange,
+    Transport,
+)
 from emu.capture.resync import find_frames
 from emu.capture.segments import ACK, SYN, Segments
 from emu.capture.streams import StreamDirection, half_streams, service_intervals
@@ -44,7 +51,7 @@ class Direction:
     packets: Packets
     round_trip_ns: int
     opened: bool
-    problems: tuple[str, ...]
+    flaws: tuple[Flaw, ...]
 
     def limited_by(self, peer: "Direction") -> "Direction":
         """Drop the first frame larger than the other side ever allowed, and all behind it."""
@@ -59,21 +66,30 @@ class Direction:
             return self
         place = int(large[0])
         size, at = int(self.frames.length[place]), int(self.frames.at[place])
-        problem = f"broken at byte {at}: a frame of {size} bytes, the peer allows {limit}"
-        frames = self.frames.upto(place, problem)
-        kept = [each for each in self.problems if each != self.frames.problem]
+        broken = f"broken at byte {at}: a frame of {size} bytes, the peer allows {limit}"
+        flaw = Flaw(at=at, text=broken)
+        frames = self.frames.upto(place, flaw)
+        kept = [each for each in self.flaws if each != self.frames.flaw]
         control = read_control(self.reader, frames)
-        return replace(self, frames=frames, control=control, problems=(*kept, problem))
+        return replace(self, frames=frames, control=control, flaws=(*kept, flaw))
 
     def unbounded_by(self, peer: "Direction") -> bool:
         """True if the data exceeds the connection's first window without any WINDOW_UPDATE.
 
         That is gRPC (seen up to 1.47.5) with GRPC_EXPERIMENTAL_DISABLE_FLOW_CONTROL at both ends.
-        It obeys no window, and sends frames of 1 MiB whatever its peer allows.
+        It obeys no window, and sends frames of 1 MiB whatever its peer allows. A frame that was
+        captured in part does not count: its length may be wrong.
         """
-        if self.frames.problem or not peer.opened or peer.control.updates.size:
+        flaw = self.frames.flaw
+        broken = flaw is not None and flaw.at < self.stream.end
+        if broken or not peer.opened or peer.control.updates.size:
             return False
-        return int(self.frames.length[self.frames.of(Kind.DATA)].sum()) > DEFAULT_WINDOW_BYTES
+        whole = self.frames.whole() & (self.frames.kind == Kind.DATA)
+        return int(self.frames.length[whole].sum()) > DEFAULT_WINDOW_BYTES
+
+    def whole_until_ns(self, flaw: Flaw) -> int:
+        """Until when this direction is whole in spite of a flaw."""
+        return self.stream.whole_until_ns(flaw.at, self.time_ns)
 
 
 def read_direction(
@@ -98,13 +114,14 @@ def read_direction(
     lost = middle and bool(
         foreign or (peer is not None and not (peer.opened and peer.frames.at.size))
     )
-    problems = _stream_problems(stream)
+    flaws = _stream_flaws(stream)
     if lost and not foreign.startswith("TLS"):
         found = find_frames(reader, stream) if search else None
         foreign = "captured from its middle: frames can't be found" if found is None else ""
         first = found or 0
         if found is not None:
-            problems.append(f"captured from its middle: read from byte {found} on")
+            text = f"captured from its middle: read from byte {found} on"
+            flaws.append(Flaw(at=0, text=text))
     frames = walk(
         reader,
         stream,
@@ -113,8 +130,11 @@ def read_direction(
         search=(lambda since: find_frames(reader, stream, since)) if search else None,
     )
     if middle:
-        problems.append("the start of the connection was not captured")
-    problems += [problem for problem in (foreign, frames.problem) if problem]
+        flaws.append(Flaw(at=0, text="the start of the connection was not captured"))
+    if foreign:
+        flaws.append(Flaw(at=0, text=foreign))
+    if frames.flaw is not None:
+        flaws.append(frames.flaw)
     return Direction(
         stream=stream,
         reader=reader,
@@ -127,31 +147,32 @@ def read_direction(
         ),
         round_trip_ns=_round_trip(conversation, from_client=client),
         opened=not lost and not foreign and not frames.lost,
-        problems=tuple(problems),
+        flaws=tuple(flaws),
     )
 
 
-def _stream_problems(stream: ByteStream) -> list[str]:
-    problems = []
+def _stream_flaws(stream: ByteStream) -> list[Flaw]:
+    found = []
     if stream.holes:
         since, until = stream.holes[0]
         missing = sum(end - start for start, end in stream.holes)
-        problems.append(
+        text = (
             f"{missing} bytes in {len(stream.holes)} holes were not captured, the first at byte "
             f"{since} ({until - since} bytes)"
-            + (
-                f"; {stream.beyond_bytes} bytes behind it are not read"
-                if stream.beyond_bytes
-                else ""
-            )
         )
+        if stream.beyond_bytes:
+            text += f"; {stream.beyond_bytes} bytes behind it are not read"
+        found.append(Flaw(at=since, text=text))
     if stream.early_bytes:
-        problems.append(f"{stream.early_bytes} bytes from before the first one are not read")
+        text = f"{stream.early_bytes} bytes from before the first one are not read"
+        found.append(Flaw(at=0, text=text))
     if stream.cut_bytes:
-        problems.append(f"{stream.cut_bytes} bytes were cut off by the capture's length limit")
+        text = f"{stream.cut_bytes} bytes were cut off by the capture's length limit"
+        found.append(Flaw(at=0, text=text))
     if stream.conflicting_segments:
-        problems.append(f"{stream.conflicting_segments} segments came again with other bytes")
-    return problems
+        text = f"{stream.conflicting_segments} segments came again with other bytes"
+        found.append(Flaw(at=stream.conflict_at, text=text))
+    return found
 
 
 def _round_trip(conversation: Conversation, *, from_client: bool) -> int:
@@ -173,7 +194,7 @@ def _times(segments: Segments, mask: int, flags: int) -> Ints:
 
 def report_direction(
     data: Direction, peer: Direction, *, gap_ns: int, lag_ns: int
-) -> tuple[DirectionReport, dict[int, StreamDirection], str]:
+) -> tuple[DirectionReport, dict[int, StreamDirection], Problem | None]:
     """Build a direction's report, its data matched with the credit that its peer granted.
 
     Returns
@@ -192,11 +213,13 @@ def report_direction(
     _, peer_tail = frame_records(peer.stream, peer.frames)
     received = read_grants(peer.frames, peer.control, peer_tail, time_ns)
     known = data.opened and peer.opened and not data.unbounded_by(peer)
-    credit, stopped, problem = NO_CREDIT, np.zeros(frames.at.size, dtype=np.bool_), ""
+    credit, stopped, problem = NO_CREDIT, np.zeros(frames.at.size, dtype=np.bool_), None
     if known:
-        credit, stopped, problem = credit_history(
+        credit, stopped, exceeded = credit_history(
             frames, head, time_ns, received, data.round_trip_ns + lag_ns
         )
+        if exceeded is not None:
+            problem = Problem(text=exceeded.text, whole_until_ns=exceeded.time_ns - 1)
     halves = half_streams(
         frames=frames,
         tail_ns=time_ns[tail],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from emu.capture.arrays import Ints, Mask, ints
-from emu.capture.reassembly import ByteStream, Reader
+from emu.capture.reassembly import ByteStream, Flaw, Reader
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEADER_BYTES = 9
@@ -54,6 +54,7 @@ class Frames:
     `seen` how much of the payload was captured (less only in the last frame of a capture that
     is cut off, and in others than DATA that were captured in part), `padding` the bytes that
     padding takes, its length byte included. `lost` counts the places at which frames are missing.
+    `flaw` is why they end early, if they do.
     """
 
     at: Ints
@@ -63,7 +64,7 @@ class Frames:
     flags: Ints
     stream: Ints
     padding: Ints
-    problem: str
+    flaw: Flaw | None
     lost: int = 0
 
     def of(self, *kinds: int) -> Ints:
@@ -78,11 +79,11 @@ class Frames:
         captured: Mask = self.seen == self.length
         return captured
 
-    def upto(self, count: int, problem: str) -> "Frames":
-        """Return only the first `count` frames, with the problem that ends them."""
+    def upto(self, count: int, flaw: Flaw) -> "Frames":
+        """Return only the first `count` frames, with the flaw that ends them."""
         names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
         kept = {name: getattr(self, name)[:count] for name in names}
-        return Frames(problem=problem, lost=self.lost, **kept)
+        return Frames(flaw=flaw, lost=self.lost, **kept)
 
 
 class _Rules:
@@ -184,10 +185,11 @@ def walk(
         at = walked.resume(at, behind, search) if behind else walked.frame(at)
     columns = ints(walked.rows).reshape(-1, 7).T
     names = ("at", "length", "seen", "kind", "flags", "stream", "padding")
-    problem, lost = walked.problem, walked.lost
-    if lost and not problem:
-        problem = f"{lost} times headers of frames were not captured, the next frames were found"
-    return Frames(problem=problem, lost=lost, **dict(zip(names, columns, strict=True)))
+    flaw, lost = walked.flaw, walked.lost
+    if lost and flaw is None:
+        found = f"{lost} times headers of frames were not captured, the next frames were found"
+        flaw = Flaw(at=0, text=found)
+    return Frames(flaw=flaw, lost=lost, **dict(zip(names, columns, strict=True)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -198,7 +200,7 @@ class _Walk:
     end: int
     rules: _Rules
     rows: list[tuple[int, ...]] = field(default_factory=list)
-    problem: str = ""
+    flaw: Flaw | None = None
     lost: int = 0
 
     def resume(self, at: int, behind: int, search: Search | None) -> int | None:
@@ -206,7 +208,7 @@ class _Walk:
         self.lost += 1
         found = search(behind) if search is not None and self.lost <= MOST_SEARCHES else None
         if found is None:
-            self.problem = f"the header of a frame at byte {at} was not captured"
+            self.flaw = Flaw(at=at, text=f"the header of a frame at byte {at} was not captured")
         self.rules = _Rules(from_middle=True)
         return found
 
@@ -214,7 +216,7 @@ class _Walk:
         """Parse the frame at `at` and add it."""
         head = self.reader.read(at, HEADER_BYTES)
         if len(head) < HEADER_BYTES:
-            self.problem = f"ends in the header of a frame at byte {at}"
+            self.flaw = Flaw(at=self.end, text=f"ends in the header of a frame at byte {at}")
             return None
         length, kind, flags = head[0] << 16 | head[1] << 8 | head[2], head[3], head[4]
         identity = int.from_bytes(head[5:]) & _ID_MASK
@@ -224,7 +226,7 @@ class _Walk:
             padding = 1 + (self.reader.read(at + HEADER_BYTES, 1) or b"\0")[0]
             broken = "more padding than payload" if padding > length else ""
         if broken:
-            self.problem = f"broken at byte {at}: {broken}"
+            self.flaw = Flaw(at=at, text=f"broken at byte {at}: {broken}")
             return None
         seen = self._seen(at, length, kind)
         self.rows.append((at, length, seen, kind, flags, identity, padding))
@@ -237,7 +239,8 @@ class _Walk:
         """
         seen = min(length, self.end - at - HEADER_BYTES)
         if seen < length:
-            self.problem = f"ends in a frame at byte {at}: {seen} of {length} bytes"
+            ends = f"ends in a frame at byte {at}: {seen} of {length} bytes"
+            self.flaw = Flaw(at=self.end, text=ends)
         elif kind != Kind.DATA and seen and self.reader.hole_within(at + HEADER_BYTES, seen):
             return 0
         return seen

@@ -37,6 +37,7 @@ class ByteStream:
     cut_bytes : payload that the capture did not keep (snapshot length)
     reordered_segments : came after a later one: reordered, or lost before the capture and resent
     conflicting_segments : came again with other bytes
+    conflict_at : stream offset of the first of those
     """
 
     start: Ints
@@ -56,6 +57,27 @@ class ByteStream:
     retransmitted_bytes: int
     reordered_segments: int
     conflicting_segments: int
+    conflict_at: int
+
+    def whole_until_ns(self, offset: int, time_ns: Ints) -> int:
+        """Until when no byte from a stream offset on was there; `time_ns` is each record's time.
+
+        Where the byte at the offset was captured that ends right before it came, but not before
+        the byte in front of it did; else it ends with the last byte that was captured.
+        """
+        if offset <= 0 or not self.end:
+            return 0
+        before, at = np.searchsorted(self.start, [offset - 1, offset], side="right") - 1
+        before_ns, at_ns = time_ns[self.available[[before, at]]].tolist()
+        return int(before_ns if offset >= self.end else max(before_ns, at_ns - 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """Something wrong with a direction's bytes, from stream offset `at` on; 0: with all of them."""
+
+    at: int
+    text: str
 
 
 UNKNOWN: Final = -1
@@ -196,17 +218,22 @@ def _join(
         retransmitted_bytes=layout.retransmitted_bytes,
         reordered_segments=layout.reordered_segments,
         conflicting_segments=0,
+        conflict_at=0,
     )
-    return replace(stream, conflicting_segments=_conflicts(data, stream, layout))
+    conflicts = _conflicts(data, stream, layout)
+    return replace(
+        stream, conflicting_segments=len(conflicts), conflict_at=min(conflicts, default=0)
+    )
 
 
-def _conflicts(data: Bytes, stream: ByteStream, layout: Layout) -> int:
-    """Count repeated segments whose bytes differ from those that came first."""
+def _conflicts(data: Bytes, stream: ByteStream, layout: Layout) -> list[int]:
+    """Stream offsets of repeated segments whose bytes differ from those that came first."""
     if not layout.repeated:
-        return 0
+        return []
     reader = Reader(data, stream)
-    count = 0
+    found = []
     for offset, size, at in layout.repeated:
         first = reader.read(offset, size)
-        count += first != data[at : at + len(first)].tobytes()
-    return count
+        if first != data[at : at + len(first)].tobytes():
+            found.append(offset)
+    return found

@@ -156,11 +156,23 @@ class StreamReport:
         return self.server if self.from_server else self.client
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something wrong with a connection as captured.
+
+    What came until `whole_until_ns` is whole all the same; 0: nothing is known to be.
+    """
+
+    text: str
+    whole_until_ns: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConnectionReport:
     """One TCP connection; `streams` by their numbers, ascending.
 
-    `complete` is False where a direction could not be read to its end; `problems` has why.
+    `complete` is False where a direction could not be read to its end; `found` has why, and what
+    else is wrong.
     """
 
     client: tuple[str, int]
@@ -171,7 +183,16 @@ class ConnectionReport:
     to_client: DirectionReport
     streams: tuple[StreamReport, ...]
     complete: bool
-    problems: tuple[str, ...]
+    found: tuple[Problem, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, in words."""
+        return tuple(problem.text for problem in self.found)
+
+    def problems_until(self, time_ns: int) -> tuple[str, ...]:
+        """What is wrong with what came until then: problems that begin later do not touch it."""
+        return tuple(p.text for p in self.found if p.whole_until_ns < time_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -163,6 +163,16 @@ class Capture:
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"died with code {code}"
         raise CaptureError(f"{self._name}: {self._words() or how}")
 
+    def dropped(self) -> int:
+        """Packets that never reached the file, so far.
+
+        Raises
+        ------
+        CaptureError
+            tcpdump has died, or does not answer.
+        """
+        return self._ask()[2]
+
     def stop(self) -> CaptureCounts:
         """Wait until the kernel's buffer is empty, end tcpdump, return its counts.
 

@@ -58,6 +58,14 @@ MOST_MOVED: Final = 1_000_000
 """Most rows of the history that SETTINGS may cause: each moves every open stream's window."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exceeded:
+    """The first time that more was sent than had been granted."""
+
+    time_ns: int
+    text: str
+
+
 @dataclass(slots=True)
 class _Account:
     """One stream's credit less the initial window: granted, sent, and the grants over time."""
@@ -86,7 +94,7 @@ def read_grants(frames: Frames, control: Control, tail_record: Ints, time_ns: In
 
 def credit_history(
     frames: Frames, head_record: Ints, time_ns: Ints, grants: Grants, known_after_ns: int
-) -> tuple[CreditHistory, Mask, str]:
+) -> tuple[CreditHistory, Mask, Exceeded | None]:
     """Follow the credit of the data in `frames` under the other side's `grants`.
 
     Parameters
@@ -108,7 +116,7 @@ def credit_history(
     stopped
         For each frame: DATA with which the stream used up the credit that its sender knew of
         when the visit began, or since: a sender may have framed the whole visit at its begin.
-    problem
+    exceeded
         Set if more was sent than granted, which says that this reading is wrong.
     """
     ledger = _Ledger(known_after_ns)
@@ -128,7 +136,7 @@ def credit_history(
     columns = ints(ledger.rows).reshape(-1, 4).T
     names = ("time_ns", "stream", "stream_left", "connection_left")
     history = CreditHistory(**dict(zip(names, columns, strict=True)))
-    return history, stopped, ledger.problem
+    return history, stopped, ledger.exceeded
 
 
 class _Ledger:
@@ -146,7 +154,7 @@ class _Ledger:
         self._visitor = CONNECTION
         self._visit_ns = 0
         self.rows: list[tuple[int, int, int, int]] = []
-        self.problem = ""
+        self.exceeded: Exceeded | None = None
 
     def open(self, stream: int, now_ns: int) -> None:
         if stream not in self._accounts and stream not in self._closed:
@@ -184,8 +192,9 @@ class _Ledger:
         self._connection -= amount
         self._note(stream, now_ns)
         left = min(self._left(account), self._connection)
-        if left < 0 and not self._shrunk and not self.problem:
-            self.problem = f"stream {stream} sent {-left} bytes more than was granted"
+        if left < 0 and not self._shrunk and self.exceeded is None:
+            text = f"stream {stream} sent {-left} bytes more than was granted"
+            self.exceeded = Exceeded(time_ns=now_ns, text=text)
         return self._exhausted(account, self._visit_ns - self._known_after_ns)
 
     def _left(self, account: _Account) -> int:

@@ -72,7 +72,7 @@ def _cells(task: Task, found: Measurements, live: LiveNetwork, recorders: PauseR
         live=live,
         digest=found.digest(task),
         scratch=task.scratch,
-        pauses=recorders.read,
+        recorders=recorders,
         on_burst=task.progress.burst_done,
     )
     with task.progress.cells(task.plan):
@@ -80,4 +80,4 @@ def _cells(task: Task, found: Measurements, live: LiveNetwork, recorders: PauseR
             with timed_phase(found.phases_s, cell.name):
                 outcome = runner.run(cell)
             found.finish(task, outcome)
-    recorders.read()  # raises if one died after the last reading
+    recorders.check_alive()  # one may have died after the last burst

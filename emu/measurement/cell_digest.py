@@ -99,7 +99,7 @@ class CellDigest:
                 together = [find_burst(each, burst) for each in carried]
                 self._measured(outcome, done, attempt, together, ended, recorded)
             except CaptureError as problem:
-                if done.failure is not None:
+                if burst not in done.lost:
                     break  # the capture ended before the burst did
                 outcome.validity.append(
                     unreadable(str(problem), cell=outcome.cell.name, burst=burst, attempt=attempt)

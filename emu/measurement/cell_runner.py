@@ -8,7 +8,7 @@ from emu.measurement.cell_digest import CellDigest, CellOutcome
 from emu.measurement.round import run_round
 from emu.measurement.validity import BOUNDS
 from emu.network.live import LiveNetwork
-from emu.pauses.pauses import Pauses
+from emu.pauses.pauses import PauseRecorders
 from netcosim.job import Cell
 
 
@@ -16,13 +16,14 @@ from netcosim.job import Cell
 class CellRunner:
     """Runs cells on one live network.
 
-    `pauses` reads the pauses of the machine's processors recorded so far.
+    `recorders` record the pauses of the machine's processors: a burst in which one dies is not
+    finished, and ends the cell.
     """
 
     live: LiveNetwork
     digest: CellDigest
     scratch: Path
-    pauses: Callable[[], Pauses]
+    recorders: PauseRecorders
     on_burst: Callable[[Cell, int], None]
 
     def run(self, cell: Cell) -> CellOutcome:
@@ -53,5 +54,6 @@ class CellRunner:
             bursts=bursts,
             expected_s=self.digest.plan.burst_seconds(cell),
             on_burst=lambda burst: self.on_burst(cell, burst),
+            check=self.recorders.check_alive,
         )
-        self.digest.take(outcome, done, attempt, self.pauses)
+        self.digest.take(outcome, done, attempt, self.recorders.so_far)

@@ -69,7 +69,11 @@ def facts_of(
     clocks: Sequence[ConnectionClock] = (),
     moved: Sequence[DelayedInput] = (),
 ) -> Facts:
-    """Facts of one burst of a round, over all its connections."""
+    """Facts of one burst of a round, over all its connections.
+
+    Of the problems of a capture those count that touch the burst: what went wrong behind the last
+    byte of its data is no evidence against it.
+    """
     facts = done.facts[burst]
     past = [each.log.past_scheduler for each in seen]
     known = [p.max_bytes for p in past if p is not None]
@@ -83,7 +87,7 @@ def facts_of(
         timeouts=facts.timeouts,
         reorderings=facts.reorderings,
         drops=facts.drops,
-        capture_drops=sum(count.dropped for count in done.counts.values()),
+        capture_drops=done.lost.get(burst, 0),
         zero_ns=common_zero(seen),
         length_ns=max(each.last_ns for each in seen) - common_zero(seen),
         lost_ns=0 if worst is None else worst.lost_ns,
@@ -95,5 +99,7 @@ def facts_of(
         moved=tuple(moved),
         late_ns=max(each.log.late_ns for each in seen),
         past_scheduler_bytes=max(known) if known else None,
-        problems=tuple(p for each in seen for p in each.carried.report.problems),
+        problems=tuple(
+            p for each in seen for p in each.carried.report.problems_until(each.last_ns)
+        ),
     )

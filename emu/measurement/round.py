@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from emu.capture.tcpdump import Capture, CaptureCounts
+from emu.capture.tcpdump import Capture
 from emu.endpoints import BurstLog, Connection, Place, StreamRequest, pair, run_burst
 from emu.endpoints.connection import open_connections
 from emu.endpoints.pairing import THE_MACHINES, EndpointTiming
@@ -49,8 +49,9 @@ class BurstFacts:
 class Round:
     """Outcome of a round: the finished bursts' logs and facts, and the captures.
 
-    `opened` has what both ends of each connection told of themselves. `failure` is what ended the
-    round early; the bursts finished before it are kept.
+    `opened` has what both ends of each connection told of themselves, `lost` the packets that the
+    captures lost while a burst was under way; it lacks a burst in which a tcpdump died. `failure`
+    is what ended the round early; the bursts finished before it are kept.
     """
 
     planned: Sequence[PlannedConnection]
@@ -58,8 +59,12 @@ class Round:
     opened: list[Mapping[str, Any]] = field(default_factory=list)
     facts: dict[int, BurstFacts] = field(default_factory=dict)
     captures: dict[str, Path] = field(default_factory=dict)
-    counts: dict[str, CaptureCounts] = field(default_factory=dict)
+    lost: dict[int, int] = field(default_factory=dict)
     failure: BaseException | None = None
+
+
+def _nothing() -> None:
+    """Check nothing."""
 
 
 def run_round(
@@ -73,12 +78,15 @@ def run_round(
     expected_s: float,
     on_burst: Callable[[int], None],
     timing: EndpointTiming = THE_MACHINES,
+    check: Callable[[], None] = _nothing,
 ) -> Round:
     """Run the bursts of these numbers on fresh connections.
 
-    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so.
+    An endpoint or a tcpdump that dies and Ctrl-C end the round; `Round.failure` says so. So does
+    `check`, called as each burst is over: one for which it raises an error is not finished.
     """
     outcome = Round(planned=planned, logs=[{} for _ in planned])
+    dropped = 0
     try:
         with (
             _captures(live, planned, scratch, outcome) as captures,
@@ -86,10 +94,10 @@ def run_round(
         ):
             outcome.opened = [connection.opened for connection in connections]
             for burst in bursts:
-                _burst(live, connections, burst, expected_s, outcome)
+                _burst(live, connections, burst, expected_s, outcome, check)
                 outcome.opened = [connection.told() for connection in connections]
-                for capture in captures:
-                    capture.check_alive()
+                before, dropped = dropped, sum(capture.dropped() for capture in captures)
+                outcome.lost[burst] = dropped - before
                 on_burst(burst)
     except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, and raised later
         outcome.failure = failure
@@ -118,12 +126,8 @@ def _captures(
             )
             running.append(capture)
             outcome.captures[host] = path
-            stack.callback(functools.partial(_note_counts, outcome, host, capture))
+            stack.callback(capture.stop)  # of a round that failed, too, its buffer is emptied
         yield running
-
-
-def _note_counts(outcome: Round, host: str, capture: Capture) -> None:
-    outcome.counts[host] = capture.stop()
 
 
 @contextlib.contextmanager
@@ -168,6 +172,7 @@ def _burst(
     burst: int,
     expected_s: float,
     outcome: Round,
+    check: Callable[[], None],
 ) -> None:
     streams = [
         [
@@ -195,6 +200,7 @@ def _burst(
     )
     spent = ProcessorClock.read().since(clock)
     after = live.counters()
+    check()
     for connection_logs, log in zip(outcome.logs, logs, strict=True):
         connection_logs[burst] = log
     outcome.facts[burst] = BurstFacts(

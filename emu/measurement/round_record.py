@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from emu.capture.tcpdump import CaptureCounts
 from emu.endpoints import BurstLog
 from emu.measurement.round import BurstFacts, Round
 from emu.plan import PlannedConnection
@@ -16,7 +15,7 @@ Json = dict[str, Any]
 
 _LOGS = TypeAdapter(list[dict[int, BurstLog]])
 _FACTS = TypeAdapter(dict[int, BurstFacts])
-_COUNTS = TypeAdapter(dict[str, CaptureCounts])
+_LOST = TypeAdapter(dict[int, int])
 _INTERRUPTED = "interrupted"
 
 
@@ -26,7 +25,7 @@ def dump_round(done: Round) -> Json:
         "logs": _LOGS.dump_python(done.logs, mode="json"),
         "opened": [{name: dict(end) for name, end in each.items()} for each in done.opened],
         "facts": _FACTS.dump_python(done.facts, mode="json"),
-        "counts": _COUNTS.dump_python(done.counts, mode="json"),
+        "lost": _LOST.dump_python(done.lost, mode="json"),
         "captures": sorted(done.captures),
         "failure": None if done.failure is None else dump_failure(done.failure),
     }
@@ -43,7 +42,7 @@ def load_round(
         opened=values["opened"],
         facts=_FACTS.validate_python(values["facts"]),
         captures={host: captures[host] for host in values["captures"]},
-        counts=_COUNTS.validate_python(values["counts"]),
+        lost=_LOST.validate_python(values["lost"]),
         failure=None if failure is None else load_failure(failure),
     )
 

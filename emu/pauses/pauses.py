@@ -48,8 +48,8 @@ class PauseRecorders:
         self._processes = processes
         self.scheduling: Mapping[int, str] = {p: _said(p, each) for p, each in processes.items()}
 
-    def read(self) -> Pauses:
-        """All that was recorded so far.
+    def check_alive(self) -> None:
+        """Raise an error if a recorder no longer runs.
 
         Raises
         ------
@@ -59,6 +59,20 @@ class PauseRecorders:
         for processor, process in self._processes.items():
             if process.poll() is not None:
                 raise CaptureError(f"{_name(processor)}: {_death(process)}")
+
+    def read(self) -> Pauses:
+        """All that was recorded so far, while every recorder runs.
+
+        Raises
+        ------
+        CaptureError
+            A recorder has died.
+        """
+        self.check_alive()
+        return self.so_far()
+
+    def so_far(self) -> Pauses:
+        """All that was recorded so far, by recorders that have died since, too."""
         return Pauses(
             by_processor={
                 processor: _spans(_file(self._folder, processor)) for processor in self._processes

@@ -166,3 +166,8 @@ def test_who_goes_beyond_all_credit_may_also_send_larger_frames(tmp_path):
     assert server_problems(report) == []
     half = report.connections[0].streams[0].server
     assert (half.data_bytes, half.ended_ns is not None) == ((1 << 20) + 100, True)
+    # Where a capture ends in the midst of a later frame, what came before is read alike.
+    cut = analyse(tmp_path, SETTINGS + HEADERS + large + frame(0, 1, 1, bytes(1 << 20))[:5000])
+    at = len(SETTINGS + HEADERS + large)
+    assert server_problems(cut) == [f"ends in a frame at byte {at}: 4991 of 1048576 bytes"]
+    assert cut.connections[0].streams[0].server.data_bytes == (1 << 20) + 4991

@@ -1,6 +1,7 @@
 """tcpdump on a real link, with real endpoints: the wire against what the two ends say."""
 
 import itertools
+import signal
 import subprocess
 
 import pytest
@@ -85,6 +86,19 @@ def test_a_capture_has_all_up_to_the_last_packet(tmp_path, hosts, talk_live):
         (connection,) = analyse_capture(path).connections
         assert connection.to_client.tcp.finished or connection.to_server.tcp.finished
         assert connection.streams[0].server.data_bytes == 1000
+
+
+def test_packets_that_find_no_room_are_counted_while_it_runs(tmp_path, hosts, talk_live):
+    path = tmp_path / "a.pcap"
+    with Capture(path, interface="c0", popen=hosts[0].popen, buffer_kib=64) as capture:
+        assert capture.dropped() == 0
+        capture.process.send_signal(signal.SIGSTOP)
+        talk_live("h2", SIZES)
+        capture.process.send_signal(signal.SIGCONT)
+        dropped = capture.dropped()
+        assert dropped > 0
+        assert capture.stop().dropped == dropped
+    assert analyse_capture(path).connections[0].problems
 
 
 def test_an_unknown_interface_is_told_in_tcpdumps_words(tmp_path, hosts):

@@ -83,6 +83,7 @@ class Scene:
         self._taken: dict[int, int | None] = {}
         self._delivered: dict[int, int] = {}
         self._planned_ns: dict[int, int] = {}
+        self._logged: list[int] = []
         self._held = bytearray()
         self.client = _end(client=True)
         self.server = _end(client=False)
@@ -105,14 +106,19 @@ class Scene:
         self.link.now_ns += length_ns
         return began_ns
 
-    def ask(self, size_bytes: int, *, ready_ns: int = 0) -> int:
-        """Request the next tensor, which the plan has ready then; its index."""
+    def ask(self, size_bytes: int, *, ready_ns: int = 0, burst: int = 0) -> int:
+        """Request the next tensor, which the plan has ready then; its index.
+
+        Tensors of a later burst are on the wire alone: nobody logs them.
+        """
         index = len(self._sizes)
+        if not burst:
+            self._logged.append(index)
         self._sizes.append(size_bytes)
         self._planned_ns[index] = ready_ns
         self._asked[index] = self.now_ns
         headers = [(":method", "POST"), (":scheme", "http"), (":authority", "x")]
-        headers.append((":path", f"/netcosim.Tensors/b0/t{index}"))
+        headers.append((":path", f"/netcosim.Tensors/b{burst}/t{index}"))
         self.client.send_headers(stream_of(index), headers, end_stream=True)
         self._client_speaks()
         return index
@@ -210,15 +216,24 @@ class Scene:
     # What was seen of it.
 
     def seen(self, folder: Path) -> CapturedBurst:
-        """The burst as the project's analysis reads it from a capture file."""
+        """The first burst as the project's analysis reads it from a whole capture."""
         path = write(folder / f"c{self.number}.pcap", self.talk.packets)
+        found = self.seen_in(path)
+        assert found.carried.report.problems == ()
+        return found
+
+    def seen_in(self, path: Path) -> CapturedBurst:
+        """The first burst as the project's analysis reads it from this capture."""
         report = analyse_capture(path, gap_ns=20 * FRAME_NS)
-        assert report.problems == ()
         messages = tuple(
             Message(
-                tensor=f"t{i}", index=i, size_bytes=size, ready_ns=self._planned_ns[i], priority=0
+                tensor=f"t{i}",
+                index=i,
+                size_bytes=self._sizes[i],
+                ready_ns=self._planned_ns[i],
+                priority=0,
             )
-            for i, size in enumerate(self._sizes)
+            for i in self._logged
         )
         planned = PlannedConnection(
             index=self.number, server="s0", worker="w0", direction="pull", messages=messages
@@ -236,7 +251,7 @@ class Scene:
                     delivered_ns=self._delivered[i],
                     taken_ns=self._taken[i],
                 )
-                for i in range(len(self._sizes))
+                for i in self._logged
             ),
             requester=end,
             responder=end,

@@ -144,6 +144,7 @@ def test_a_recorder_that_dies_is_told_in_one_line(tmp_path: Path, number: signal
             assert time.monotonic() < deadline
         with pytest.raises(CaptureError, match=f"^{line}$"):
             recorders.read()
+        assert set(recorders.so_far().by_processor) == set(PROCESSORS)  # what it wrote is there
 
 
 def test_a_record_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:

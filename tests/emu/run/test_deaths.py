@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from netcosim.results.folder import NOT_ENDED
+from tests.emu.run.kept import assert_kept_as_undisturbed
 from tests.emu.run.midburst import processes, wait_for_large_burst
 from tests.emu.run.running import (
     WORK,
@@ -41,46 +42,33 @@ def assert_kept(world: World, done: Done, code: int, line: str, cells: list[str]
     assert world.changes(below=f"{WORK}/out") == set()
 
 
-def test_the_receiving_endpoint(world: World) -> None:
-    with running(world, *SLOW) as run:
-        _, receiver = wait_for_large_burst(run)  # the responder, which sends, is started first
-        os.kill(receiver, signal.SIGKILL)
-        done = finish(run)
-        assert run.wait_gone(10) == {}
-    assert_kept(world, done, 5, "h2 requester in w0: killed by SIGKILL", ["small/h2"])
-
-
-def test_the_sending_endpoint_after_a_burst_of_its_cell(world: World) -> None:
-    with running(world, *SLOW) as run:
-        wait_for_line(run, "large/h2: burst 0 done")
-        os.kill(processes(run, "h2_endpoint.py")[0], signal.SIGKILL)
-        done = finish(run)
-    line = "h2 responder in s0: killed by SIGKILL"
-    assert_kept(world, done, 5, line, ["small/h2", "large/h2"])
-
-
-def test_tcpdump_after_a_burst_of_its_cell(world: World) -> None:
+@pytest.mark.parametrize(
+    ("word", "code", "line"),
+    [
+        ('"role": "requester"', 5, "h2 requester in w0: killed by SIGKILL"),
+        ('"role": "responder"', 5, "h2 responder in s0: killed by SIGKILL"),
+        ("tcpdump", 7, "tcpdump on w0-eth0: killed by SIGKILL"),
+        ("mininet:w0", 4, "w0: its Mininet shell died"),
+        ("recorder.py", 7, "pause recorder of processor {processor}: killed by SIGKILL"),
+    ],
+    ids=["receiver", "sender", "tcpdump", "shell", "recorder"],
+)
+def test_a_process_in_the_second_burst_of_a_cell(
+    world: World, word: str, code: int, line: str
+) -> None:
+    """The burst before it is as valid as if nothing had happened."""
     with running(world, *SLOW) as run:
         wait_for_line(run, "large/h2: burst 0 done")
         wait_for_large_burst(run)
-        (tcpdump,) = wait_for("tcpdump of a burst", lambda: processes(run, "tcpdump"))
-        os.kill(tcpdump, signal.SIGKILL)
+        victim = processes(run, word)[0]
+        processor = run.members()[victim].partition("recorder.py ")[2].partition(" ")[0]
+        os.kill(victim, signal.SIGKILL)
         done = finish(run)
         assert run.wait_gone(10) == {}
-    line = "tcpdump on w0-eth0: killed by SIGKILL"
-    assert_kept(world, done, 7, line, ["small/h2", "large/h2"])
-    with results(world) as folder:
-        assert {r.burst for r in folder.read_trace() if r.cell == "large/h2"} == {0}
-
-
-def test_the_shell_that_holds_a_host(world: World) -> None:
-    with running(world, *SLOW) as run:
-        wait_for_large_burst(run)
-        (shell,) = processes(run, "mininet:w0")
-        os.kill(shell, signal.SIGKILL)
-        done = finish(run)
-        assert run.wait_gone(10) == {}
-    assert_kept(world, done, 4, "w0: its Mininet shell died", ["small/h2"])
+    cells = ["small/h2", "large/h2"]
+    assert_kept(world, done, code, line.format(processor=processor), cells)
+    assert_kept_as_undisturbed(world, "small/h2", [0, 1])
+    assert_kept_as_undisturbed(world, "large/h2", [0])
 
 
 @pytest.mark.parametrize(

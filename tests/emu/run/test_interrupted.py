@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netcosim.results.folder import PERFETTO, PREDICTIONS, REPORT, RUN
+from tests.emu.run.kept import assert_kept_as_undisturbed
 from tests.emu.run.midburst import wait_for_large_burst
 from tests.emu.run.ownership import CALLER, assert_owned
 from tests.emu.run.running import (
@@ -74,11 +75,13 @@ def test_ctrl_c_in_mid_burst(world: World, terminal: Terminal, sudo: bool) -> No
 def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
     with running(world, *SLOW, environ=CALLER) as run:
         wait_for_line(run, "large/h2: burst 0 done")
+        wait_for_large_burst(run)
         os.kill(run.process.pid, signal.SIGTERM)
         done = finish(run)
         assert run.wait_gone(10) == {}
     assert_owned(world.at(f"{WORK}/out"))
     assert_what_was_finished_is_kept(world, done, ["small/h2", "large/h2"], "SIGTERM")
+    assert_kept_as_undisturbed(world, "large/h2", [0])
 
 
 @pytest.mark.parametrize("name", [PREDICTIONS, PERFETTO, "pictures"])
