@@ -38,13 +38,15 @@ def rerun(folder: ResultsFolder) -> Rerun:
     plan = make_plan(folder.read_scenario(), record.versions.get("grpcio"))
     cells = _cells(plan, record, folder)
     calibrated = calibrated_of(record)
-    predictions = list(predict_cells([inputs_of(plan, rows, calibrated) for rows in cells]))
+    shown = [rows for rows in cells if rows.measured]  # of others no capture shows a burst
+    found = predict_cells([inputs_of(plan, rows, calibrated) for rows in shown])
+    predicted = dict(zip((rows.cell.name for rows in shown), found, strict=True))
     before = folder.read_summary()
     return Rerun(
-        predicted=tuple(row for mine in predictions for row in mine),
+        predicted=tuple(row for mine in predicted.values() for row in mine),
         summary=summarise_run(
             plan,
-            zip(cells, predictions, strict=True),
+            [(rows, predicted.get(rows.cell.name, [])) for rows in cells],
             record.models,
             ended=_early(plan, cells, before),
             complete=len(cells) == len(plan.cells) if before is None else before.complete,

@@ -1,5 +1,6 @@
 """A whole run inside its namespaces: network, calibration, cells, predictions, results."""
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from emu.progress import Progress
 from emu.summary import EARLY, summarise_run
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
+from netcosim.errors import StorageError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -48,6 +50,7 @@ class Session:
 
         The failure itself is in `Session.failure`.
         """
+        self.folder.hold_room()
         self.folder.write_summary(self._summary(NOT_ENDED))
         try:
             self._measure_all()
@@ -59,7 +62,14 @@ class Session:
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
             self.failure = self.failure or failure
         with timed_phase(self.found.phases_s, "results"), finishing(self.failure) as late:
-            summary = self._write()
+            self.folder.give_back()
+            try:
+                summary = self._write()
+            except StorageError as problem:  # what was measured is still to be told
+                self.failure = self.failure or problem
+                summary = self._summary(*self._early_end())
+                with suppress(StorageError):
+                    self.folder.write_end(summary.reasons[0])
         self.failure = self.failure or late.interruption
         return summary
 
@@ -75,7 +85,7 @@ class Session:
         _MEASURE[self.plan.scenario.clock](task, self.found)
 
     def _predict(self) -> None:
-        finished = [outcome for outcome in self.found.outcomes if outcome.validity]
+        finished = [outcome for outcome in self.found.outcomes if outcome.measured]
         self.progress.say(f"predicting {len(finished)} cells")
         inputs = [inputs_of(self.plan, _rows(o), self._calibrated()) for o in finished]
         for outcome, predicted in zip(finished, predict_cells(inputs), strict=True):
@@ -110,13 +120,16 @@ class Session:
         self._write_measured()
         digest = folder.write_predictions(row for rows in self.predicted.values() for row in rows)
         folder.write_run(self._record(digest))
-        ended = () if self.failure is None else (f"{EARLY}: {failure_line(self.failure)}",)
-        summary = self._summary(*ended)
+        summary = self._summary(*self._early_end())
         under_way = {"complete": False, "trusted": False, "reasons": (NOT_ENDED, *summary.reasons)}
         folder.write_summary(summary.model_copy(update=under_way))
         folder.write_perfetto()  # which looks into the summary
         folder.write_summary(summary)  # last: until then it says that something is missing
         return summary
+
+    def _early_end(self) -> tuple[str, ...]:
+        """Why the run ended early, if it did."""
+        return () if self.failure is None else (f"{EARLY}: {failure_line(self.failure)}",)
 
     def _summary(self, *ended: str) -> Summary:
         """Summarise what is finished; `ended` has the reasons if that is not all."""

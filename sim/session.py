@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -74,6 +75,7 @@ class Session:
         with self.folder.held():
             if self.resumed:
                 take_finished(simulation, self.folder)
+            self.folder.hold_room()
             self.folder.write_summary(simulation.summary(NOT_ENDED))
             try:
                 with self.progress.runs(simulation.runs):
@@ -98,6 +100,7 @@ class Session:
     def _finish(self, simulation: Simulation) -> TrainingSummary:
         """Write all that was simulated."""
         with finishing(self.failure) as late:
+            self.folder.give_back()
             try:
                 with timed_phase(self.phases_s, "results"):
                     self._write(simulation)
@@ -110,6 +113,8 @@ class Session:
             except StorageError as problem:  # what was simulated is still to be told
                 self.failure = self.failure or problem
                 summary = self._ended(simulation)
+                with suppress(StorageError):
+                    self.folder.write_end(f"ended early: {failure_line(self.failure)}")
         self.failure = self.failure or late.interruption
         return summary
 

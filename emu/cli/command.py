@@ -229,7 +229,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
             wanted = plan.scenario.name == IDENTIFY and session.failure is None
             try:
                 found = identify_run(folder) if wanted else None
-                page = draw(folder, console)
+                page = draw(folder, console, session.failure)
             finally:
                 print_summary(summary, output())
             if found is not None:

@@ -252,7 +252,7 @@ def run_jobs(
         withdraw_if_refused(folder, session.failure, finished=kept)
         with finishing(session.failure) as late:
             try:
-                page = draw(folder, console)
+                page = draw(folder, console, session.failure)
             finally:
                 _print(summary)
             print_path("report", page)

@@ -1,6 +1,7 @@
 """A training job's whole run: cells by their clock, what nodes logged, results."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from emu.training.virtual_clock import VirtualClock
 from h2model import transports
 from netcosim.cli import finishing
 from netcosim.cli.session import failure_line, timed_phase
+from netcosim.errors import StorageError
 from netcosim.results.folder import NOT_ENDED, SCENARIO, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -72,6 +74,7 @@ class JobSession:
 
         The failure itself is in `failure`.
         """
+        self.folder.hold_room()
         for cell in self.cells:
             self.folder.write_job(cell.name, cell.data)
         if self.task.seal is not None:
@@ -83,10 +86,17 @@ class JobSession:
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
             self.failure = failure
         with timed_phase(self.phases_s, "results"), finishing(self.failure) as late:
-            self._write()
-            self.folder.write_perfetto()
-            summary = self._summary(*self._early_ends())
-            self.folder.write_summary(summary)  # last: until then something is missing
+            self.folder.give_back()
+            try:
+                self._write()
+                self.folder.write_perfetto()
+                summary = self._summary(*self._early_ends())
+                self.folder.write_summary(summary)  # last: until then something is missing
+            except StorageError as problem:  # what was finished is still to be told
+                self.failure = self.failure or problem
+                summary = self._summary(*self._early_ends())
+                with suppress(StorageError):
+                    self.folder.write_end(f"ended early: {failure_line(self.failure)}")
         self.failure = self.failure or late.interruption
         return summary
 

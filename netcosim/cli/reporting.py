@@ -16,13 +16,14 @@ from netcosim.errors import (
 from netcosim.results.folder import ResultsFolder
 
 
-def draw(folder: ResultsFolder, console: Console) -> Path:
+def draw(folder: ResultsFolder, console: Console, before: BaseException | None = None) -> Path:
     """Draw a run's report; return the path of its page.
 
     Raises
     ------
     NetcosimError
-        It can't be drawn or written; the line says how to draw it later.
+        It can't be drawn or written; the line says how to draw it later. It tells what ended the
+        run `before`, if anything did.
     """
     try:
         with console.status("drawing the report"):
@@ -30,7 +31,10 @@ def draw(folder: ResultsFolder, console: Console) -> Path:
 
             return draw_report(folder)
     except NetcosimError as problem:
-        raise type(problem)(f"{problem}; {_missing(folder.path)}") from None
+        if isinstance(before, KeyboardInterrupt):
+            raise _interrupted(folder.path) from None
+        first = before if isinstance(before, NetcosimError) else problem
+        raise type(first)(f"{first}; {_missing(folder.path)}") from None
 
 
 @contextmanager
@@ -39,9 +43,7 @@ def telling_where(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise InterruptedRunError(
-            f"interrupted; what was finished is in {path}; {_missing(path)}"
-        ) from None
+        raise _interrupted(path) from None
 
 
 def withdraw_if_refused(
@@ -57,6 +59,10 @@ def withdraw_if_refused(
     if isinstance(failure, ScenarioError | EnvironmentRefusedError) and not finished:
         folder.withdraw()
         raise failure
+
+
+def _interrupted(path: Path) -> InterruptedRunError:
+    return InterruptedRunError(f"interrupted; what was finished is in {path}; {_missing(path)}")
 
 
 def _missing(path: Path) -> str:

@@ -73,6 +73,10 @@ Row = TypeVar("Row")
 Kept = TypeVar("Kept")
 Record = TypeVar("Record", bound=BaseModel)
 
+_ROOMS_BYTES: Final = (16_000_000, 1_000_000)
+"""Space that a run holds back for its end: for all that is still to be written, and, where that is
+not enough, for saying so."""
+
 _GZIP_LEVEL: Final = 1
 _STEPS_SCHEMA: Final = "steps.columns.json"
 _POINTS_SCHEMA: Final = "schemas/points.columns.json"
@@ -152,6 +156,33 @@ class ResultsFolder(ClaimedFolder):
             results.close()
             raise StorageError(f"{path}: is not a results folder: it has no {SCENARIO}")
         return results
+
+    def hold_room(self) -> None:
+        """Hold back space for the run's end, on a disk that may fill up before."""
+        for size_bytes in reversed(_ROOMS_BYTES):
+            self.hold_back(size_bytes)
+
+    def write_end(self, reason: str) -> None:
+        """Write into the summary why the run ended; what else it says stays.
+
+        For a run whose last results can't be written: those that the folder has are kept.
+
+        Raises
+        ------
+        StorageError
+            It can't be read or written.
+        """
+        self.give_back()
+        kinds: dict[World, type[Any]] = {
+            "emu": Summary,
+            "sim": TrainingSummary,
+            "job": JobSummary,
+        }
+        before = self._record(SUMMARY, kinds[self.world()])
+        if before is not None:
+            others = tuple(each for each in before.reasons if each != NOT_ENDED)
+            ended = {"complete": False, "trusted": False, "reasons": (reason, *others)}
+            self.write_summary(before.model_copy(update=ended))
 
     def write_trace(self, rows: Iterable[StreamRow]) -> None:
         """Write `trace.parquet`: the measured streams."""

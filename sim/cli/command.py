@@ -144,7 +144,7 @@ def _run(
                 print_path("results", path)
             else:
                 try:
-                    page = draw(folder, console)
+                    page = draw(folder, console, session.failure)
                 finally:
                     print_training(summary, output())
                 print_path("report", page)

@@ -21,6 +21,7 @@ from netcosim.user_files import TABLE, FileKind, open_regular, read_all
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_HELD: Final = ".held.part"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 
 
@@ -46,6 +47,7 @@ class Directory:
         self.path = path
         self._fd = descriptor
         self._owner = owner
+        self._held: list[int] = []
 
     @classmethod
     def open(cls, path: Path, owner: Owner | None = None) -> Self:
@@ -83,6 +85,8 @@ class Directory:
 
     def close(self) -> None:
         """Close the descriptor; a second call does nothing."""
+        while self._held:
+            self.give_back()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -97,6 +101,29 @@ class Directory:
         with storage_errors(self.path, "can't be read"):
             system = os.fstatvfs(self._fd)
         return system.f_bavail * system.f_frsize
+
+    def hold_back(self, size_bytes: int) -> None:
+        """Hold back space of the file system, in a file without a name, where it has any.
+
+        `give_back` gives the latest back; what is held ends with the process.
+        """
+        with suppress(OSError):
+            self._discard(_HELD)
+            held = os.open(_HELD, _NEW_FILE, 0o600, dir_fd=self._fd)
+            self._held.append(held)
+            self._discard(_HELD)
+            try:
+                os.posix_fallocate(held, 0, size_bytes)
+            except OSError:
+                os.ftruncate(held, 0)  # part of it would be missing elsewhere
+
+    def give_back(self) -> None:
+        """Give back the space that was held back latest, if any is."""
+        if self._held:
+            held = self._held.pop()
+            with suppress(OSError):
+                os.ftruncate(held, 0)  # another process may have it open, too
+            os.close(held)
 
     def make(self, name: str, *, exclusive: bool = False) -> "Directory":
         """Open a folder below this one; create it, for the owner, if it is not there.

@@ -165,6 +165,26 @@ def test_a_cell_that_was_never_reached_makes_the_run_incomplete(run: Path, tmp_p
     assert [c.cell for c in summary.cells] == ["mix/fifo"]
 
 
+def test_a_cell_of_which_no_burst_was_captured_leaves_the_others_theirs(
+    run: Path, tmp_path: Path
+) -> None:
+    lost = "mix/turns"
+    for name in ("trace.parquet", "grants.parquet"):
+        table = pq.read_table(run / name)
+        kept = [place for place, cell in enumerate(table["cell"].to_pylist()) if cell != lost]
+        pq.write_table(table.take(kept), run / name)
+    record = json.loads((run / "run.json").read_text())
+    record["models"] = {key: link for key, link in record["models"].items() if lost not in key}
+    for each in record["validity"]:
+        if each["cell"] == lost:
+            each.update(valid=False, judged=False, reasons=["was received but not captured"])
+    (run / "run.json").write_text(json.dumps(record))
+    assert predict.run([str(run), "--out", str(tmp_path / "again")]) == 0
+    before, after = cells_of(run), cells_of(tmp_path / "again")
+    assert after["mix/fifo"] == before["mix/fifo"]
+    assert (after[lost].judged_bursts, after[lost].invalid_bursts) == (0, 3)
+
+
 def drop_links(run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**record, "models": {}}))

@@ -2,10 +2,27 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.emu.run.running import WORK, Done, finish, run_to_end, running, scenario, wait_for_line
+from netcosim.errors import StorageError
+from netcosim.results.folder import NOT_ENDED, ResultsFolder
+from netcosim.scenario import read_scenario
+from tests.netcosim.results.synthetic import Case, summary
+from tests.emu.run.running import (
+    WORK,
+    Done,
+    Run,
+    finish,
+    results,
+    run_to_end,
+    running,
+    scenario,
+    wait_for_line,
+)
 from tests.emu.run.world import World
 
 pytestmark = pytest.mark.root
@@ -61,15 +78,56 @@ def test_too_little_space_is_refused_before_the_run(world: World) -> None:
 
 
 def test_a_disk_that_fills_up(world: World) -> None:
-    world.shell(f"mkdir {WORK}/out; mount -t tmpfs -o size=64m results {WORK}/out")
-    with running(world, "--scenario", scenario("slow"), "--out", "out") as run:
-        wait_for_line(run, "small/h2: burst 0 done")
-        fill(world, f"{WORK}/out/filler")
+    """The capture of a cell finds no room; there is some for all that was finished."""
+    with on_a_disk_that_fills_up(world, "large/h2: burst 0 done") as run:
         done = finish(run)
         assert run.wait_gone(10) == {}
-    left = left_by_a_full_disk(world, done)
-    assert "scenario.toml" in left
+    left_by_a_full_disk(world, done)
+    cells = {"small/h2", "large/h2"}
+    with results(world) as folder:
+        summary, record = folder.read_summary(), folder.read_run()
+        assert summary is not None
+        assert record is not None
+        told = done.last.removeprefix("emu.run: ")
+        assert (summary.complete, summary.reasons) == (False, (f"ended early: {told}",))
+        assert [v.valid for v in record.validity] == [True] * 4
+        assert {row.cell for row in folder.read_trace()} == cells
+        assert {row.cell for row in folder.read_predictions()} == cells
+    assert "No space left on device" in world.at(f"{WORK}/out/report.html").read_text()
     assert world.changes(below=f"{WORK}/out") == set()
+
+
+def test_a_disk_without_room_for_the_last_results(world: World) -> None:
+    """What was written before stays as it was, and the summary says what ended the run."""
+    world.shell(f"mkdir {WORK}/out; mount -t tmpfs -o size=20m results {WORK}/out")
+    given = read_scenario(Path(scenario("tiny")))
+    with ResultsFolder.create(world.at(f"{WORK}/out"), given) as folder:
+        folder.hold_room()
+        under_way = {"complete": False, "trusted": False, "reasons": (NOT_ENDED, "another")}
+        made = summary((Case(sizes=(300_000, 2_000_000), bursts=1),))
+        folder.write_summary(made.model_copy(update=under_way))
+        before = folder.read_summary()
+        fill(world, f"{WORK}/out/filler")
+        folder.give_back()
+        fill(world, f"{WORK}/out/more")
+        with pytest.raises(StorageError, match="No space left on device"):
+            folder.write_trace(())
+        folder.write_end("ended early: a reason")
+        ended = folder.read_summary()
+        assert before is not None
+        reasons = ("ended early: a reason", "another")
+        assert ended == before.model_copy(update={"reasons": reasons})
+        assert [name for name in folder.names() if name.startswith(".")] == []
+
+
+@contextmanager
+def on_a_disk_that_fills_up(world: World, line: str) -> Iterator[Run]:
+    """A run whose disk is full from the moment on that it says this."""
+    world.shell(f"mkdir {WORK}/out; mount -t tmpfs -o size=64m results {WORK}/out")
+    with running(world, "--scenario", scenario("slow"), "--out", "out") as run:
+        wait_for_line(run, line)
+        fill(world, f"{WORK}/out/filler")
+        yield run
 
 
 def left_by_a_full_disk(world: World, done: Done) -> list[str]:

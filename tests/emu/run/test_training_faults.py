@@ -137,3 +137,8 @@ def test_a_disk_that_fills_up(world: World) -> None:
     world.shell(f"mkdir {WORK}/out; mount -t tmpfs -o size=64m results {WORK}/out")
     done = disturbed(world, REAL, fill_up)
     assert "alexnet@h2.json" in left_by_a_full_disk(world, done)
+    with results(world) as folder:
+        kept = summary_of(folder)
+        assert not kept.complete
+        assert kept.reasons[-1] == f"ended early: {done.last.removeprefix('emu.run: ')}"
+        assert len(folder.read_steps().step) > 0

@@ -86,7 +86,8 @@ def test_results_that_can_not_be_written_are_told_all_the_same(
     assert "This run is incomplete" in done.out
     line = "sim.run: new/out/steps.parquet: can't be written: No space left on device"
     assert done.err.splitlines()[-1] == line
-    assert json.loads((here / "new/out/summary.json").read_text())["complete"] is False
+    kept = json.loads((here / "new/out/summary.json").read_text())
+    assert (kept["complete"], kept["reasons"]) == (False, [f"ended early: {line[9:]}"])
 
 
 def test_a_refusal_after_the_folder_was_made_takes_it_back(
