@@ -11,7 +11,6 @@ import pytest
 from netcosim.errors import StorageError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.scenario import read_scenario
-from tests.netcosim.results.synthetic import Case, summary
 from tests.emu.run.running import (
     WORK,
     Done,
@@ -24,6 +23,7 @@ from tests.emu.run.running import (
     wait_for_line,
 )
 from tests.emu.run.world import World
+from tests.netcosim.results.synthetic import Case, summary
 
 pytestmark = pytest.mark.root
 TINY = ("--scenario", scenario("tiny"), "--out", "out")
