@@ -79,13 +79,16 @@ def test_results_that_can_not_be_written_are_told_all_the_same(
     def full(self: ResultsFolder, *_: object) -> Never:
         raise StorageError("new/out/steps.parquet: can't be written: No space left on device")
 
+    def draw(folder: ResultsFolder) -> Never:
+        raise StorageError("new/out/report.html: can't be written: No space left on device")
+
     monkeypatch.setattr(ResultsFolder, "write_steps", full)
-    done = inside.run(*SMALL, interpreted=True)
+    done = inside.run(*SMALL, interpreted=True, draw=draw)
     assert done.code == 6
     assert "examples/s" in done.out
     assert "This run is incomplete" in done.out
     line = "sim.run: new/out/steps.parquet: can't be written: No space left on device"
-    assert done.err.splitlines()[-1] == line
+    assert done.err.splitlines()[-1] == f"{line}; {AGAIN}"  # what came first is told
     kept = json.loads((here / "new/out/summary.json").read_text())
     assert (kept["complete"], kept["reasons"]) == (False, [f"ended early: {line[9:]}"])
 
