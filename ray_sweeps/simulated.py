@@ -76,7 +76,9 @@ class Simulated:
         row = {KEY: key, RUN: run, ENGINE_HASH: engine(), ERROR: None, **factors}
         try:
             scenario = self.scenario(point)
-            result = sim.simulate(scenario, runs=[run], compared=False, files=self.files)
+            result = sim.simulate(
+                scenario, runs=[run], compared=False, listener=sim.Nobody(), files=self.files
+            )
             (figures,) = result.runs.to_pylist()
         except Exception as problem:  # noqa: BLE001 - the other points are still to be simulated
             return {**row, ERROR: _said(problem)}

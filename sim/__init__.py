@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sim.api import Result, simulate
+    from sim.simulation import Nobody
 
-__all__ = ["Result", "simulate"]
+__all__ = ["Nobody", "Result", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,8 @@ from netcosim.scenario import (
 )
 from netcosim.trace import trace_table
 from netcosim.user_files import FileContent, supplied
+from sim.compiling import Kernel, compile_missing, kernels_of
+from sim.compiling.printed import Printed
 from sim.experiment.axes import worker_counts
 from sim.experiment.checks import checked_cells, notes
 from sim.experiment.kept_plans import Plans
@@ -34,6 +36,9 @@ MOST_RUNS: Final = 2**31
 
 _KEPT: Final = Plans()
 """Plans of this process's simulations."""
+
+_LOOKED_FOR: Final = set[Kernel]()
+"""Kernels that this process has, or has told of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +160,8 @@ def simulate(
     trace : numbers of workers whose first steps are kept operation by operation
     recommend : also find out, by runs at the knee, what one step more of each thing would change
     threads : runs to do at a time; they do not change the results
-    listener : is told of every run
+    listener : is told of every run, and of kernels that are compiled before the first one. By
+        default the latter is said on standard error; `sim.Nobody` keeps silent
     plans : where plans are kept; the process's own by default
     files : contents of profiles and speed traces by the path that the scenario has, for a machine
         where these paths are not
@@ -187,6 +193,9 @@ def simulate(
         )
         for cell in cells:
             prepare(cell, simulation.listener)
+        if not isinstance(listener, Nobody):
+            _compile(simulation, listener or Printed(on_stderr=True))
+        for cell in cells:
             simulation.simulate(cell)
             if recommend:
                 simulation.recommend(cell)
@@ -196,6 +205,24 @@ def simulate(
             notes=(*notes(asked, cells), *simulation.problems),
             _simulation=simulation,
         )
+
+
+def _compile(simulation: Simulation, listener: Listener | Printed) -> None:
+    """Compile kernels that the cache lacks, telling so; each is looked for once in a process."""
+    scenario = simulation.scenario
+    needed = {
+        kernel
+        for cell in simulation.cells
+        for kernel in kernels_of(
+            cell,
+            worker_counts(scenario),
+            traced=bool(simulation.traced),
+            recommending=simulation.recommending,
+            compared=simulation.compared,
+        )
+    }
+    compile_missing(sorted(needed - _LOOKED_FOR, key=str), listener)
+    _LOOKED_FOR.update(needed)
 
 
 def _check_runs(runs: Sequence[int] | None) -> None:

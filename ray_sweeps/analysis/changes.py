@@ -130,7 +130,9 @@ def compare_datasets(a: Dataset, b: Dataset, *, listed: int = _LISTED) -> SweepC
         )
     points = [_points(side) for side in sides]
     alone = [
-        points[i].join(matches, left_on="key", right_on=which, how="anti").sort(_factors(points[i]))
+        points[i]
+        .join(matches, left_on="key", right_on=which, how="anti")
+        .sort(*_factors(points[i]), "key")
         for i, which in enumerate(("key_a", "key_b"))
     ]
     ok = matches.join(points[0].select(key_a="key", ok_a="ok"), on="key_a").join(
@@ -141,7 +143,7 @@ def compare_datasets(a: Dataset, b: Dataset, *, listed: int = _LISTED) -> SweepC
     failed = ok.filter(pl.col("ok_a") & ~pl.col("ok_b")).height
     finished = ok.filter(~pl.col("ok_a") & pl.col("ok_b")).height
     only = [frame.height for frame in alone]
-    named = apart[MAIN].join(points[0], left_on="key_a", right_on="key")
+    named = apart[MAIN].join(points[0], left_on="key_a", right_on="key").sort("key_a")
     return SweepComparison(
         a=_side(a, sides[0]),
         b=_side(b, sides[1]),
@@ -174,7 +176,8 @@ def _runs(dataset: Dataset, figures: Sequence[str]) -> pl.DataFrame:
     )
     found = collected(rows, dataset.folder).with_columns(ok=pl.col("error").is_null())
     # Of a run that failed and then went well the latter counts.
-    return found.sort("key", "run", "ok", descending=[False, False, True]).unique(
+    rest = [name for name in found.columns if name not in {"key", "run", "ok"}]
+    return found.sort("key", "run", ~pl.col("ok"), *rest).unique(
         subset=["key", "run"], keep="first", maintain_order=True
     )
 
@@ -318,7 +321,7 @@ def _by_factor(named: pl.DataFrame) -> tuple[FactorChange, ...]:
             continue
         each = (
             named.with_columns(share=_share())
-            .group_by(column)
+            .group_by(column, maintain_order=True)
             .agg(
                 points=pl.len().cast(pl.Int64),
                 beyond=pl.col("beyond").sum().cast(pl.Int64),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
@@ -143,8 +143,10 @@ def read_dataset(folder: Path) -> Dataset:
     )
 
 
-def collected(frame: pl.LazyFrame, folder: Path) -> pl.DataFrame:
-    """Compute a frame, part by part as far as polars can.
+def collected(
+    frame: pl.LazyFrame, folder: Path, engine: Literal["streaming", "in-memory"] = "streaming"
+) -> pl.DataFrame:
+    """Compute a frame, part by part as far as polars can; sums in the rows' order only in memory.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def collected(frame: pl.LazyFrame, folder: Path) -> pl.DataFrame:
         A part is damaged.
     """
     try:
-        return frame.collect(engine="streaming")
+        return frame.collect(engine=engine)
     except (pl.exceptions.PolarsError, OSError) as problem:
         reason = " ".join(str(problem).split())[:200]
         raise StorageError(f"{folder / RUNS}: a part can't be read: {reason}") from None

@@ -39,12 +39,14 @@ def paired_differences(pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each group: `pairs` (number), `first` and `second` (means), `difference` (second
-        less first), `half_width` (null of a single pair), `beyond`: whether the interval excludes
-        0; of a single pair, whether there is a difference.
+        A row for each group, in the order of `by`: `pairs` (number), `first` and `second` (means),
+        `difference` (second less first), `half_width` (null of a single pair), `beyond`: whether
+        the interval excludes 0; of a single pair, whether there is a difference.
     """
     apart = pl.col("second") - pl.col("first")
-    found = pairs.group_by(by, maintain_order=True).agg(
+    # Joins leave rows in any order, on which sums depend in the last digit.
+    ordered = pairs.sort(*by, "first", "second")
+    found = ordered.group_by(by, maintain_order=True).agg(
         pairs=pl.len().cast(pl.Int64),
         first=pl.col("first").mean(),
         second=pl.col("second").mean(),

@@ -87,12 +87,12 @@ def points_of(
         A part of the dataset is damaged.
     """
     rows = dataset.rows.with_columns((pl.col("error").is_null() & _there(MAIN)).alias(_OK))
-    narrow = rows.select("key", "run", _OK, MAIN)
-    values = collected(narrow, dataset.folder)
-    if values.select(pl.struct("key", "run", _OK).is_duplicated().any()).item():
-        rows = rows.unique(subset=["key", "run", _OK], keep="any")
-        values = values.unique(subset=["key", "run", _OK], keep="any")
-    table = collected(rows.group_by("key").agg(_aggregations(dataset)), dataset.folder)
+    each = ["key", "run", _OK]
+    twice = collected(rows.select(pl.struct(each).is_duplicated().any()), dataset.folder).item()
+    rows = _in_order(rows, each, dataset.columns if twice else ())
+    values = collected(rows.select(*each, MAIN), dataset.folder)
+    points = rows.group_by("key", maintain_order=True).agg(_aggregations(dataset))
+    table = collected(points, dataset.folder, engine="in-memory")
     wanted = {each.name: each.values or () for each in factors}
     levels = {
         name: ordered(table[FACTOR + name].unique().to_list(), wanted.get(name, ()))
@@ -125,6 +125,22 @@ def describe(name: str) -> str:
     if name.endswith(HALF):
         return "half of its 95 % interval, by Student's t over the runs; null of a single run"
     return POINT_COLUMNS[name]
+
+
+def _in_order(rows: pl.LazyFrame, each: Sequence[str], columns: Sequence[str]) -> pl.LazyFrame:
+    """Rows in one order, whatever that in which runs ended and the parts that they lie in.
+
+    A sum of floats depends on the order of its terms in the last digit.
+
+    Parameters
+    ----------
+    each : columns in which no two rows are to be the same
+    columns : all columns, by which one of such rows is kept; none: there are no such rows
+    """
+    if not columns:
+        return rows.sort(each)
+    by = [*each, *(name for name in columns if name not in each)]
+    return rows.sort(by).unique(each, keep="first", maintain_order=True)
 
 
 def _there(column: str) -> pl.Expr:
@@ -241,7 +257,7 @@ def _columns(table: pl.DataFrame, dataset: Dataset) -> list[str]:
 
 
 def _rounded(table: pl.DataFrame) -> list[pl.Expr]:
-    """Sums over runs in another order differ in their last digits: figures lose these."""
+    """Other releases of polars may add up otherwise: figures lose their last digits."""
     return [
         pl.col(name).round_sig_figs(DIGITS)
         for name, kind in table.schema.items()

@@ -101,14 +101,18 @@ def summed_up(impact: Impact, by: Sequence[str]) -> pl.DataFrame:
     polars.DataFrame
         A row for each group: `points`, `runs`, `ratio`, `half_width` (null of a single run).
     """
-    each = impact.ratios.group_by([*by, "run"]).agg(
-        pl.col("ratio").mean(), points=pl.col("point").n_unique()
+    # In order: the last digit of a sum depends on that of its terms.
+    each = (
+        impact.ratios.sort("point", "run")
+        .group_by([*by, "run"], maintain_order=True)
+        .agg(pl.col("ratio").mean(), points=pl.col("point").n_unique())
+        .sort("run")
     )
     # A run that lacks some of the points would be a mean over other points than the rest.
     whole = pl.col("points") == pl.col("points").max().over(by) if by else pl.lit(value=True)
     found = (
         each.filter(whole)
-        .group_by(by)
+        .group_by(by, maintain_order=True)
         .agg(
             points=pl.col("points").max().cast(pl.Int64),
             runs=pl.len().cast(pl.Int64),

@@ -47,7 +47,8 @@ def cost_text(cost: Estimate, processors: int) -> str:
     """Time and disk, about."""
     who = "1 processor" if processors == 1 else f"{processors} processors"
     kernels = [kernel for kernel in cost.kernels if not kernel.is_kept()]
-    compiled = f", {len(kernels)} kernel(s) to be compiled before" if kernels else ""
+    which = "1 kernel" if len(kernels) == 1 else f"{len(kernels)} kernels"
+    compiled = f", {which} to be compiled before" if kernels else ""
     return (
         f"about {short_time(cost.elapsed_s(processors))} on {who}"
         f" ({cost.run_s:.2g} s a run, from {cost.sampled} of the points){compiled},"

@@ -14,7 +14,7 @@ from ray_sweeps.crosscheck.feed import (
     tensor_name,
     workload_name,
 )
-from sim import Result, simulate
+from sim import Nobody, Result, simulate
 from sim.experiment.kept_plans import Plans
 from sim.settings import sender_text, sending_of
 
@@ -63,7 +63,9 @@ def simulate_bursts(
     for steps, some in by_steps.items():
         ready_ns = {burst: hand_overs(bursts[burst])[0] for burst in some}
         asked = simulated_scenario(scenario, cell, transport, rates, ready_ns, steps, buffer_bytes)
-        last = _last_steps(simulate(asked, trace=[asked.cluster.workers], plans=Plans()))
+        last = _last_steps(
+            simulate(asked, trace=[asked.cluster.workers], listener=Nobody(), plans=Plans())
+        )
         rows |= {b: _as_measured(last[workload_name(b)], cell, bursts[b]) for b in some}
     return Simulated(
         discipline=sender_text(sending),

@@ -80,8 +80,8 @@ class JoinedCluster:
                 log_to_driver=False,
                 logging_level="error",
             )
-        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
-            said = one_line(str(problem))
+        except Exception as problem:  # noqa: BLE001 - Ray raises bare ones here
+            said = one_line(str(problem)).rstrip(".")
             raise EnvironmentRefusedError(
                 f"--address {self.address}: can't be joined: {said}{_advice(said)}"
             ) from None

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from netcosim.errors import EnvironmentRefusedError
 from ray_sweeps.evaluation import Items, Points, Rows
 from ray_sweeps.runner.executor import TASKS_A_PROCESSOR, Ended, Evaluate, Executor, Resolve, Task
 from ray_sweeps.runner.work import Work
@@ -64,6 +65,8 @@ def drive(state: State, executor: Executor, store: Store, listener: Listener) ->
     ------
     StorageError
         Rows can't be written.
+    EnvironmentRefusedError
+        Nothing is left to execute tasks on, or no process survives resolving some points.
     """
     try:
         while True:
@@ -122,4 +125,7 @@ def _take_in(ended: Ended, state: State, store: Store, listener: Listener) -> No
             listener.say(f"{ended.lost}: point {items.numbers[0]}, run {items.runs[0]} is left out")
             state.given_up.append(items)
         case Resolve(numbers), None:
-            raise RuntimeError(f"{ended.lost} while points {numbers} were resolved")
+            which = f"{numbers.start} to {numbers.stop - 1}"
+            raise EnvironmentRefusedError(
+                f"points {which}: no process that resolves them is left alive: {ended.lost}"
+            )

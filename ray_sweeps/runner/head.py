@@ -1,4 +1,4 @@
-"""The head of a Ray cluster: whether it still answers.
+"""The end of a Ray, and the head of a cluster: whether it still answers.
 
 Ray itself waits a minute for a head that is gone, within whatever was asked of it, and then ends
 the process. A head that is looked at first is found missing in time to say so.
@@ -17,7 +17,11 @@ _GONE_S: Final = 6.0
 _DYING_S: Final = 2.0
 
 
-class HeadGoneError(EnvironmentRefusedError):
+class RayGoneError(EnvironmentRefusedError):
+    """A Ray can't be asked for anything any more."""
+
+
+class HeadGoneError(RayGoneError):
     """The head of a cluster does not answer any more."""
 
 

@@ -5,10 +5,12 @@ folder stay. A watcher removes them (`ray_sweeps.runner.watcher`), and if that i
 next start in the sweep's folder.
 """
 
+import ctypes
 import os
 import shutil
 import signal
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -22,6 +24,9 @@ from netcosim.results.storage.directory import Directory
 RECORD: Final = "ray.json"
 PREFIX: Final = "netcosim-ray-"
 
+_SET_CHILD_SUBREAPER: Final = 36
+_END_S: Final = 5.0
+
 
 class Started(BaseModel):
     """Processes that were started, each by its number and its start in ticks since boot."""
@@ -33,6 +38,14 @@ class Started(BaseModel):
     boot: str
     folder: str
     processes: tuple[tuple[int, int], ...]
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all below this process whose own parent ends, so that `record` has them.
+
+    Ray's agents outlive the process that has started them.
+    """
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def record(results: Directory, folder: Path) -> None:
@@ -59,13 +72,23 @@ def _remove(found: Started) -> None:
     if folder.parent != Path(tempfile.gettempdir()) or not folder.name.startswith(PREFIX):
         return
     if found.boot == _boot():
-        for process, start in found.processes:
-            if process != os.getpid() and _start(process) == start and _works_in(process, folder):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(process, signal.SIGKILL)
+        killed = [each for each in found.processes if _is_killed(*each, folder)]
+        deadline_s = time.monotonic() + _END_S
+        while any(_runs(*each) for each in killed) and time.monotonic() < deadline_s:
+            time.sleep(0.01)
     with suppress(OSError):
         if folder.lstat().st_uid == os.geteuid() and not folder.is_symlink():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_killed(process: int, start: int, folder: Path) -> bool:
+    """Kill a process if it is the one that was started then, and works in a folder."""
+    if process == os.getpid() or not _runs(process, start) or not _works_in(process, folder):
+        return False
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process, signal.SIGKILL)
+        return True
+    return False
 
 
 def _descendants(parent: int) -> list[tuple[int, int]]:
@@ -95,6 +118,15 @@ def _start(process: int) -> int:
         return int(_fields(process)[19])
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def _runs(process: int, start: int) -> bool:
+    """True if a process that was started then has not ended."""
+    try:
+        fields = _fields(process)
+    except (OSError, IndexError):
+        return False
+    return int(fields[19]) == start and fields[0] not in "ZX"
 
 
 def _works_in(process: int, folder: Path) -> bool:

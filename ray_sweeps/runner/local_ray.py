@@ -5,17 +5,17 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from netcosim.errors import EnvironmentRefusedError
+from netcosim.errors import EnvironmentRefusedError, StorageError
 from netcosim.formatting import one_line
 from netcosim.results.storage.directory import Directory
 from ray_sweeps.evaluation import Evaluator
 from ray_sweeps.runner.executor import Executor
-from ray_sweeps.runner.leftovers import PREFIX, record, remove_leftovers
+from ray_sweeps.runner.leftovers import PREFIX, adopt_orphans, record, remove_leftovers
 from ray_sweeps.runner.own_network import enter_own_network
 from ray_sweeps.runner.quiet import unseen_stderr
 from ray_sweeps.runner.ray_messages import Say
@@ -105,8 +105,8 @@ class LocalRay:
                         _temp_dir=str(Path(self.folder, "r")),  # Ray lets all write into its own
                         _node_ip_address="127.0.0.1",
                     )
-            except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
-                said = one_line(str(problem))
+            except Exception as problem:  # noqa: BLE001 - Ray raises bare ones here
+                said = one_line(str(problem)).rstrip(".")
                 raise EnvironmentRefusedError(f"Ray does not start: {said}; try --serial") from None
             yield
         finally:
@@ -121,14 +121,18 @@ def _prepared(results: Directory, say: Say) -> Iterator[Path]:
         say(_LISTENS)
     _settings(alone=alone)
     remove_leftovers(results)
+    adopt_orphans()
     with watched(results.path):
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # in a short path: sockets are in it
         try:
             record(results, folder)
             yield folder
         finally:
+            remove_leftovers(results)
+            with suppress(StorageError):
+                record(results, folder)  # what a Ray that broke has left beside: orphans by now
+            remove_leftovers(results)
             shutil.rmtree(folder, ignore_errors=True)
-        remove_leftovers(results)
 
 
 def _settings(*, alone: bool) -> None:

@@ -7,7 +7,7 @@ one of the program: it ends the sweep.
 from typing import Any
 
 import ray
-from ray.exceptions import RayError, RaySystemError, RayTaskError
+from ray.exceptions import LocalRayletDiedError, RayError, RaySystemError, RayTaskError
 
 from netcosim.errors import EnvironmentRefusedError, NetcosimError
 from netcosim.formatting import one_line
@@ -127,12 +127,22 @@ class OnRay:
         task = self._tasks.pop(ready[0])
         try:
             attempts, result = ray.get(ready[0])
+        except LocalRayletDiedError:
+            raise  # of no task: all of this Ray is gone
         except RayTaskError as problem:
-            raise _cause(problem) from None
+            if not _lost(problem.cause):
+                raise _cause(problem) from None
+            lost = type(problem.cause).__name__
         except RayError as problem:
             lost = type(problem).__name__
-            return Ended(task=task, result=None, attempts=1 + RETRIES, lost=lost)
-        return Ended(task=task, result=result, attempts=attempts)
+        else:
+            return Ended(task=task, result=result, attempts=attempts)
+        return Ended(task=task, result=None, attempts=1 + RETRIES, lost=lost)
+
+
+def _lost(cause: Exception) -> bool:
+    """True if a task failed as Ray did on its machine, not as the program."""
+    return isinstance(cause, RayError) and not isinstance(cause, RaySystemError | RayTaskError)
 
 
 def _cause(problem: RayTaskError) -> Exception:

@@ -13,12 +13,15 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Final
 
+from netcosim.errors import NetcosimError
+from netcosim.formatting import one_line
 from ray_sweeps.evaluation import Evaluator
-from ray_sweeps.runner.head import HeadGoneError
+from ray_sweeps.runner.head import HeadGoneError, RayGoneError
 from ray_sweeps.runner.ray_messages import Asked, Raised, Ready, Said, Start, Told, Wait, Waited
 
 _Pipe = Connection  # Python 3.13 gave it parameters; what goes through is anything
 _SET_PARENT_DEATH_SIGNAL: Final = 1
+_MOST_SAID: Final = 300
 
 
 def main(descriptor: int) -> None:
@@ -54,9 +57,25 @@ def _telling(pipe: _Pipe) -> Iterator[None]:
     try:
         yield
     except Exception as problem:  # noqa: BLE001 - raised by the driver
-        _tell(pipe, Raised.by(problem))
+        _tell(pipe, Raised.by(_expected(problem)))
         if isinstance(problem, HeadGoneError):
             os._exit(0)  # Ray's own end waits for a head, and may crash
+
+
+def _expected(problem: Exception) -> Exception:
+    """Turn what Ray raises by itself into the expected failure that Ray is gone.
+
+    Ray does so from wherever it is asked, and not only by its own classes: its start ends with a
+    bare `Exception`. What a task raised is a bug of the program, as is any other exception.
+    """
+    from ray.exceptions import RayError, RayTaskError
+
+    if isinstance(problem, NetcosimError | RayTaskError):
+        return problem
+    if isinstance(problem, RayError | OSError) or type(problem) in (Exception, RuntimeError):
+        said = one_line(str(problem)).partition(". ")[0][:_MOST_SAID]  # advice is on its own files
+        return RayGoneError(f"Ray ended by itself: {type(problem).__name__}: {said}")
+    return problem
 
 
 def _next(pipe: _Pipe) -> Asked | None:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Final
 
-from netcosim.errors import EnvironmentRefusedError
 from ray_sweeps.evaluation import Evaluator
 from ray_sweeps.runner.address import AUTO
 from ray_sweeps.runner.executor import Ended, Task
-from ray_sweeps.runner.head import Head, HeadGoneError
+from ray_sweeps.runner.head import Head, HeadGoneError, RayGoneError
 from ray_sweeps.runner.own_module import started_module
 from ray_sweeps.runner.ray_messages import (
     Asked,
@@ -48,7 +47,7 @@ def ray_process(
     NetcosimError
         What `place` raises, there.
     EnvironmentRefusedError
-        The process ended by itself.
+        That Ray, or the process, ended by itself.
     """
     ours, theirs = socket.socketpair()
     with Connection(ours.detach()) as pipe:
@@ -117,7 +116,7 @@ class RayProcess:
         Raises
         ------
         EnvironmentRefusedError
-            The head is gone, or a machine can't make runs, or Ray's process ended by itself.
+            The head is gone, or a machine can't make runs, or Ray ended by itself.
         """
         self._ask(Wait(within_s))
         waited = self._told()
@@ -152,7 +151,10 @@ class RayProcess:
                 case Said(line):
                     self._say(line)
                 case Raised():
-                    raise told.again()
+                    problem = told.again()
+                    if isinstance(problem, RayGoneError) and self._head is not None:
+                        self._head.check()  # the better reason
+                    raise problem
                 case Ready() | Waited():
                     return told
 
@@ -165,7 +167,7 @@ class RayProcess:
             self._process.kill()
             raise
 
-    def _lost(self) -> EnvironmentRefusedError:
+    def _lost(self) -> RayGoneError:
         """Reason why the process has ended: by that of the head, or by itself."""
         try:
             code = self._process.wait(_END_S)
@@ -175,4 +177,4 @@ class RayProcess:
         if self._head is not None:
             self._head.check()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return EnvironmentRefusedError(f"Ray ended by itself ({how})")
+        return RayGoneError(f"Ray ended by itself ({how})")

@@ -84,17 +84,20 @@ class Kernel:
             kernel = compile_engine(
                 self.discipline, self.share, extended=self.extended, schedule=self.schedule
             )
-        return _has_index(kernel)
+        return _is_found(kernel)
 
 
-def _has_index(kernel: Any) -> bool:
-    """True if numba has an index of a kernel that is not older than the kernel's source.
+def _is_found(kernel: Any) -> bool:
+    """True if numba will find a kernel's machine code: asked as numba does, not by files' ages.
 
-    An index is of no use once its source was written again; numba then compiles anew.
+    Sources that are written anew, as by a checkout, are newer than all that is kept and make no
+    difference: newer releases of numba look at their content, and so does the folder's name.
     """
-    folder, function = kernel.stats.cache_path, kernel.py_func
-    if folder is None:
+    kept = getattr(kernel._cache, "_cache_file", None)
+    if kept is None:
         return False
-    written = Path(function.__code__.co_filename).stat().st_mtime
-    indices = [path.stat() for path in Path(folder).glob(f"*.{function.__qualname__}-*.nbi")]
-    return any(found.st_size and found.st_mtime >= written for found in indices)
+    try:
+        named = set(kept._load_index().values())
+    except Exception:  # noqa: BLE001 - of a damaged index; a pickle may raise any
+        return False
+    return any(Path(kept._data_path(name)).is_file() for name in named)

@@ -40,6 +40,8 @@ def _kernels_of(
     fast = Kernel(sending.discipline if asks_discipline(sending) else None)
     if compared:
         yield generic if cell.why_generic(1) else fast  # of one worker without stragglers
+        if cell.plans(0).plan.servers == 1:
+            yield generic  # of its phases
     for count in dict.fromkeys((workers[0], workers[-1])):
         why = cell.why_generic(count) or conditions_of(cell, count, 0, 1.0).why_generic
         yield generic if why else fast

@@ -17,7 +17,7 @@ from netcosim.workload.catalogue import load_profile
 from netcosim.workload.profile_file import dump_profile
 from ray_sweeps.cli import command
 from tests.inside import ROOT
-from tests.ray_sweeps.runner.ray_child import CRASHES, ray_child
+from tests.ray_sweeps.runner.ray_child import CRASHES, ray_child, raylet_of, working_in
 
 BURST = """
 name = "burst"
@@ -357,6 +357,30 @@ def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path: Path, number: i
     rows = rows_in(out)
     assert rows.height == rows.unique(["key", "run"]).height > 0
     assert not json.loads((out / "run.json").read_text())["complete"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("moment", ["started", "resolving", "making"])
+def test_a_raylet_that_dies_is_told_and_leaves_nothing(tmp_path: Path, moment: str) -> None:
+    sweep = tmp_path / "burst.toml"
+    sweep.write_text(LONGER)
+    out = tmp_path / "out"
+    driver = started(sweep, "--out", out)
+    while (raylet := raylet_of(driver.pid)) is None:
+        assert driver.poll() is None
+        time.sleep(0.002)
+    while moment == "resolving" and raylet not in alive(record_of(out)):
+        time.sleep(0.002)
+    if moment == "making":
+        has_rows(out, driver)
+    folder = Path(record_of(out)["folder"])
+    os.kill(raylet, signal.SIGKILL)
+    said, errors = driver.communicate()
+    assert driver.returncode == 3, errors
+    *_, last = errors.splitlines()
+    assert last.startswith(("ray_sweeps.run: Ray ended by itself", "ray_sweeps.run: Ray does not"))
+    assert last.endswith(f"--resume {out}") == ("made now" in said) == out.exists()
+    assert not folder.exists() and not working_in(folder)
 
 
 @pytest.mark.root

@@ -1,5 +1,9 @@
 """`sim.simulate`, as a notebook uses it."""
 
+import os
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,7 +17,10 @@ from netcosim.scenario import build_scenario
 from netcosim.user_files import FileContent
 from netcosim.workload.catalogue import load_profile
 from netcosim.workload.profile_file import dump_profile
+from sim import api
+from sim.compiling import Kernel
 from sim.experiment.kept_plans import Plans
+from tests.inside import ROOT
 from tests.sim.cli.started import FAST, Inside
 
 JOB: dict[str, Any] = tomllib.loads(FAST)
@@ -41,6 +48,47 @@ def test_tables_are_those_of_the_command(
     steps = result.steps.to_pylist()
     assert [row["step"] for row in steps if row["workers"] == 1] == list(range(20))
     assert {row["workers"] for row in result.operations.to_pylist()} == {2}
+
+
+COLD = """
+import sys, tomllib
+import sim
+
+job = tomllib.loads(sys.stdin.read())
+for _ in range(2):
+    print(len(sim.simulate(job).points), "points", file=sys.stderr)
+"""
+
+
+@pytest.mark.oracle
+def test_compiling_is_told_before_and_once(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", COLD],
+        input=FAST,
+        env={**os.environ, "NETCOSIM_KERNELS": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ""
+    before, one, both, *after = done.stderr.splitlines()
+    assert re.fullmatch(r"compiling 2 kernels, once(, 2 at a time)?: about \d+ s", before)
+    assert re.fullmatch(r"compiled 1 of 2 kernels; about \d+ s more", one)
+    assert [both, *after] == ["compiled 2 of 2 kernels", "2 points", "2 points"]
+
+
+def test_nothing_is_said_where_kernels_are_kept_or_to_nobody(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim.simulate(JOB)
+    capfd.readouterr()
+    monkeypatch.setattr(api, "_LOOKED_FOR", set())
+    sim.simulate(JOB)
+    assert {Kernel(None), Kernel("fifo", "equal")} == api._LOOKED_FOR
+    monkeypatch.setattr(api, "_LOOKED_FOR", set())
+    monkeypatch.setattr(Kernel, "is_kept", lambda _: False)
+    sim.simulate(JOB, listener=sim.Nobody())
+    assert capfd.readouterr() == ("", "")
 
 
 def test_several_rates_are_cells_of_their_own() -> None:

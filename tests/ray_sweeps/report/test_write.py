@@ -3,16 +3,22 @@
 import json
 import math
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
 import jsonschema
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from netcosim.errors import StorageError
+from netcosim.results.json_files import to_json
+from ray_sweeps.analysis.changes import compare_datasets
 from ray_sweeps.analysis.dataset import read_dataset
 from ray_sweeps.analysis.outcomes import outcomes_of
 from ray_sweeps.analysis.summary import SweepSummary
@@ -64,13 +70,63 @@ def test_all_files_are_written_and_read_by_others(tmp_path: Path) -> None:
     assert by_duckdb[0][0] == by_csv["examples_per_s"].max() == summary.best[0].best.examples_per_s
     assert pl.read_csv(tmp_path / "points.csv").height == 24
     assert all(p.read_bytes().startswith(PNG) for p in (tmp_path / "pictures").iterdir())
-    # Again: the same bytes, and no picture of an earlier analysis.
-    before = {p: p.read_bytes() for p in tmp_path.rglob("*.*") if "runs" not in p.parts}
+    # Again, of the rows in another order: the same bytes, and no picture of an earlier analysis.
+    before = written(tmp_path)
     (tmp_path / "pictures" / "old.png").write_bytes(PNG)
-    write_outcomes(tmp_path, Sweep())
-    after = {p: p.read_bytes() for p in tmp_path.rglob("*.*") if "runs" not in p.parts}
-    assert after == before
+    outcome(tmp_path, grid(LEVELS, rate)[::-1])
+    assert written(tmp_path) == before
     assert not [p.name for p in tmp_path.rglob("*") if p.name.startswith(".")]
+
+
+def written(folder: Path) -> dict[Path, bytes]:
+    """All that an analysis has written into a folder."""
+    files = (p.relative_to(folder) for p in folder.rglob("*.*") if "runs" not in p.parts)
+    return {path: (folder / path).read_bytes() for path in files}
+
+
+def noisy_rows() -> list[Row]:
+    """Runs of which some fail, some lack a figure, and some are there twice, of two engines."""
+    rng = np.random.default_rng(0)
+    rows = grid(LEVELS, lambda f, _: rate(f, 0) * float(rng.lognormal(0, 0.1)), runs=6)
+    for row in rows[::11]:
+        row["straggler_ns"] = float(rng.lognormal(20, 1))
+    failed = [run_row({n: row[f"factor_{n}"] for n in LEVELS}, 6, None) for row in rows[::60]]
+    again = [
+        {**row, "engine_hash": "f" * 16, "examples_per_s": row["examples_per_s"] * (1 + 1e-9)}
+        for row in rows[::40]
+    ]
+    return [*rows, *failed, *again]
+
+
+Analysis = tuple[dict[Path, bytes], str]
+
+
+def analysis_of(rows: list[Row], parts: int, folder: Path) -> Analysis:
+    """All files of a sweep's analysis, and what compares it with a faster one."""
+    write_outcomes(write_sweep(folder / "it", rows, parts), Sweep(), drawn=False)
+    faster = [{**row, "examples_per_s": 1.01 * row.get("examples_per_s", 0)} for row in rows]
+    changed = read_dataset(write_sweep(folder / "faster", faster))
+    found = compare_datasets(read_dataset(folder / "it"), changed)
+    return written(folder / "it"), to_json(found).replace(str(folder), "")
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    return analysis_of(noisy_rows(), 1, tmp_path_factory.mktemp("reference"))
+
+
+@given(chance=st.randoms(use_true_random=False), parts=st.integers(1, 7))
+@settings(max_examples=5, deadline=None, phases=[Phase.generate])
+def test_equal_datasets_give_equal_bytes(
+    tmp_path_factory: pytest.TempPathFactory,
+    reference: Analysis,
+    chance: Random,
+    parts: int,
+) -> None:
+    """Whatever the order in which runs have ended, and the parts that they are in."""
+    rows = noisy_rows()
+    shuffled = chance.sample(rows, len(rows))
+    assert analysis_of(shuffled, parts, tmp_path_factory.mktemp("other")) == reference
 
 
 def test_the_answer_stands_in_summary_and_page(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netcosim.errors import EnvironmentRefusedError
 from ray_sweeps.evaluation import Items, Points, Rows, Values, evaluate, resolve
 from ray_sweeps.key_set import RUN_BYTES, KeySet, keys_of, runs_of
 from ray_sweeps.runner.drive import State, drive
@@ -109,6 +110,20 @@ def test_what_kills_every_process_is_left_out_and_nothing_else() -> None:
     given_up = [(n, r) for each in state.given_up for n, r in pairs(each)]
     assert sorted(given_up) == [(row["factor_number"], row["run"]) for row in deadly]
     assert sum("is left out" in line for line in kept.said) == len(deadly)
+
+
+def test_points_that_kill_every_process_are_named() -> None:
+    class Gone(Serial):
+        def ended(self, within_s: float) -> Ended | None:
+            found = super().ended(within_s)
+            assert found is not None
+            return Ended(task=found.task, result=None, lost="WorkerCrashedError")
+
+    with pytest.raises(EnvironmentRefusedError) as raised:
+        driven(10, 1, Gone(Made()))
+    assert str(raised.value) == (
+        "points 0 to 9: no process that resolves them is left alive: WorkerCrashedError"
+    )
 
 
 def pairs(items: Items) -> Iterator[tuple[int, int]]:

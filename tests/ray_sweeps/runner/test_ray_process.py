@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ray.exceptions import LocalRayletDiedError
 
 from netcosim.errors import EnvironmentRefusedError, NetcosimError, ScenarioError
-from ray_sweeps.runner.head import HeadGoneError
+from ray_sweeps.runner.head import HeadGoneError, RayGoneError
 from ray_sweeps.runner.ray_messages import Say
 from ray_sweeps.runner.ray_process import ray_process
 from tests.inside import ROOT
@@ -73,6 +74,21 @@ def test_an_expected_failure_is_raised_here_as_it_is(problem: NetcosimError) -> 
     ):
         pass
     assert heard == ["told before"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (LocalRayletDiedError(), "LocalRayletDiedError: The task's local raylet died"),
+        (Exception("The node timed out. Look into r.out."), "Exception: The node timed out"),
+    ],
+)
+def test_what_ray_raises_by_itself_means_that_it_is_gone(problem: Exception, said: str) -> None:
+    with (
+        pytest.raises(RayGoneError, match=f"^Ray ended by itself: {said}$"),
+        ray_process(Failing(problem), Made(), print),
+    ):
+        pass
 
 
 def test_a_bug_is_raised_here_with_its_traceback() -> None:
