@@ -18,7 +18,7 @@ from emu.prediction.summary_facts import parameters_used
 from emu.progress import Progress
 from emu.summary import EARLY, summarise_run
 from netcosim.cli import finishing
-from netcosim.cli.session import failure_line, timed_phase
+from netcosim.cli.session import deciding, failure_lines, first_of, timed_phase
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -57,8 +57,12 @@ class Session:
             with timed_phase(self.found.phases_s, "predictions"):
                 self._predict()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
-            self.failure = self.failure or failure
-        with timed_phase(self.found.phases_s, "results"), finishing(self.failure) as late:
+            self.failure = first_of(self.failure, failure)
+        with (
+            timed_phase(self.found.phases_s, "results"),
+            finishing(self.failure) as late,
+            deciding(self.failure),
+        ):
             summary = self._write()
         self.failure = self.failure or late.interruption
         return summary
@@ -110,8 +114,8 @@ class Session:
         self._write_measured()
         digest = folder.write_predictions(row for rows in self.predicted.values() for row in rows)
         folder.write_run(self._record(digest))
-        ended = () if self.failure is None else (f"{EARLY}: {failure_line(self.failure)}",)
-        summary = self._summary(*ended)
+        lines = () if self.failure is None else failure_lines(self.failure)
+        summary = self._summary(*(f"{EARLY}: {line}" for line in lines))
         under_way = {"complete": False, "trusted": False, "reasons": (NOT_ENDED, *summary.reasons)}
         folder.write_summary(summary.model_copy(update=under_way))
         folder.write_perfetto()  # which looks into the summary

@@ -16,6 +16,7 @@ from emu.network.live import LiveNetwork
 from emu.pauses.processor_time import ProcessorClock
 from emu.plan import PlannedConnection
 from emu.remote.endpoint_common import TICK_NS, wait_for_tick
+from netcosim.cli.session import first_of
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
 
@@ -85,14 +86,17 @@ def run_round(
             _opened(_connections(live, cell, planned, tcp, timing)) as connections,
         ):
             outcome.opened = [connection.opened for connection in connections]
-            for burst in bursts:
-                _burst(live, connections, burst, expected_s, outcome)
-                outcome.opened = [connection.told() for connection in connections]
-                for capture in captures:
-                    capture.check_alive()
-                on_burst(burst)
+            try:
+                for burst in bursts:
+                    _burst(live, connections, burst, expected_s, outcome)
+                    outcome.opened = [connection.told() for connection in connections]
+                    for capture in captures:
+                        capture.check_alive()
+                    on_burst(burst)
+            except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised later
+                outcome.failure = failure
     except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, and raised later
-        outcome.failure = failure
+        outcome.failure = first_of(outcome.failure, failure)
     return outcome
 
 

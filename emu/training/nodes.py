@@ -19,6 +19,7 @@ from emu.remote import training
 from emu.remote.endpoint_common import wait_for_tick
 from emu.remote.training.roles import BATCH, Row
 from emu.training.first_steps import Captured, FirstSteps
+from netcosim.cli.session import deciding
 from netcosim.errors import EndpointError
 from netcosim.scenario import Scenario, TcpSpec, TransportSpec
 from netcosim.training.coordination import Begun, JobCoordination
@@ -219,8 +220,9 @@ def _running(live: LiveNetwork, run: JobRun, keep: Keep) -> Iterator[_Nodes]:
         for plan in _plans(live, run):
             nodes.processes.append(EndpointProcess(live.popen, plan))
         yield nodes
-    except BaseException:
-        nodes.keep_all()
+    except BaseException as failure:
+        with deciding(failure):
+            nodes.keep_all()
         raise
     finally:
         for node in nodes.processes:

@@ -19,7 +19,7 @@ from emu.training.task import Task
 from emu.training.virtual_clock import VirtualClock
 from h2model import transports
 from netcosim.cli import finishing
-from netcosim.cli.session import failure_line, timed_phase
+from netcosim.cli.session import deciding, failure_line, failure_lines, first_of, timed_phase
 from netcosim.results.folder import NOT_ENDED, SCENARIO, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -81,8 +81,12 @@ class JobSession:
             with timed_phase(self.phases_s, "jobs"):
                 self._run_all()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
-            self.failure = failure
-        with timed_phase(self.phases_s, "results"), finishing(self.failure) as late:
+            self.failure = first_of(self.failure, failure)
+        with (
+            timed_phase(self.phases_s, "results"),
+            finishing(self.failure) as late,
+            deciding(self.failure),
+        ):
             self._write()
             self.folder.write_perfetto()
             summary = self._summary(*self._early_ends())
@@ -98,9 +102,9 @@ class JobSession:
         ]
         lines = [f"{name}: ended early: {reason}" for name, reason in ended]
         if self.failure is not None:
-            why = failure_line(self.failure)
-            if why not in (reason for _, reason in ended):
-                lines.append(f"ended early: {why}")
+            told = {reason for _, reason in ended}
+            whole = [why for why in failure_lines(self.failure) if why not in told]
+            lines += [f"ended early: {why}" for why in whole]
         return lines
 
     def _run_all(self) -> None:
@@ -150,7 +154,7 @@ class JobSession:
 
     def _take(self, run: Run, outcome: Outcome) -> KeyboardInterrupt | None:
         """Keep a run's outcome and write what there is; the interruption that ends all of it."""
-        with finishing(outcome.failure) as late:
+        with finishing(outcome.failure) as late, deciding(outcome.failure):
             failure = outcome.failure
             job, cell = run.job, run.cell.name
             measured = Measured.so_far(cell, job, outcome.rows)

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from netcosim.cli.session import noted
 from netcosim.errors import (
     EnvironmentRefusedError,
     InterruptedRunError,
     NetcosimError,
     ScenarioError,
 )
+from netcosim.failure import NO_MEMORY
 from netcosim.results.folder import ResultsFolder
 
 
@@ -30,7 +32,9 @@ def draw(folder: ResultsFolder, console: Console) -> Path:
 
             return draw_report(folder)
     except NetcosimError as problem:
-        raise type(problem)(f"{problem}; {_missing(folder.path)}") from None
+        raise noted(type(problem)(f"{problem}; {_missing(folder.path)}"), problem) from None
+    except MemoryError:
+        raise EnvironmentRefusedError(f"{NO_MEMORY}; {_missing(folder.path)}") from None
 
 
 @contextmanager
@@ -38,10 +42,9 @@ def telling_where(path: Path) -> Iterator[None]:
     """Name the folder, and how its report is drawn, if an interruption ends the block."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise InterruptedRunError(
-            f"interrupted; what was finished is in {path}; {_missing(path)}"
-        ) from None
+    except KeyboardInterrupt as interruption:
+        ended = f"interrupted; what was finished is in {path}; {_missing(path)}"
+        raise noted(InterruptedRunError(ended), interruption) from None
 
 
 def withdraw_if_refused(

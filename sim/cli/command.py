@@ -22,7 +22,7 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
-from netcosim.cli.session import as_recorded
+from netcosim.cli.session import as_recorded, deciding, noted
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
@@ -138,7 +138,7 @@ def _run(
         summary = session.run()
         has_results = bool(summary.series) or session.resumed
         withdraw_if_refused(folder, session.failure, finished=has_results)
-        with finishing(session.failure) as late:
+        with finishing(session.failure) as late, deciding(session.failure):
             if found.no_report:
                 print_training(summary, output())
                 print_path("results", path)
@@ -180,7 +180,7 @@ def _folder(
 def _exit_code(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:
     """Exit code of a simulation; raise the failure or interruption that ended it early."""
     if isinstance(failure, KeyboardInterrupt):
-        raise InterruptedRunError(f"interrupted; what was finished is in {path}")
+        raise noted(InterruptedRunError(f"interrupted; what was finished is in {path}"), failure)
     if failure is not None:
         raise failure
     return 0 if summary.trusted else 1

@@ -27,6 +27,22 @@ def test_a_file_within_its_bound_is_read(tmp_path: Path) -> None:
         assert len(read_all(file, SHORT)) == 9
 
 
+def test_a_bound_is_no_request_for_memory(tmp_path: Path) -> None:
+    """What is asked for is allocated, however little there is to be read."""
+    (tmp_path / "note").write_bytes(b"short")
+    endless = FileKind(name="a note", most_bytes=1 << 60)
+    with open_regular(tmp_path / "note") as file:
+        assert read_all(file, endless) == b"short"
+
+
+def test_a_file_that_does_not_tell_its_length_is_read_to_its_end() -> None:
+    """As one that grows while it is read: all of it, not what one reading gives."""
+    with open_regular("/proc/self/smaps") as file:
+        content = read_all(file, FileKind(name="a note", most_bytes=1 << 28))
+    assert len(content) > 1 << 16
+    assert content.splitlines()[-1].startswith(b"VmFlags:")
+
+
 def test_a_file_above_its_bound_is_refused_unread(tmp_path: Path) -> None:
     (tmp_path / "note").write_bytes(b"")
     os.truncate(tmp_path / "note", 1 << 40)

@@ -59,6 +59,20 @@ def test_the_sending_endpoint_after_a_burst_of_its_cell(world: World) -> None:
     assert_kept(world, done, 5, line, ["small/h2", "large/h2"])
 
 
+@pytest.mark.emulation
+def test_what_fails_after_it_is_told_after_it(world: World) -> None:
+    """The first failure decides line and exit code, also where the report can't be written."""
+    with running(world, *SLOW) as run:
+        world.shell(f"mkdir -p {WORK}/report.html")
+        _, receiver = wait_for_large_burst(run)
+        world.shell(f"mv {WORK}/report.html {WORK}/out")
+        os.kill(receiver, signal.SIGKILL)
+        done = finish(run)
+    first, then = done.err.splitlines()[-2:]
+    assert (done.code, first) == (5, "emu.run: h2 requester in w0: killed by SIGKILL")
+    assert then.startswith("emu.run: then: out/report.html: can't be written: Is a directory; ")
+
+
 def test_tcpdump_after_a_burst_of_its_cell(world: World) -> None:
     with running(world, *SLOW) as run:
         wait_for_line(run, "large/h2: burst 0 done")
