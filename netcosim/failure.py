@@ -11,7 +11,7 @@ from typing import Final
 
 from netcosim.command_name import command_name
 from netcosim.errors import EnvironmentRefusedError, NetcosimError, StorageError
-from netcosim.formatting import one_line
+from netcosim.formatting import one_line, shortened
 from netcosim.output import flush_or_drop, standard_streams
 from netcosim.results.storage.directory import Directory
 from netcosim.results.storage.ownership import calling_user
@@ -81,7 +81,7 @@ def _ended(main: Callable[[CrashSite], int], prog: str) -> int:
     except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001  # the last line of defence
         code, line = _told(problem, prog, site)
         for each in (line, *(f"{_THEN}{later}" for later in later_lines(problem))):
-            sys.stderr.write(f"{command_name(prog)}: {one_line(each)}\n")
+            sys.stderr.write(shortened(f"{command_name(prog)}: {one_line(each)}") + "\n")
         return code
 
 

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from rich.console import Console
+from rich.markup import escape
+
 from netcosim.cli.options import Parser, given_path
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
-from netcosim.formatting import one_line
+from netcosim.formatting import one_line, shortened
 from netcosim.workload.lint import lint
 from netcosim.workload.profile_import import import_profile
 
@@ -34,11 +37,13 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 def _lint(path: Path) -> bool:
     """Print the findings about a file; True if one is an error."""
     try:
-        profile = import_profile(path)
+        with Console(stderr=True).status(f"reading {escape(one_line(str(path)))}"):
+            profile = import_profile(path)
     except ScenarioError as problem:
-        sys.stdout.write(f"{one_line(str(problem))}\n")
+        sys.stdout.write(shortened(one_line(str(problem))) + "\n")
         return True
-    findings = lint(profile)
+    with Console(stderr=True).status("looking at its operations"):
+        findings = lint(profile)
     for finding in findings[:MOST_SHOWN]:
         sys.stdout.write(one_line(f"{path}: {finding.severity}: {finding}") + "\n")
     if len(findings) > MOST_SHOWN:

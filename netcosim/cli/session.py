@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from netcosim.cli.ending import interruption
 from netcosim.errors import NetcosimError
 from netcosim.failure import NO_MEMORY, add_later, later_lines
+from netcosim.formatting import shortened
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def failure_line(failure: BaseException) -> str:
         return f"interrupted by {interruption(failure)}"
     if isinstance(failure, MemoryError):
         return NO_MEMORY
-    return " ".join(str(failure).split()) or type(failure).__name__
+    return shortened(" ".join(str(failure).split())) or type(failure).__name__
 
 
 def failure_lines(failure: BaseException) -> tuple[str, ...]:
