@@ -195,7 +195,7 @@ def _burst(
         burst,
         streams,
         [begin_ns + each.start_ns for each in outcome.planned],
-        timeout_s=30.0 + _PATIENCE * expected_s,
+        patience_s=30.0 + _PATIENCE * expected_s,
     )
     spent = ProcessorClock.read().since(clock)
     after = live.counters()
