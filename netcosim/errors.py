@@ -3,12 +3,6 @@
 A message is one line: what was wrong, where, the value, and what is allowed.
 """
 
-from typing import Final
-
-from netcosim.formatting import shortened
-
-_LONGEST_VALUE: Final = 1000  # of a path, say
-
 
 class NetcosimError(Exception):
     """Base of all expected failures; `exit_code` is what the command returns."""
@@ -30,8 +24,7 @@ class ScenarioError(NetcosimError):
     @classmethod
     def at(cls, field: str, value: object, allowed: str) -> "ScenarioError":
         """Name the field, its value and what is allowed, in one line."""
-        text = shortened(str(value), _LONGEST_VALUE)
-        shown = f'"{text}"' if isinstance(value, str) else text
+        shown = f'"{value}"' if isinstance(value, str) else str(value)
         return cls(f"{field}: {shown}: {allowed}")
 
 

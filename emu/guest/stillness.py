@@ -55,7 +55,7 @@ class Stillness:
             return f"a guest's clock stood still for {IDLE_S:g} s: nothing in it runs any more"
         most_s = max(STUCK_S, _TIMES_LONGER * self._longest_s)
         if worked_s - self._at_beat_s > most_s:
-            took = f"{most_s:.0f} s of processor time"
+            took = f"{most_s:.4g} s of processor time"
             return f"a guest's clock stood still for {took}: a program in it never waits"
         return ""
 

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.markup import escape
-
+from netcosim.cli.console import busy_with
 from netcosim.cli.options import Parser, given_path
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
@@ -37,12 +35,12 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
 def _lint(path: Path) -> bool:
     """Print the findings about a file; True if one is an error."""
     try:
-        with Console(stderr=True).status(f"reading {escape(one_line(str(path)))}"):
+        with busy_with(f"reading {path}"):
             profile = import_profile(path)
     except ScenarioError as problem:
         sys.stdout.write(shortened(one_line(str(problem))) + "\n")
         return True
-    with Console(stderr=True).status("looking at its operations"):
+    with busy_with(f"looking at {path}"):
         findings = lint(profile)
     for finding in findings[:MOST_SHOWN]:
         sys.stdout.write(one_line(f"{path}: {finding.severity}: {finding}") + "\n")

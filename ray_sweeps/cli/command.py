@@ -12,6 +12,7 @@ from typing import Final
 from rich.console import Console
 
 from netcosim.cli import CrashSite, output, print_path, run_main, telling_where
+from netcosim.cli.console import busy_with
 from netcosim.cli.session import as_recorded, noted
 from netcosim.errors import (
     EnvironmentRefusedError,
@@ -125,7 +126,8 @@ def _note_another_name(folder: SweepFolder, sweep: Sweep, progress: Progress) ->
 def _sweep(found: argparse.Namespace) -> Sweep:
     """The sweep of a file, or of the folder that is to be resumed."""
     if found.sweep is not None:
-        sweep = read_sweep(found.sweep)
+        with busy_with(f"reading {found.sweep}"):
+            sweep = read_sweep(found.sweep)
     else:
         with SweepFolder.open(found.resume) as folder:
             sweep = folder.read_sweep()

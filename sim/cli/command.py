@@ -22,6 +22,7 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
+from netcosim.cli.console import busy_with
 from netcosim.cli.session import as_recorded, deciding, noted
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.formatting import escaped
@@ -79,7 +80,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     else:
         scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
     try:
-        cells = checked_cells(scenario)
+        with busy_with("reading profiles"):
+            cells = checked_cells(scenario)
     except ScenarioError as problem:
         raise ScenarioError(f"{_source(found)}: {problem}") from None
     counts = worker_counts(scenario)
