@@ -12,6 +12,7 @@ from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import one_line, shortened
 from netcosim.workload.lint import lint
 from netcosim.workload.profile_import import import_profile
+from netcosim.workload.uncollected import uncollected
 
 PROG: Final = "netcosim.cli.lint_profile"
 MOST_SHOWN: Final = 50
@@ -28,7 +29,8 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=given_path, help="a profile of any known format"
     )
-    wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
+    with uncollected():
+        wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
     return ScenarioError.exit_code if wrong else 0
 
 

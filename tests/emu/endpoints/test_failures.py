@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -204,10 +204,11 @@ def hardly_running(pid: int, *, run_s: float, stop_s: float) -> Iterator[None]:
     over = threading.Event()
 
     def turns() -> None:
-        while not over.wait(run_s):
-            os.kill(pid, signal.SIGSTOP)
-            over.wait(stop_s)
-            os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # it has ended
+            while not over.wait(run_s):
+                os.kill(pid, signal.SIGSTOP)
+                over.wait(stop_s)
+                os.kill(pid, signal.SIGCONT)
 
     thread = threading.Thread(target=turns)
     thread.start()
