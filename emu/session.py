@@ -19,7 +19,7 @@ from emu.prediction.summary_facts import parameters_used
 from emu.progress import Progress
 from emu.summary import EARLY, summarise_run
 from netcosim.cli import finishing
-from netcosim.cli.session import failure_line, timed_phase
+from netcosim.cli.session import deciding, failure_lines, first_of, timed_phase
 from netcosim.errors import StorageError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
@@ -60,13 +60,17 @@ class Session:
             with timed_phase(self.found.phases_s, "predictions"):
                 self._predict()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
-            self.failure = self.failure or failure
-        with timed_phase(self.found.phases_s, "results"), finishing(self.failure) as late:
+            self.failure = first_of(self.failure, failure)
+        with (
+            timed_phase(self.found.phases_s, "results"),
+            finishing(self.failure) as late,
+            deciding(self.failure),
+        ):
             self.folder.give_back()
             try:
                 summary = self._write()
             except StorageError as problem:  # what was measured is still to be told
-                self.failure = self.failure or problem
+                self.failure = first_of(self.failure, problem)
                 summary = self._summary(*self._early_end())
                 with suppress(StorageError):
                     self.folder.write_end(summary.reasons[0])
@@ -129,7 +133,8 @@ class Session:
 
     def _early_end(self) -> tuple[str, ...]:
         """Why the run ended early, if it did."""
-        return () if self.failure is None else (f"{EARLY}: {failure_line(self.failure)}",)
+        lines = () if self.failure is None else failure_lines(self.failure)
+        return tuple(f"{EARLY}: {line}" for line in lines)
 
     def _summary(self, *ended: str) -> Summary:
         """Summarise what is finished; `ended` has the reasons if that is not all."""

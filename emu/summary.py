@@ -6,7 +6,9 @@ from typing import Any, Final
 from emu.plan import Plan
 from emu.prediction.run_inputs import CellRows
 from emu.prediction.summary_facts import cell_facts
+from netcosim.formatting import percent
 from netcosim.results.streams.summary import CellSummary, NotRun, Summary
+from netcosim.scoring.bounds import MOST_CUT
 from netcosim.scoring.cell import summarise_cell
 from netcosim.trace import StreamRow
 
@@ -65,8 +67,9 @@ def summarise_run(
 def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
     """Reasons not to trust a run, one line a cell; empty if it can be trusted.
 
-    A cell has no answer without a valid burst, or if its bursts contradict each other. That models
-    are undecided, or none fits, is an answer.
+    A cell has no answer without a valid burst, or if its bursts contradict each other; it is none
+    where most of their time was cut out as pauses. That models are undecided, or none fits, is an
+    answer.
     """
     reasons = []
     for cell in cells:
@@ -74,4 +77,7 @@ def reasons_against(cells: Iterable[CellSummary]) -> list[str]:
             reasons.append(f"{cell.cell}: no valid burst in {cell.invalid_bursts}")
         elif cell.answer.kind == "contradiction":
             reasons.append(f"{cell.cell}: its bursts contradict each other")
+        elif cell.cut_share > MOST_CUT:
+            share = f"{percent(cell.cut_share)} of its bursts' time was cut out as pauses"
+            reasons.append(f"{cell.cell}: {share}; must be at most {percent(MOST_CUT)}")
     return reasons

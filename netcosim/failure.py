@@ -11,7 +11,7 @@ from typing import Final
 
 from netcosim.command_name import command_name
 from netcosim.errors import EnvironmentRefusedError, NetcosimError, StorageError
-from netcosim.formatting import one_line
+from netcosim.formatting import one_line, shortened
 from netcosim.output import flush_or_drop, standard_streams
 from netcosim.results.storage.directory import Directory
 from netcosim.results.storage.ownership import calling_user
@@ -21,6 +21,8 @@ NOBODY_READS: Final = 141
 """Exit code that a shell reports of a command whose output was closed (128 + SIGPIPE)."""
 
 TRACEBACK: Final = "traceback.txt"
+NO_MEMORY: Final = "this machine has not enough memory for it"
+_THEN: Final = "then: "
 _BUG: Final = NetcosimError.exit_code
 
 
@@ -73,21 +75,37 @@ def guarded(main: Callable[[CrashSite], int], prog: str) -> int:
 def _ended(main: Callable[[CrashSite], int], prog: str) -> int:
     site = CrashSite()
     try:
-        code = _written(main, site)
-    except NetcosimError as problem:
-        return _end(prog, str(problem), problem.exit_code)
-    except KeyboardInterrupt:
-        return _end(prog, "interrupted", INTERRUPTED)
+        return _written(main, site)
     except BrokenPipeError:
         return NOBODY_READS
-    except MemoryError:
-        return _end(
-            prog, "this machine has not enough memory for it", EnvironmentRefusedError.exit_code
-        )
-    except Exception as problem:  # noqa: BLE001  # the last line of defence
-        what = f"{type(problem).__name__}: {problem}"
-        return _end(prog, f"this is a bug: {what} ({_kept(problem, prog, site)})", _BUG)
-    return code
+    except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001  # the last line of defence
+        code, line = _told(problem, prog, site)
+        for each in (line, *(f"{_THEN}{later}" for later in later_lines(problem))):
+            sys.stderr.write(shortened(f"{command_name(prog)}: {one_line(each)}") + "\n")
+        return code
+
+
+def add_later(failure: BaseException, line: str) -> None:
+    """Keep what failed after the failure that decides how a command ends, to be told after it."""
+    failure.add_note(f"{_THEN}{line}")
+
+
+def later_lines(failure: BaseException) -> tuple[str, ...]:
+    """What failed after the failure that decides how a command ends, a line each."""
+    notes = getattr(failure, "__notes__", ())
+    return tuple(note.removeprefix(_THEN) for note in notes if note.startswith(_THEN))
+
+
+def _told(problem: BaseException, prog: str, site: CrashSite) -> tuple[int, str]:
+    """Exit code and line of what ended a command."""
+    if isinstance(problem, NetcosimError):
+        return problem.exit_code, str(problem)
+    if isinstance(problem, KeyboardInterrupt):
+        return INTERRUPTED, "interrupted"
+    if isinstance(problem, MemoryError):
+        return EnvironmentRefusedError.exit_code, NO_MEMORY
+    what = f"{type(problem).__name__}: {problem}"
+    return _BUG, f"this is a bug: {what} ({_kept(problem, prog, site)})"
 
 
 def _written(main: Callable[[CrashSite], int], site: CrashSite) -> int:
@@ -101,12 +119,7 @@ def _written(main: Callable[[CrashSite], int], site: CrashSite) -> int:
     return code
 
 
-def _end(prog: str, message: str, code: int) -> int:
-    sys.stderr.write(f"{command_name(prog)}: {one_line(message)}\n")
-    return code
-
-
-def _kept(problem: Exception, prog: str, site: CrashSite) -> str:
+def _kept(problem: BaseException, prog: str, site: CrashSite) -> str:
     """Where the traceback is, or why it is nowhere."""
     try:
         return f"see {site.write(''.join(traceback.format_exception(problem)), prog)}"

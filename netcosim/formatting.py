@@ -2,6 +2,10 @@
 
 from typing import Final
 
+MOST_LINE_BYTES: Final = 4000
+"""Most bytes of a line that a command says; a name in it may have been of any length."""
+
+_LEFT_OUT: Final = b" ... "
 _LONGEST_VALUE: Final = 80
 
 
@@ -56,6 +60,17 @@ def escaped(text: str) -> str:
 def printable(text: str) -> str:
     """Text on one line that can't steer a terminal, character by character."""
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+def shortened(text: str, most_bytes: int = MOST_LINE_BYTES) -> str:
+    """A text of at most so many bytes as UTF-8: of a longer one its beginning and its end."""
+    data = text.encode(errors="backslashreplace")
+    if len(data) <= most_bytes:
+        return text
+    room = most_bytes - len(_LEFT_OUT)
+    end = room // 4
+    parts = (data[: room - end].decode(errors="ignore"), data[-end:].decode(errors="ignore"))
+    return _LEFT_OUT.decode().join(parts)
 
 
 def quoted(value: object) -> str:

@@ -8,6 +8,9 @@ _MOST_LISTED: Final = 20
 _LONGEST: Final = 64
 """Longest text that is compared: what is longer is no name with a typing error."""
 
+_MOST_COMPARED: Final = 2000
+"""Most names that one is compared with, letter by letter."""
+
 _ERROR_PER_LETTERS: Final = 4
 _SHORTEST_PART: Final = 3
 
@@ -20,7 +23,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     wanted = _plain(name)
     names = {each: _plain(each) for each in known if each != name}
-    if not 0 < len(wanted) <= _LONGEST or not names:
+    if not 0 < len(wanted) <= _LONGEST or not 0 < len(names) <= _MOST_COMPARED:
         return None
     errors = {each: typing_errors(wanted, plain) for each, plain in names.items()}
     fewest = min(errors.values())

@@ -17,6 +17,7 @@ from typing import IO, Final
 # A pipe that took a file's place since it was looked at must not make the reader wait.
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_GROWTH_BYTES: Final = 1 << 16
 _KINDS: Final = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -131,12 +132,18 @@ def read_all(file: IO[bytes], kind: FileKind) -> bytes:
         It has more bytes than its kind may have, or can't be read.
     """
     size = os.fstat(file.fileno()).st_size
-    content = (file.read(kind.most_bytes + 1) or b"") if size <= kind.most_bytes else b""
-    found = max(size, len(content))
+    chunks, found = list[bytes](), size
+    if size <= kind.most_bytes:
+        # All memory that is asked for is taken before a byte is read: so never for the bound.
+        wanted, found = max(size, _GROWTH_BYTES), 0
+        while chunk := file.read(min(wanted, kind.most_bytes + 1 - found)):
+            chunks.append(chunk)
+            found += len(chunk)
+            wanted = _GROWTH_BYTES
     if found > kind.most_bytes:
         size_text = f"{found} bytes or more" if found > size else f"{found} bytes"
         raise OSError(errno.EFBIG, f"{size_text}: {kind.name} may have {kind.most_bytes}")
-    return content
+    return b"".join(chunks)
 
 
 def read_text(path: Path, kind: FileKind) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from netcosim.cli.session import first_of
 from netcosim.errors import StorageError
 from netcosim.results.host import describe_host, versions
 from ray_sweeps.cost import Estimate
@@ -111,7 +112,7 @@ class Session:
         try:
             self.folder.write_record(record)
         except StorageError as problem:
-            self.failure = self.failure or problem
+            self.failure = first_of(self.failure, problem)
         return record
 
     def _is_complete(self, before: SweepRecord, taken: int) -> bool:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from netcosim.cli import finishing
-from netcosim.cli.session import failure_line, timed_phase
-from netcosim.errors import NetcosimError, StorageError
+from netcosim.cli.session import failure_line, failure_lines, first_of, timed_phase
+from netcosim.errors import StorageError
 from netcosim.results.folder import NOT_ENDED, ResultsFolder
 from netcosim.results.host import SIMULATION, describe_host, versions
 from netcosim.results.run_record import RunRecord
@@ -81,7 +81,7 @@ class Session:
                 with self.progress.runs(simulation.runs):
                     self._compile(simulation)
                     self._simulate_cells(simulation)
-            except (KeyboardInterrupt, NetcosimError) as problem:
+            except (KeyboardInterrupt, Exception) as problem:  # noqa: BLE001 - raised by the command
                 self.failure = problem
             return self._finish(simulation)
 
@@ -110,8 +110,8 @@ class Session:
                 self.folder.write_summary(summary)  # last: until then something is missing
                 if self.failure is None:
                     forget_cells(self.folder)
-            except StorageError as problem:  # what was simulated is still to be told
-                self.failure = self.failure or problem
+            except Exception as problem:  # noqa: BLE001 - what was simulated is still to be told
+                self.failure = first_of(self.failure, problem)
                 summary = self._ended(simulation)
                 with suppress(StorageError):
                     self.folder.write_end(f"ended early: {failure_line(self.failure)}")
@@ -120,8 +120,8 @@ class Session:
 
     def _ended(self, simulation: Simulation) -> TrainingSummary:
         """Summary of all that was simulated, and why that is not all, if it is not."""
-        ended = () if self.failure is None else (f"ended early: {failure_line(self.failure)}",)
-        return simulation.summary(*ended)
+        lines = () if self.failure is None else failure_lines(self.failure)
+        return simulation.summary(*(f"ended early: {line}" for line in lines))
 
     def _compile(self, simulation: Simulation) -> None:
         """Compile the kernels that the cells need, all before the first run."""

@@ -51,7 +51,7 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
-from netcosim.cli.session import as_recorded
+from netcosim.cli.session import as_recorded, deciding, noted
 from netcosim.errors import (
     EnvironmentRefusedError,
     InterruptedRunError,
@@ -225,11 +225,11 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
         )
         summary = session.run()
         withdraw_if_refused(folder, session.failure, finished=bool(session.found.outcomes))
-        with finishing(session.failure) as late:
+        with finishing(session.failure) as late, deciding(session.failure):
             wanted = plan.scenario.name == IDENTIFY and session.failure is None
             try:
                 found = identify_run(folder) if wanted else None
-                page = draw(folder, console, session.failure)
+                page = draw(folder, console)
             finally:
                 print_summary(summary, output())
             if found is not None:
@@ -244,7 +244,7 @@ def _run(plan: Plan, options: Options, site: CrashSite, arguments: Sequence[str]
 def _verdict(failure: BaseException | None, summary: Summary, path: Path) -> int:
     """Return 0 for a run that is complete and trusted; else raise the error that says why not."""
     if isinstance(failure, KeyboardInterrupt):
-        raise InterruptedRunError(f"interrupted; what was finished is in {path}")
+        raise noted(InterruptedRunError(f"interrupted; what was finished is in {path}"), failure)
     if failure is not None:
         raise failure
     if not summary.trusted:

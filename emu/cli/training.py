@@ -26,7 +26,7 @@ from netcosim.cli import (
     withdraw_if_refused,
 )
 from netcosim.cli.options import given_path, refuse_beside
-from netcosim.cli.session import as_recorded
+from netcosim.cli.session import as_recorded, deciding, noted
 from netcosim.errors import InterruptedRunError, ScenarioError, StorageError
 from netcosim.processors import usable_processors
 from netcosim.results.folder import SCENARIO, SEAL, ResultsFolder, default_path
@@ -250,15 +250,15 @@ def run_jobs(
         summary = session.run()
         kept = bool(session.finished.points) or resume is not None
         withdraw_if_refused(folder, session.failure, finished=kept)
-        with finishing(session.failure) as late:
+        with finishing(session.failure) as late, deciding(session.failure):
             try:
-                page = draw(folder, console, session.failure)
+                page = draw(folder, console)
             finally:
                 _print(summary)
             print_path("report", page)
     failure = session.failure or late.interruption
     if isinstance(failure, KeyboardInterrupt):
-        raise InterruptedRunError(f"interrupted; what was finished is in {path}")
+        raise noted(InterruptedRunError(f"interrupted; what was finished is in {path}"), failure)
     if failure is not None:
         raise failure
     return 0

@@ -1,6 +1,7 @@
 """The machine's own clock: the network is in its kernel, its processors take their time."""
 
 import contextlib
+import sys
 from typing import Final
 
 from emu.calibration.call_acceptance import is_needed, measure_acceptance
@@ -13,7 +14,7 @@ from emu.network.verify import measure_and_verify
 from emu.pauses.pauses import PERIOD_NS, PauseRecorders, recording
 from emu.pauses.recorder import LATE_NS, PAUSES
 from emu.plan import distinct_receivers
-from netcosim.cli.session import timed_phase
+from netcosim.cli.session import deciding, timed_phase
 from netcosim.results.json_files import as_stored
 
 NAME: Final = "real"
@@ -47,7 +48,7 @@ def _measure_on_network(task: Task, found: Measurements, recorders: PauseRecorde
         live.check_alive()  # a host whose shell died is why whatever else failed
         raise
     finally:
-        with timed_phase(found.phases_s, "network down"):
+        with timed_phase(found.phases_s, "network down"), deciding(sys.exception()):
             context.__exit__(None, None, None)
 
 

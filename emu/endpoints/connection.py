@@ -62,10 +62,10 @@ class Connection:
         open_connections([self])
 
     def run_burst(
-        self, burst: int, streams: Sequence[StreamRequest], start_ns: int, timeout_s: float
+        self, burst: int, streams: Sequence[StreamRequest], start_ns: int, patience_s: float
     ) -> BurstLog:
         """Run one burst; see the function of the same name."""
-        return run_burst([self], burst, [streams], [start_ns], timeout_s)[0]
+        return run_burst([self], burst, [streams], [start_ns], patience_s)[0]
 
     def start(self, *, responder: bool) -> EndpointProcess:
         """Start one end; the responder comes first."""
@@ -110,21 +110,21 @@ class Connection:
         return self._ends[position]
 
 
-def open_connections(connections: Sequence[Connection], timeout_s: float = OPEN_S) -> None:
+def open_connections(connections: Sequence[Connection], patience_s: float = OPEN_S) -> None:
     """Open several connections side by side; when one fails, all are closed again.
 
     Raises
     ------
     EndpointError
-        An end failed, died or took too long.
+        An end failed, died or hangs.
     """
     with contextlib.ExitStack() as undo:
         for connection in connections:
             undo.callback(connection.close)
         responders = [connection.start(responder=True) for connection in connections]
-        await_event(responders, "listening", timeout_s)
+        await_event(responders, "listening", patience_s)
         requesters = [connection.start(responder=False) for connection in connections]
-        reports = await_event([*requesters, *responders], "connected", timeout_s)
+        reports = await_event([*requesters, *responders], "connected", patience_s)
         for i, connection in enumerate(connections):
             connection.settle()
             connection.opened = MappingProxyType(
@@ -138,7 +138,7 @@ def run_burst(
     burst: int,
     streams: Sequence[Sequence[StreamRequest]],
     starts_ns: Sequence[int],
-    timeout_s: float,
+    patience_s: float,
 ) -> list[BurstLog]:
     """Run a burst on several connections at the same time.
 
@@ -153,13 +153,13 @@ def run_burst(
     starts_ns
         For each connection the CLOCK_REALTIME time of its start, far enough ahead that all ends are
         armed by then.
-    timeout_s
-        Longest time that the burst may take.
+    patience_s
+        Longest time in which nothing may go on, nor be told.
 
     Raises
     ------
     EndpointError
-        An end failed, died or took too long; the connections are then useless.
+        An end failed, died or hangs; the connections are then useless.
     """
     ends = [end for c in connections for end in (c.requester, c.responder)]
     for connection, tensors, start_ns in zip(connections, streams, starts_ns, strict=True):
@@ -169,7 +169,7 @@ def run_burst(
         for end in (connection.responder, connection.requester):
             end.command("burst", burst=burst, start_ns=start_ns, streams=listed)
     await_event(ends, "armed", ARM_S)
-    done = await_event(ends, "done", timeout_s)
+    done = await_event(ends, "done", patience_s)
     for connection in connections:
         connection.settle()
     return [

@@ -4,14 +4,18 @@ import selectors
 import time
 from collections.abc import Sequence
 
+from emu.endpoints.going_on import GoingOn
 from emu.endpoints.process import EndpointProcess, Event
 from netcosim.errors import EndpointError
 
 _CULPRIT_S = 0.5
 
 
-def await_event(processes: Sequence[EndpointProcess], name: str, timeout_s: float) -> list[Event]:
+def await_event(processes: Sequence[EndpointProcess], name: str, patience_s: float) -> list[Event]:
     """Wait until each of the processes has reported the event `name`.
+
+    On a slow machine that may take any time: they are given up once nothing goes on for
+    `patience_s` (`emu.endpoints.going_on`).
 
     Returns
     -------
@@ -21,10 +25,11 @@ def await_event(processes: Sequence[EndpointProcess], name: str, timeout_s: floa
     Raises
     ------
     EndpointError
-        A process failed, died, reported something else, or took too long.
+        A process failed, died, reported something else, or hangs.
     """
     got: dict[EndpointProcess, Event] = {}
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + patience_s
+    going_on = GoingOn((process.pid for process in processes), patience_s)
     with selectors.DefaultSelector() as selector:
         for process in processes:
             selector.register(process.stdout, selectors.EVENT_READ, process)
@@ -39,8 +44,12 @@ def await_event(processes: Sequence[EndpointProcess], name: str, timeout_s: floa
                 return [got[process] for process in processes]
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                missing = ", ".join(str(p) for p in processes if p not in got)
-                raise EndpointError(f"{missing}: no '{name}' within {timeout_s:g} s")
+                if not going_on():
+                    missing = ", ".join(str(p) for p in processes if p not in got)
+                    told = f"no '{name}', and nothing went on for {patience_s:g} s"
+                    raise EndpointError(f"{missing}: {told}")
+                deadline = time.monotonic() + patience_s
+                continue
             for key, _ in selector.select(left_s):
                 _drop_closed(selector, key)
 

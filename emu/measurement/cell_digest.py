@@ -27,6 +27,7 @@ from emu.measurement.validity import judge, unreadable
 from emu.pauses.pauses import Pauses
 from emu.plan import Plan, PlannedConnection
 from h2model.connection import LinkModel
+from netcosim.cli.session import first_of
 from netcosim.errors import CaptureError
 from netcosim.job import Cell
 from netcosim.results.folder import ResultsFolder
@@ -190,4 +191,4 @@ def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:
     try:
         step()
     except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001 - kept, raised later
-        outcome.failure = outcome.failure or problem
+        outcome.failure = first_of(outcome.failure, problem)

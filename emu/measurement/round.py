@@ -16,6 +16,7 @@ from emu.network.live import LiveNetwork
 from emu.pauses.processor_time import ProcessorClock
 from emu.plan import PlannedConnection
 from emu.remote.endpoint_common import TICK_NS, wait_for_tick
+from netcosim.cli.session import first_of
 from netcosim.job import Cell
 from netcosim.scenario import TcpSpec
 
@@ -93,14 +94,17 @@ def run_round(
             _opened(_connections(live, cell, planned, tcp, timing)) as connections,
         ):
             outcome.opened = [connection.opened for connection in connections]
-            for burst in bursts:
-                _burst(live, connections, burst, expected_s, outcome, check)
-                outcome.opened = [connection.told() for connection in connections]
-                before, dropped = dropped, sum(capture.dropped() for capture in captures)
-                outcome.lost[burst] = dropped - before
-                on_burst(burst)
+            try:
+                for burst in bursts:
+                    _burst(live, connections, burst, expected_s, outcome, check)
+                    outcome.opened = [connection.told() for connection in connections]
+                    before, dropped = dropped, sum(capture.dropped() for capture in captures)
+                    outcome.lost[burst] = dropped - before
+                    on_burst(burst)
+            except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised later
+                outcome.failure = failure
     except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, and raised later
-        outcome.failure = failure
+        outcome.failure = first_of(outcome.failure, failure)
     return outcome
 
 
@@ -196,7 +200,7 @@ def _burst(
         burst,
         streams,
         [begin_ns + each.start_ns for each in outcome.planned],
-        timeout_s=30.0 + _PATIENCE * expected_s,
+        patience_s=30.0 + _PATIENCE * expected_s,
     )
     spent = ProcessorClock.read().since(clock)
     after = live.counters()

@@ -10,6 +10,7 @@ from emu.endpoints import BurstLog
 from emu.measurement.round import BurstFacts, Round
 from emu.plan import PlannedConnection
 from netcosim import errors
+from netcosim.failure import add_later, later_lines
 
 Json = dict[str, Any]
 
@@ -54,7 +55,7 @@ def dump_failure(failure: BaseException) -> Json:
     if isinstance(failure, errors.NetcosimError):
         known = (kind.__name__ for kind in type(failure).__mro__)
         kind = next(name for name in known if hasattr(errors, name))
-        return {"kind": kind, "message": str(failure)}
+        return {"kind": kind, "message": str(failure), "later": later_lines(failure)}
     raise failure
 
 
@@ -63,4 +64,7 @@ def load_failure(values: Json) -> BaseException:
     if values["kind"] == _INTERRUPTED:
         return KeyboardInterrupt()
     kind: type[errors.NetcosimError] = getattr(errors, values["kind"])
-    return kind(values["message"])
+    failure = kind(values["message"])
+    for line in values["later"]:
+        add_later(failure, line)
+    return failure

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from emu.endpoints.going_on import GoingOn
 from emu.endpoints.pairing import THE_MACHINES, EndPlan, EndpointTiming, end_environment, tcp_of
 from emu.endpoints.process import EndpointProcess
 from emu.endpoints.transports import load
@@ -19,6 +20,7 @@ from emu.remote import training
 from emu.remote.endpoint_common import wait_for_tick
 from emu.remote.training.roles import BATCH, Row
 from emu.training.first_steps import Captured, FirstSteps
+from netcosim.cli.session import deciding
 from netcosim.errors import EndpointError
 from netcosim.scenario import Scenario, TcpSpec, TransportSpec
 from netcosim.training.coordination import Begun, JobCoordination
@@ -167,15 +169,16 @@ class _Nodes:
     def wait_for(self, telling: Set[EndpointProcess], event: str, quiet_s: float) -> None:
         """Wait until some nodes have told of an event; any node that fails ends it.
 
-        So does the silence of all of them for so long.
+        So does the silence of all of them for so long in which nothing goes on either.
         """
         told: set[EndpointProcess] = set()
+        going_on = GoingOn((node.pid for node in self.processes), quiet_s)
         with selectors.DefaultSelector() as selector:
             for node in self.processes:
                 selector.register(node.stdout, selectors.EVENT_READ, node)
             while missing := telling - told:
                 heard = selector.select(quiet_s)
-                if not heard:
+                if not heard and not going_on():
                     late = ", ".join(sorted(str(node) for node in missing))
                     raise EndpointError(f"{late}: not {event} after {quiet_s:g} s without news")
                 for key, _ in heard:
@@ -219,8 +222,9 @@ def _running(live: LiveNetwork, run: JobRun, keep: Keep) -> Iterator[_Nodes]:
         for plan in _plans(live, run):
             nodes.processes.append(EndpointProcess(live.popen, plan))
         yield nodes
-    except BaseException:
-        nodes.keep_all()
+    except BaseException as failure:
+        with deciding(failure):
+            nodes.keep_all()
         raise
     finally:
         for node in nodes.processes:

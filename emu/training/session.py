@@ -20,7 +20,7 @@ from emu.training.task import Task
 from emu.training.virtual_clock import VirtualClock
 from h2model import transports
 from netcosim.cli import finishing
-from netcosim.cli.session import failure_line, timed_phase
+from netcosim.cli.session import deciding, failure_line, failure_lines, first_of, timed_phase
 from netcosim.errors import StorageError
 from netcosim.results.folder import NOT_ENDED, SCENARIO, ResultsFolder
 from netcosim.results.host import EMULATION, describe_host, versions
@@ -84,8 +84,12 @@ class JobSession:
             with timed_phase(self.phases_s, "jobs"):
                 self._run_all()
         except (Exception, KeyboardInterrupt) as failure:  # noqa: BLE001 - kept, raised by the command
-            self.failure = failure
-        with timed_phase(self.phases_s, "results"), finishing(self.failure) as late:
+            self.failure = first_of(self.failure, failure)
+        with (
+            timed_phase(self.phases_s, "results"),
+            finishing(self.failure) as late,
+            deciding(self.failure),
+        ):
             self.folder.give_back()
             try:
                 self._write()
@@ -93,7 +97,7 @@ class JobSession:
                 summary = self._summary(*self._early_ends())
                 self.folder.write_summary(summary)  # last: until then something is missing
             except StorageError as problem:  # what was finished is still to be told
-                self.failure = self.failure or problem
+                self.failure = first_of(self.failure, problem)
                 summary = self._summary(*self._early_ends())
                 with suppress(StorageError):
                     self.folder.write_end(f"ended early: {failure_line(self.failure)}")
@@ -108,9 +112,9 @@ class JobSession:
         ]
         lines = [f"{name}: ended early: {reason}" for name, reason in ended]
         if self.failure is not None:
-            why = failure_line(self.failure)
-            if why not in (reason for _, reason in ended):
-                lines.append(f"ended early: {why}")
+            told = {reason for _, reason in ended}
+            whole = [why for why in failure_lines(self.failure) if why not in told]
+            lines += [f"ended early: {why}" for why in whole]
         return lines
 
     def _run_all(self) -> None:
@@ -160,7 +164,7 @@ class JobSession:
 
     def _take(self, run: Run, outcome: Outcome) -> KeyboardInterrupt | None:
         """Keep a run's outcome and write what there is; the interruption that ends all of it."""
-        with finishing(outcome.failure) as late:
+        with finishing(outcome.failure) as late, deciding(outcome.failure):
             failure = outcome.failure
             job, cell = run.job, run.cell.name
             measured = Measured.so_far(cell, job, outcome.rows)

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from netcosim.cli.console import busy_with
 from netcosim.cli.options import Parser, given_path
 from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
-from netcosim.formatting import one_line
+from netcosim.formatting import one_line, shortened
 from netcosim.workload.lint import lint
 from netcosim.workload.profile_import import import_profile
+from netcosim.workload.uncollected import uncollected
 
 PROG: Final = "netcosim.cli.lint_profile"
 MOST_SHOWN: Final = 50
@@ -27,18 +29,21 @@ def _main(arguments: Sequence[str], _: CrashSite) -> int:
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=given_path, help="a profile of any known format"
     )
-    wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
+    with uncollected():
+        wrong = sum([_lint(path) for path in parser.parse_args(arguments).files])
     return ScenarioError.exit_code if wrong else 0
 
 
 def _lint(path: Path) -> bool:
     """Print the findings about a file; True if one is an error."""
     try:
-        profile = import_profile(path)
+        with busy_with(f"reading {path}"):
+            profile = import_profile(path)
     except ScenarioError as problem:
-        sys.stdout.write(f"{one_line(str(problem))}\n")
+        sys.stdout.write(shortened(one_line(str(problem))) + "\n")
         return True
-    findings = lint(profile)
+    with busy_with(f"looking at {path}"):
+        findings = lint(profile)
     for finding in findings[:MOST_SHOWN]:
         sys.stdout.write(one_line(f"{path}: {finding.severity}: {finding}") + "\n")
     if len(findings) > MOST_SHOWN:

@@ -9,6 +9,7 @@ from typing import Any, Never
 
 import netcosim
 from netcosim.cli.completion import complete
+from netcosim.cli.console import busy_with
 from netcosim.command_name import command_name
 from netcosim.errors import ScenarioError
 from netcosim.nearest import question
@@ -137,7 +138,8 @@ def choose_scenario(options: Options, builtin: Mapping[str, Traversable], defaul
         No such file or name, or it is not a valid scenario.
     """
     name = default if options.scenario is None else options.scenario
-    return adjust(named_scenario(name, builtin, "--scenario"), options)
+    with busy_with(f"reading {name}"):
+        return adjust(named_scenario(name, builtin, "--scenario"), options)
 
 
 def is_given(value: object) -> bool:

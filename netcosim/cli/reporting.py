@@ -7,23 +7,24 @@ from pathlib import Path
 
 from rich.console import Console
 
+from netcosim.cli.session import noted
 from netcosim.errors import (
     EnvironmentRefusedError,
     InterruptedRunError,
     NetcosimError,
     ScenarioError,
 )
+from netcosim.failure import NO_MEMORY
 from netcosim.results.folder import ResultsFolder
 
 
-def draw(folder: ResultsFolder, console: Console, before: BaseException | None = None) -> Path:
+def draw(folder: ResultsFolder, console: Console) -> Path:
     """Draw a run's report; return the path of its page.
 
     Raises
     ------
     NetcosimError
-        It can't be drawn or written; the line says how to draw it later. It tells what ended the
-        run `before`, if anything did.
+        It can't be drawn or written; the line says how to draw it later.
     """
     try:
         with console.status("drawing the report"):
@@ -31,10 +32,9 @@ def draw(folder: ResultsFolder, console: Console, before: BaseException | None =
 
             return draw_report(folder)
     except NetcosimError as problem:
-        if isinstance(before, KeyboardInterrupt):
-            raise _interrupted(folder.path) from None
-        first = before if isinstance(before, NetcosimError) else problem
-        raise type(first)(f"{first}; {_missing(folder.path)}") from None
+        raise noted(type(problem)(f"{problem}; {_missing(folder.path)}"), problem) from None
+    except MemoryError:
+        raise EnvironmentRefusedError(f"{NO_MEMORY}; {_missing(folder.path)}") from None
 
 
 @contextmanager
@@ -42,8 +42,9 @@ def telling_where(path: Path) -> Iterator[None]:
     """Name the folder, and how its report is drawn, if an interruption ends the block."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise _interrupted(path) from None
+    except KeyboardInterrupt as interruption:
+        ended = f"interrupted; what was finished is in {path}; {_missing(path)}"
+        raise noted(InterruptedRunError(ended), interruption) from None
 
 
 def withdraw_if_refused(
@@ -59,10 +60,6 @@ def withdraw_if_refused(
     if isinstance(failure, ScenarioError | EnvironmentRefusedError) and not finished:
         folder.withdraw()
         raise failure
-
-
-def _interrupted(path: Path) -> InterruptedRunError:
-    return InterruptedRunError(f"interrupted; what was finished is in {path}; {_missing(path)}")
 
 
 def _missing(path: Path) -> str:

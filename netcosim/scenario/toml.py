@@ -10,7 +10,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from netcosim.errors import ScenarioError
-from netcosim.formatting import printable, quoted, shorter
+from netcosim.formatting import printable, quoted, shortened, shorter
 from netcosim.nearest import question, unknown
 from netcosim.scenario.coordination import CoordinationSpec, CurveSpec
 from netcosim.scenario.fields import Record
@@ -27,6 +27,7 @@ from netcosim.scenario.model import (
 from netcosim.scenario.training import MessageCostSpec, StragglerSpec, TrainingSpec
 from netcosim.user_files import SCENARIO, read_text
 
+_LONGEST_KEY: Final = 200
 _DEEP_KEY: Final = re.compile(r"""(?<!["'\w-])(?:["'\w-]++\s*+\.\s*+){100}""")
 
 
@@ -142,7 +143,9 @@ def validation_message(
     errors = problem.errors(include_url=False)
     # A misspelt key is also a missing one; what the person wrote says more.
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
+    place = "".join(
+        f"[{p}]" if isinstance(p, int) else f".{shortened(p, _LONGEST_KEY)}" for p in first["loc"]
+    )
     where = (within + place).lstrip(".")
     kind = first["type"]
     if kind == "extra_forbidden":

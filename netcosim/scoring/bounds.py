@@ -19,6 +19,11 @@ FACTOR: Final = 2.0
 FIRST_MARGIN: Final = 0.001
 """First bursts that are farther off by less are like the later ones."""
 
+MOST_CUT: Final = 0.5
+"""Largest share of the bursts' time that may be cut out as pauses: what is left of more is no run.
+
+Half: the links' own time is then still the larger part of what was measured."""
+
 GRADE_A: Final = 0.005
 GRADE_B: Final = 0.05
 """Largest share of a burst's time that a link loses at grades A and B."""

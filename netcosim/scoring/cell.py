@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from netcosim.compare import score
+from netcosim.formatting import percent
 from netcosim.results.streams.lost import LostRow, work_clocks
-from netcosim.results.streams.summary import Answer, CellSummary, ModelResult
+from netcosim.results.streams.summary import Answer, CellSummary, ModelResult, cut_share
 from netcosim.scenario.unstudied_releases import not_studied_text
-from netcosim.scoring.bounds import DISCRIMINATING
+from netcosim.scoring.bounds import DISCRIMINATING, MOST_CUT
 from netcosim.scoring.decision import Limits, decide, undecided_between
 from netcosim.scoring.facts import CellFacts, grade_of
 from netcosim.scoring.figures import cell_ratios, measured_figures
@@ -173,5 +174,8 @@ def _sentence(facts: CellFacts, scores: _Scores, answer: Answer, limits: Limits)
         facts.configured_discipline,
         limits,
     )
+    cut = cut_share(facts.lost_share, facts.unexplained_share)
+    if cut > MOST_CUT:
+        text += f" Pauses of the machine took {percent(cut)} of its bursts' time: do not trust it."
     unknown = not_studied_text(facts.not_studied)
     return text if unknown is None else f"{text} {unknown}."

@@ -1,6 +1,7 @@
 """Validation of JSON and plain data into records, with errors of one line."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -86,8 +87,7 @@ class _NotStrictError(Exception):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         raise _NotStrictError(f"the key {shown(twice)} stands twice in one object")
     return found
 

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from netcosim.formatting import shown
+from netcosim.formatting import shortened, shown
 from netcosim.workload.checked import Where, parse_json, read_text, validated
 from netcosim.workload.model import Compute, Jitter, Parsing, Profile, Resource, Step, Transfer
 
+_LONGEST_KEY: Final = 200
 _PARTS: Final[dict[str, type[BaseModel]]] = {
     "jitter": Jitter,
     "parsing": Parsing,
@@ -95,7 +96,8 @@ def _places(data: Any) -> Where:
 
 
 def _joined(place: list[int | str] | tuple[int | str, ...]) -> str:
-    text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place)
+    keys = (f"[{p}]" if isinstance(p, int) else f".{shortened(p, _LONGEST_KEY)}" for p in place)
+    text = "".join(keys)
     return f"{text.lstrip('.')}: " if text else ""
 
 

@@ -11,6 +11,7 @@ from netcosim.nearest import unknown
 from netcosim.workload import importers
 from netcosim.workload.checked import read_text
 from netcosim.workload.model import Profile
+from netcosim.workload.uncollected import uncollected
 
 
 class Importer(Protocol):
@@ -64,7 +65,8 @@ def import_profile(path: Path, importer: str | None = None, batch: int | None = 
     chosen = load_importer(_detect(text, str(path)) if importer is None else importer)
     if batch is not None and batch < 1:
         raise ScenarioError.at("batch", batch, "must be >= 1")
-    return chosen.read(text, str(path), batch)
+    with uncollected():
+        return chosen.read(text, str(path), batch)
 
 
 def _detect(text: str, source: str) -> str:

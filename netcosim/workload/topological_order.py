@@ -37,12 +37,30 @@ def sorted_nodes(after: After) -> list[str]:
     return found
 
 
-def find_cycle(after: After) -> list[str]:
+def some_order(after: After, later: Mapping[str, Sequence[str]]) -> list[str]:
+    """A topological order of the nodes, any one; `later` is of `dependents`.
+
+    What is in a cycle or behind one is left out; nodes that don't exist are waited for by nobody.
+    """
+    waits = dict.fromkeys(after, 0)
+    for others in later.values():
+        for other in others:
+            waits[other] += 1
+    found = [name for name, count in waits.items() if not count]
+    for name in found:  # grows meanwhile
+        for other in later[name]:
+            waits[other] -= 1
+            if not waits[other]:
+                found.append(other)
+    return found
+
+
+def find_cycle(after: After, order: Sequence[str] | None = None) -> list[str]:
     """Find a cycle: each node waits for the one before it, the first for the last; or none.
 
-    It begins with the node that the graph names first.
+    It begins with the node that the graph names first. `order` is a topological order, if known.
     """
-    done = set(sorted_nodes(after))
+    done = set(sorted_nodes(after) if order is None else order)
     left = [name for name in after if name not in done]
     if not left:
         return []

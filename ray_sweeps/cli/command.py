@@ -12,7 +12,8 @@ from typing import Final
 from rich.console import Console
 
 from netcosim.cli import CrashSite, output, print_path, run_main, telling_where
-from netcosim.cli.session import as_recorded
+from netcosim.cli.console import busy_with
+from netcosim.cli.session import as_recorded, noted
 from netcosim.errors import (
     EnvironmentRefusedError,
     InterruptedRunError,
@@ -125,7 +126,8 @@ def _note_another_name(folder: SweepFolder, sweep: Sweep, progress: Progress) ->
 def _sweep(found: argparse.Namespace) -> Sweep:
     """The sweep of a file, or of the folder that is to be resumed."""
     if found.sweep is not None:
-        sweep = read_sweep(found.sweep)
+        with busy_with(f"reading {found.sweep}"):
+            sweep = read_sweep(found.sweep)
     else:
         with SweepFolder.open(found.resume) as folder:
             sweep = folder.read_sweep()
@@ -182,11 +184,11 @@ def _print(session: Session, record: SweepRecord) -> None:
 def _exit_code(failure: BaseException | None, record: SweepRecord, path: Path) -> int:
     """Exit code of a sweep; raise the failure or interruption that ended it early."""
     if isinstance(failure, KeyboardInterrupt):
-        raise InterruptedRunError(
-            f"interrupted; what was finished is in {path}: go on with --resume {path}"
-        )
+        on = f"interrupted; what was finished is in {path}: go on with --resume {path}"
+        raise noted(InterruptedRunError(on), failure)
     if isinstance(failure, NetcosimError):
-        raise type(failure)(f"{failure}; what was finished is kept: --resume {path}")
+        kept = f"{failure}; what was finished is kept: --resume {path}"
+        raise noted(type(failure)(kept), failure)
     if failure is not None:
         raise failure
     return 1 if record.errors or record.given_up else 0

@@ -1,9 +1,11 @@
 """The driver of a sweep: hands out tasks, takes in what they found, keeps it."""
 
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from netcosim.cli.session import deciding
 from netcosim.errors import EnvironmentRefusedError
 from ray_sweeps.evaluation import Items, Points, Rows
 from ray_sweeps.runner.executor import TASKS_A_PROCESSOR, Ended, Evaluate, Executor, Resolve, Task
@@ -79,7 +81,8 @@ def drive(state: State, executor: Executor, store: Store, listener: Listener) ->
             state.processors = executor.processors
             listener.progressed(state)
     finally:
-        store.flush()
+        with deciding(sys.exception()):
+            store.flush()
 
 
 def _submit(work: Work, executor: Executor) -> None:

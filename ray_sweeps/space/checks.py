@@ -88,7 +88,9 @@ class _Trial:
         columns = self.space.axes[axis].columns
         drawn = any(isinstance(column.values, Draws) for column in columns)
         first: ScenarioError | None = None
-        for level in self.wanted[axis][:TRIED] if drawn else self.wanted[axis]:
+        levels = self.wanted[axis]
+        # A range that leads too far is refused by its end, before all that lies between is tried.
+        for level in levels[:TRIED] if drawn else [*levels[:1], *levels[:0:-1][:1], *levels[1:-1]]:
             if (axis, level) in self.fine:
                 if drawn:
                     return

@@ -1,6 +1,7 @@
 """Pydantic fields of sweep files."""
 
 import math
+import re
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator
@@ -10,6 +11,10 @@ Kind = Literal["whole", "number", "text", "flag"]
 
 MOST_VALUES: Final = 100_000
 """Most values of one factor."""
+
+_VALUE: Final = r"""(?:[\w.+-]++|"[^"\\\n]*+"|'[^'\n]*+'|\[[^][{}"'#]*+\]|\{[^][{}"'#]*+\})"""
+_TOO_LONG: Final = re.compile(rf"\[(?:\s*+{_VALUE}\s*+,){{{MOST_VALUES}}}\s*+{_VALUE}")
+"""A list of more values than a factor may have, as far as no comment or odd text is among them."""
 
 _LARGEST: Final = 10**18
 _LONGEST: Final = 200
@@ -35,10 +40,28 @@ def line(value: str) -> str:
 
 
 def filled(value: Any) -> Any:
-    """Check that a list or a table is not empty."""
-    if value:
-        return value
-    raise ValueError("must not be empty")
+    """Check that a list or a table is not empty, nor too long to look at what is in it."""
+    if not value:
+        raise ValueError("must not be empty")
+    if isinstance(value, list) and len(value) > MOST_VALUES:
+        raise ValueError(f"{len(value)} values; must have at most {MOST_VALUES}")
+    return value
+
+
+def check_lists(text: str) -> None:
+    """Refuse a list of too many values in a file's text: reading it would take far longer.
+
+    Raises
+    ------
+    ValueError
+        It says in which line the list begins.
+    """
+    if found := _TOO_LONG.search(text):
+        line_number = text.count("\n", 0, found.start()) + 1
+        raise ValueError(
+            f"line {line_number}: a list of more than {MOST_VALUES} values; must have at most"
+            f" {MOST_VALUES}"
+        )
 
 
 Finite = Annotated[int | float, BeforeValidator(_finite)]

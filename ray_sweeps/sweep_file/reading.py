@@ -20,6 +20,7 @@ from netcosim.scenario.toml import parse_toml, validation_message
 from netcosim.user_files import SWEEP, read_text
 from ray_sweeps.sweep_file.ensembles import Ensemble, check_ensemble
 from ray_sweeps.sweep_file.factors import read_drawn, read_factor
+from ray_sweeps.sweep_file.fields import check_lists
 from ray_sweeps.sweep_file.fixed import with_fixed
 from ray_sweeps.sweep_file.model import Draw, SweepFile
 from ray_sweeps.sweep_file.names import path_of
@@ -62,6 +63,10 @@ def parse_sweep(
     ScenarioError
         As `read_sweep`.
     """
+    try:
+        check_lists(text)
+    except ValueError as problem:
+        raise ScenarioError(f"{path}: {problem}") from None
     data = parse_toml(text, str(path))
     try:
         return _sweep(data, path, text, base, (folder or path.parent).absolute())

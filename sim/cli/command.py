@@ -22,7 +22,8 @@ from netcosim.cli import (
     telling_where,
     withdraw_if_refused,
 )
-from netcosim.cli.session import as_recorded
+from netcosim.cli.console import busy_with
+from netcosim.cli.session import as_recorded, deciding, noted
 from netcosim.errors import InterruptedRunError, ScenarioError
 from netcosim.formatting import escaped
 from netcosim.results.folder import ResultsFolder, default_path
@@ -79,7 +80,8 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     else:
         scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
     try:
-        cells = checked_cells(scenario)
+        with busy_with("reading profiles"):
+            cells = checked_cells(scenario)
     except ScenarioError as problem:
         raise ScenarioError(f"{_source(found)}: {problem}") from None
     counts = worker_counts(scenario)
@@ -138,13 +140,13 @@ def _run(
         summary = session.run()
         has_results = bool(summary.series) or session.resumed
         withdraw_if_refused(folder, session.failure, finished=has_results)
-        with finishing(session.failure) as late:
+        with finishing(session.failure) as late, deciding(session.failure):
             if found.no_report:
                 print_training(summary, output())
                 print_path("results", path)
             else:
                 try:
-                    page = draw(folder, console, session.failure)
+                    page = draw(folder, console)
                 finally:
                     print_training(summary, output())
                 print_path("report", page)
@@ -180,7 +182,7 @@ def _folder(
 def _exit_code(failure: BaseException | None, summary: TrainingSummary, path: Path) -> int:
     """Exit code of a simulation; raise the failure or interruption that ended it early."""
     if isinstance(failure, KeyboardInterrupt):
-        raise InterruptedRunError(f"interrupted; what was finished is in {path}")
+        raise noted(InterruptedRunError(f"interrupted; what was finished is in {path}"), failure)
     if failure is not None:
         raise failure
     return 0 if summary.trusted else 1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.formatting import one_line, percent, printable, quoted, short_size, shown
+from netcosim.formatting import one_line, percent, printable, quoted, short_size, shortened, shown
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,21 @@ def test_percentages_are_short(fraction: float, text: str) -> None:
 )
 def test_sizes_are_short(size_bytes: int, text: str) -> None:
     assert short_size(size_bytes) == text
+
+
+@given(st.text(), st.integers(20, 60))
+def test_a_long_text_is_shortened_to_its_beginning_and_its_end(text: str, most: int) -> None:
+    short = shortened(text, most)
+    size = len(text.encode(errors="backslashreplace"))
+    assert len(short.encode(errors="backslashreplace")) <= max(most, 0)
+    if size <= most:
+        assert short == text
+    else:
+        begin, _, end = short.partition(" ... ")
+        escaped = text.encode(errors="backslashreplace").decode()
+        assert escaped.startswith(begin)
+        assert escaped.endswith(short.rpartition(" ... ")[2])
+        assert begin or end
 
 
 @given(st.text())

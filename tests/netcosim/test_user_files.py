@@ -1,5 +1,6 @@
 """Files that a user names: regular ones alone, within a bound, and never waited for."""
 
+import json
 import os
 import socket
 from pathlib import Path
@@ -13,8 +14,10 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.scenario import parse_scenario, read_scenario
 from netcosim.training.stragglers.trace_file import read_trace
 from netcosim.user_files import FileKind, open_regular, read_all, read_text, write_text
+from netcosim.workload import parse_profile
 from netcosim.workload.profile_import import import_profile
 from tests.netcosim.results.synthetic import scenario
+from tests.netcosim.workload.profiles import plain
 
 SHORT = FileKind(name="a note", most_bytes=10)
 
@@ -25,6 +28,22 @@ def test_a_file_within_its_bound_is_read(tmp_path: Path) -> None:
     assert read_text(tmp_path / "link", SHORT) == "ä\nb\nc\nd"
     with open_regular(tmp_path / "note") as file:
         assert len(read_all(file, SHORT)) == 9
+
+
+def test_a_bound_is_no_request_for_memory(tmp_path: Path) -> None:
+    """What is asked for is allocated, however little there is to be read."""
+    (tmp_path / "note").write_bytes(b"short")
+    endless = FileKind(name="a note", most_bytes=1 << 60)
+    with open_regular(tmp_path / "note") as file:
+        assert read_all(file, endless) == b"short"
+
+
+def test_a_file_that_does_not_tell_its_length_is_read_to_its_end() -> None:
+    """As one that grows while it is read: all of it, not what one reading gives."""
+    with open_regular("/proc/self/smaps") as file:
+        content = read_all(file, FileKind(name="a note", most_bytes=1 << 28))
+    assert len(content) > 1 << 16
+    assert content.splitlines()[-1].startswith(b"VmFlags:")
 
 
 def test_a_file_above_its_bound_is_refused_unread(tmp_path: Path) -> None:
@@ -60,6 +79,16 @@ def test_a_key_of_many_parts_is_refused_at_once() -> None:
             parse_scenario(text, "job")
     with pytest.raises(ScenarioError, match="job: not TOML: Expected '='"):
         parse_scenario("a" * 1_000_000, "job")
+
+
+def test_a_key_of_any_length_is_named_by_its_beginning() -> None:
+    for text in ("k" * 200_000 + " = 1", "[cluster]\n" + "k" * 200_000 + " = 1"):
+        with pytest.raises(ScenarioError, match=r"job: .*kkk \.\.\. kkk.*: unknown key") as caught:
+            parse_scenario(text, "job")
+        assert len(str(caught.value)) < 1000
+    with pytest.raises(ScenarioError, match=r"profile: kkk.* \.\.\. kkk.*: unknown key") as caught:
+        parse_profile(json.dumps({**plain(), "k" * 200_000: 1}))
+    assert len(str(caught.value)) < 1000
 
 
 def other_kinds(folder: Path) -> dict[str, Path]:

@@ -111,6 +111,11 @@ class Ratios(_Record):
     )
 
 
+def cut_share(lost: float | None, unexplained: float | None) -> float:
+    """Part of the bursts' time that was cut out as recorded pauses; 0 if it is not known."""
+    return 0.0 if lost is None or unexplained is None else lost - unexplained
+
+
 class CellSummary(_Record):
     """Results of one workload on one transport."""
 
@@ -173,6 +178,11 @@ class CellSummary(_Record):
     )
     discriminating: bool = Field(description="whether the models differ by 5 % or more here")
     verdict: str = Field(description="one sentence for a person")
+
+    @property
+    def cut_share(self) -> float:
+        """Part of the judged bursts' time that was cut out as recorded pauses; 0 if not known."""
+        return cut_share(self.lost_share, self.unexplained_share)
 
 
 class NotRun(_Record):

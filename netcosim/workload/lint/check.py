@@ -6,9 +6,11 @@ from typing import Final
 from netcosim.errors import ScenarioError
 from netcosim.workload.lint import durations, operations, tensors
 from netcosim.workload.lint.finding import Finding
+from netcosim.workload.lint.linted import Linted
 from netcosim.workload.model import Profile
+from netcosim.workload.uncollected import uncollected
 
-_RULES: Final[tuple[Callable[[Profile], Iterator[Finding]], ...]] = (
+_RULES: Final[tuple[Callable[[Linted], Iterator[Finding]], ...]] = (
     operations.names,
     operations.resources,
     operations.transfers,
@@ -27,7 +29,9 @@ _RULES: Final[tuple[Callable[[Profile], Iterator[Finding]], ...]] = (
 
 def lint(profile: Profile) -> tuple[Finding, ...]:
     """Findings of all rules: errors first, then warnings, each in the order of the rules."""
-    found = [finding for rule in _RULES for finding in rule(profile)]
+    seen = Linted(profile)
+    with uncollected():
+        found = [finding for rule in _RULES for finding in rule(seen)]
     return tuple(sorted(found, key=lambda finding: finding.severity))
 
 

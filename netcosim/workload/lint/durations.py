@@ -3,27 +3,27 @@
 from collections.abc import Iterator
 
 from netcosim.workload.lint.finding import Finding, error
-from netcosim.workload.model import Profile
+from netcosim.workload.lint.linted import Linted
 
 
-def samples(profile: Profile) -> Iterator[Finding]:
+def samples(seen: Linted) -> Iterator[Finding]:
     """Measured steps are as they were; one row of medians is varied."""
-    steps = len(profile.duration_ns)
+    steps = len(seen.profile.duration_ns)
     if not steps:
         yield error("duration_ns: no steps; must be at least one")
-    if profile.samples == "measured" and profile.jitter is not None:
+    if seen.profile.samples == "measured" and seen.profile.jitter is not None:
         yield error('jitter: must not be given for samples "measured": they vary as they did')
-    if profile.samples == "medians":
+    if seen.profile.samples == "medians":
         if steps > 1:
             yield error(f'duration_ns: {steps} rows; must be one for samples "medians"')
-        if profile.jitter is None:
+        if seen.profile.jitter is None:
             yield error('jitter: is required for samples "medians"; "deterministic" is one')
 
 
-def rows(profile: Profile) -> Iterator[Finding]:
+def rows(seen: Linted) -> Iterator[Finding]:
     """Each step has a duration for each computation, none negative, and they come to something."""
-    computes = profile.step.computes
-    for step, row in enumerate(profile.duration_ns):
+    computes = seen.computes
+    for step, row in enumerate(seen.profile.duration_ns):
         if len(row) < len(computes):
             missing = len(computes) - len(row)
             more = f" and for {missing - 1} more" if missing > 1 else ""
@@ -38,12 +38,13 @@ def rows(profile: Profile) -> Iterator[Finding]:
             yield error("duration_ns: all are 0: nothing was computed", step=step)
 
 
-def jitter(profile: Profile) -> Iterator[Finding]:
+def jitter(seen: Linted) -> Iterator[Finding]:
     """Measured factors belong to the model that draws from them."""
-    if profile.jitter is None:
+    given = seen.profile.jitter
+    if given is None:
         return
-    if profile.jitter.model == "empirical":
-        if not any(profile.jitter.factors):
+    if given.model == "empirical":
+        if not any(given.factors):
             yield error('jitter.factors: must have one > 0 for model "empirical"')
-    elif profile.jitter.factors:
-        yield error(f'jitter.factors: only for model "empirical", not "{profile.jitter.model}"')
+    elif given.factors:
+        yield error(f'jitter.factors: only for model "empirical", not "{given.model}"')

@@ -132,9 +132,9 @@ def tensors(*sizes: int, ready_ns: tuple[int, ...] = (), **same: int) -> list[St
 
 
 def burst(
-    connection: Connection, streams: list[StreamRequest], number: int = 0, timeout_s: float = 60
+    connection: Connection, streams: list[StreamRequest], number: int = 0, patience_s: float = 60
 ) -> BurstLog:
-    return connection.run_burst(number, streams, time.time_ns() + 150_000_000, timeout_s)
+    return connection.run_burst(number, streams, time.time_ns() + 150_000_000, patience_s)
 
 
 @contextmanager

@@ -95,7 +95,9 @@ def test_a_guest_that_loses_its_first_process_ends_soon() -> None:
 
 def test_a_clock_that_stands_still_ends_the_guest() -> None:
     seen = call("stuck")
-    assert seen["said"] == "a guest's clock stood still for 3 s: a program in it never waits"
+    assert seen["said"] == (
+        "a guest's clock stood still for 3 s of processor time: a program in it never waits"
+    )
     assert seen["left"] == []
 
 

@@ -14,8 +14,9 @@ from emu.summary import reasons_against
 from netcosim.results.run_record import Validity
 from netcosim.results.streams.summary import Answer, CellSummary
 from netcosim.scenario import read_scenario
+from netcosim.scoring.cell import summarise_cell
 from tests.emu.run.running import scenario
-from tests.netcosim.results.synthetic import Case, summary
+from tests.netcosim.results.synthetic import Case, facts, measured_rows, predicted_rows, summary
 
 RATE_BPS = 100_000_000
 GOOD = Facts(
@@ -162,6 +163,19 @@ def test_a_cell_without_evidence_or_that_contradicts_itself_can_not() -> None:
         "w/a: no valid burst in 3",
         "w/b: its bursts contradict each other",
     ]
+
+
+@pytest.mark.parametrize(("lost", "trusted"), [(0.5, True), (0.72, False)])
+def test_a_cell_that_was_mostly_pauses_can_not(lost: float, trusted: bool) -> None:
+    """Its line says so, too; what no pause explains is in the errors and cuts nothing out."""
+    seen = replace(facts(Case(sizes=(300_000, 2_000_000))), lost_share=lost, unexplained_share=0)
+    case = Case(sizes=(300_000, 2_000_000))
+    made = summarise_cell(seen, measured_rows(case), predicted_rows(case))
+    share = "72 % of its bursts' time was cut out as pauses; must be at most 50 %"
+    assert reasons_against([made]) == ([] if trusted else [f"{made.cell}: {share}"])
+    said = "Pauses of the machine took 72 % of its bursts' time: do not trust it."
+    assert (said in made.verdict) == (not trusted)
+    assert reasons_against([made.model_copy(update={"unexplained_share": lost})]) == []
 
 
 def test_bursts_that_are_only_shown_are_an_answer() -> None:

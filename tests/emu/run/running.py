@@ -22,6 +22,9 @@ from tests.emu.run.world import HOME, ROOT, World
 T = TypeVar("T")
 SCENARIOS = Path(__file__).parent / "scenarios"
 DIRECT = ("env", "PYTHONDONTWRITEBYTECODE=1", sys.executable, "-m", "emu.run")
+IN_LITTLE_MEMORY = ("prlimit", f"--as={3_000_000 * 1024}", "--", *DIRECT)
+"""As under ``ulimit -v 3000000``."""
+
 WORK = "/home/u/work"
 PATIENCE_S = 840
 """A run that hangs is found by this; one beside others, on a machine at work, must not be."""

@@ -71,6 +71,19 @@ def test_a_process_in_the_second_burst_of_a_cell(
     assert_kept_as_undisturbed(world, "large/h2", [0])
 
 
+def test_what_fails_after_it_is_told_after_it(world: World) -> None:
+    """The first failure decides line and exit code, also where the report can't be written."""
+    with running(world, *SLOW) as run:
+        world.shell(f"mkdir -p {WORK}/report.html")
+        _, receiver = wait_for_large_burst(run)
+        world.shell(f"mv {WORK}/report.html {WORK}/out")
+        os.kill(receiver, signal.SIGKILL)
+        done = finish(run)
+    first, then = done.err.splitlines()[-2:]
+    assert (done.code, first) == (5, "emu.run: h2 requester in w0: killed by SIGKILL")
+    assert then.startswith("emu.run: then: out/report.html: can't be written: Is a directory; ")
+
+
 @pytest.mark.parametrize(
     "moment",
     ["addresses, TCP settings, shaping", "measuring s0 - w0", "calibrating", "small/h2: burst 0"],

@@ -12,7 +12,7 @@ import pytest
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.grants import GrantRow
 from netcosim.trace import StreamRow
-from tests.emu.run.running import results, run_to_end, scenario
+from tests.emu.run.running import IN_LITTLE_MEMORY, results, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
 
 pytestmark = pytest.mark.root
@@ -34,7 +34,9 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     with World(tmp_path_factory.mktemp("world")) as world:
-        done = run_to_end(world, "--scenario", scenario("levels"), "--out", "out")
+        done = run_to_end(
+            world, "--scenario", scenario("levels"), "--out", "out", command=IN_LITTLE_MEMORY
+        )
         assert done.code in (0, 1), done.err
         small = tmp_path_factory.mktemp("small")
         with results(world) as folder:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import escaped, one_line
 from tests.inside import ROOT
@@ -98,6 +99,19 @@ def test_too_little_memory_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None
 
     assert guarded(main, "p") == 3
     assert capsys.readouterr().err == "p: this machine has not enough memory for it\n"
+
+
+def test_a_line_is_short_whatever_a_person_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name of any length may be part of it; what is allowed is told at its end."""
+
+    def main(_: CrashSite) -> int:
+        raise ScenarioError(f"job.toml: {'ä' * 200_000}: must be short")
+
+    assert guarded(main, "p") == 2
+    said = capsys.readouterr().err
+    assert len(said.encode()) <= 4096
+    assert said.startswith("p: job.toml: äää")
+    assert said.endswith(": must be short\n")
 
 
 def test_a_traceback_that_can_be_written_nowhere(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netcosim.cli.lint_profile import main
 from netcosim.errors import ScenarioError
-from netcosim.workload.lint import check, lint
+from netcosim.workload.lint import check, lint, linted, tensors
 from tests.netcosim.workload.faults import EMPTY, FAULTS, LOGNORMAL, MEDIANS, sliced, with_operation
 from tests.netcosim.workload.profiles import changed, plain, profile
 
@@ -147,6 +147,54 @@ def test_the_command_tells_and_returns(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("netcosim.cli.lint_profile: the following")
 
 
+def joined_far_away(layers: int) -> dict[str, Any]:
+    """A profile whose updates wait for their pushes through another operation each."""
+    data = plain()
+    ops: list[dict[str, Any]] = []
+    for i in range(layers):
+        before = [f"l{i - 1}"] if i else []
+        push = {"kind": "transfer", "source": "worker", "destination": "server", "size_bytes": 9}
+        ops += [
+            {"kind": "compute", "name": f"l{i}", "resource": "worker", "after": before},
+            {**push, "name": f"p{i}", "tensor": f"t{i}", "after": [f"l{i}"]},
+            {"kind": "compute", "name": f"j{i}", "resource": "worker", "after": [f"p{i}"]},
+            {"kind": "compute", "name": f"u{i}", "resource": "server", "after": [f"j{i}"],
+             "tensor": f"t{i}"},
+        ]  # fmt: skip
+    data["step"]["operations"] = ops
+    data["duration_ns"] = [[1] * (3 * layers)]
+    return data
+
+
+def test_what_is_looked_at_grows_with_the_operations_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted: what is behind updates, and how often the graph is turned round."""
+    looked_at: list[int] = []
+    real = tensors._reached
+
+    def reached(*arguments: Any) -> set[str] | None:
+        seen = real(*arguments)
+        looked_at.append(len(seen or ()))
+        return seen
+
+    turned: list[int] = []
+    real_dependents = linted.dependents
+
+    def dependents(after: Any) -> dict[str, list[str]]:
+        turned.append(len(after))
+        return real_dependents(after)
+
+    monkeypatch.setattr(tensors, "_reached", reached)
+    monkeypatch.setattr(linted, "dependents", dependents)
+    monkeypatch.delattr(tensors, "_unreached")  # which looks at all operations for some pushes
+    counts = []
+    for layers in (100, 200):
+        looked_at.clear()
+        assert found(joined_far_away(layers)) == []
+        counts.append(sum(looked_at))
+    assert counts == [300, 600]
+    assert turned == [400, 800]
+
+
 @given(random=st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 def test_a_push_that_no_update_of_its_tensor_waits_for_is_found_however_far_away(
@@ -169,6 +217,8 @@ def test_a_push_that_no_update_of_its_tensor_waits_for_is_found_however_far_away
     checked = profile(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("netcosim.workload.lint.tensors._AT_A_TIME", 2)
+        looked_at = random.choice((0, 1, 20)) if not cyclic else 20
+        patch.setattr("netcosim.workload.lint.tensors._VISITS_AN_OPERATION", looked_at)
         told = {f.operation for f in lint(checked) if "no update of it waits" in f.message}
     after_of = {op["name"]: op["after"] for op in ops}
 

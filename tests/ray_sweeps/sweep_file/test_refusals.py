@@ -1,9 +1,13 @@
 """Wrong sweep files: one line with file, field, value and what is allowed."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from netcosim.errors import ScenarioError
-from ray_sweeps.space import space_of
+from netcosim.scenario import Scenario
+from ray_sweeps.space import checks, space_of
+from ray_sweeps.sweep_file.fields import MOST_VALUES, check_lists
 from tests.ray_sweeps.sweeps import ALONE, FILE, sweep_of
 
 DRAW = "[[draw]]\ncount = 3\n[draw.factors]\n"
@@ -185,6 +189,37 @@ def test_a_space_of_more_points_than_anyone_can_simulate() -> None:
 def test_more_factors_than_a_table_has_use_for() -> None:
     lines = "\n".join(f'"transport.grpc.options.o{i}" = [1]' for i in range(101))
     refused(f"{ALONE}[factors]\n{lines}\n", "must be at most 100 factors")
+
+
+@pytest.mark.parametrize("value", ["1", '"1mbit"', "[1]", "{ a = 1 }"])
+def test_a_list_of_too_many_values_is_refused_before_it_is_read(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading a million values takes many times as long as the refusal may."""
+    monkeypatch.delattr("ray_sweeps.sweep_file.reading.parse_toml")
+    many = ",\n".join([value] * (MOST_VALUES + 1))
+    refused(f"{ALONE}[factors.rate]\nvalues = [\n{many}\n]\n", "line [0-9]+: a list of more than")
+
+
+def test_a_list_of_as_many_values_as_a_factor_may_have_is_read() -> None:
+    check_lists(f"workers = [{', '.join(map(str, range(MOST_VALUES)))},]")
+    check_lists("rate = [1, # " + "1, " * MOST_VALUES + "\n2]")
+
+
+def test_a_range_that_leads_too_far_is_refused_by_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only when a hundred scenarios on the way there were tried."""
+    tried: list[object] = []
+    real = checks.with_values
+
+    def counted(base: Scenario, changes: Mapping[str, object], source: str = "") -> Scenario:
+        tried.append(changes)
+        return real(base, changes, source)
+
+    monkeypatch.setattr(checks, "with_values", counted)
+    refused(
+        f"{ALONE}[factors]\nservers = {{ from = 1, to = 2000, step = 1 }}\n", "2000: must be <="
+    )
+    assert len(tried) < 10
 
 
 def test_a_value_is_fine_if_one_point_with_it_is() -> None:

@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Never
 
 import pytest
 
-from netcosim.errors import ScenarioError, StorageError
+from netcosim.errors import EndpointError, ScenarioError, StorageError
 from netcosim.results.folder import ResultsFolder
 from tests.netcosim.workload.profiles import plain
 from tests.sim.cli.started import FAST, Done, Inside, start
@@ -91,6 +92,30 @@ def test_results_that_can_not_be_written_are_told_all_the_same(
     assert done.err.splitlines()[-1] == f"{line}; {AGAIN}"  # what came first is told
     kept = json.loads((here / "new/out/summary.json").read_text())
     assert (kept["complete"], kept["reasons"]) == (False, [f"ended early: {line[9:]}"])
+
+
+def test_the_first_failure_decides_and_what_fails_after_it_is_told_after_it(
+    here: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a table can't be read for the report for lack of memory."""
+
+    def fail(problem: BaseException) -> Callable[..., Never]:
+        def failing(*_: object) -> Never:
+            raise problem
+
+        return failing
+
+    monkeypatch.setattr("sim.session.Session._simulate_cells", fail(EndpointError("no 'done'")))
+    monkeypatch.setattr(ResultsFolder, "write_steps", fail(StorageError("out: is full")))
+    done = inside.run(*SMALL, interpreted=True, draw=fail(MemoryError()))
+    assert done.code == 5
+    assert done.err.splitlines()[-3:] == [
+        "sim.run: no 'done'",
+        "sim.run: then: out: is full",
+        f"sim.run: then: this machine has not enough memory for it; {AGAIN}",
+    ]
+    reasons = json.loads((here / "new/out/summary.json").read_text())["reasons"]
+    assert reasons == ["has not ended: it is under way, or was killed"]
 
 
 def test_a_refusal_after_the_folder_was_made_takes_it_back(

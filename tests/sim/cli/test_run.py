@@ -29,8 +29,9 @@ def job(tmp_path: Path) -> tuple[str, ...]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     folder = tmp_path_factory.mktemp("whole")
     (folder / "job.toml").write_text(FAST)
-    done = run("--scenario", "job.toml", "--rate", "2gbit", "--out", "new/out", cwd=folder)
-    return done, folder / "new/out"
+    in_little_memory = ("prlimit", f"--as={3_000_000 * 1024}", "--")
+    asked = ("--scenario", "job.toml", "--rate", "2gbit", "--out", "new/out")
+    return run(*asked, cwd=folder, prefix=in_little_memory), folder / "new/out"
 
 
 def assert_complete_files(folder: Path) -> None:
