@@ -17,6 +17,7 @@ from netcosim.policies import (
     schedule_names,
     synchronisation_names,
 )
+from netcosim.results.storage.file_names import readable
 from netcosim.scenario import Scenario, builtin_scenarios, with_values
 from netcosim.scenario.training import MOST_WORKERS
 from netcosim.training.stragglers import named, named_stragglers
@@ -199,8 +200,8 @@ def _first_and_last(text: str) -> list[int]:
 
 def _workload(profile: str) -> list[dict[str, str]]:
     """Workload that trains on a profile and is named after it."""
-    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", profile.rsplit("/", 1)[-1])
-    return [{"name": name.lstrip("_.+-")[:60] or "workload", "profile": profile}]
+    name = readable(profile.rsplit("/", 1)[-1]) or "workload"
+    return [{"name": name, "profile": profile}]
 
 
 def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Scenario:

@@ -6,7 +6,8 @@ from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.report.training.gantt import lanes_png
 from netcosim.report.training.page import Picture, render_training
 from netcosim.report.training.pictures import comparison_png, scaling_png
-from netcosim.results.folder import ResultsFolder, cell_file
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.storage.file_names import file_name
 from netcosim.results.training.findings import by_workload
 
 FILES: Final = {
@@ -46,7 +47,10 @@ def training_page(folder: ResultsFolder) -> str:
     """
     data = TrainingData.read(folder)
     overviews = _overviews(folder, data)
-    pictures = {cell.name: _pictures(folder, cell) for cell in data.cells}
+    names = [cell.name for cell in data.cells]
+    pictures = {
+        cell.name: _pictures(folder, cell, file_name(cell.name, names)) for cell in data.cells
+    }
     there = folder.names()
     files = [(name, text) for name, text in FILES.items() if name in there]
     return render_training(data, overviews, pictures, files)
@@ -58,12 +62,12 @@ def _overviews(folder: ResultsFolder, data: TrainingData) -> list[tuple[str, byt
     for workload, several in groups.items():
         image = comparison_png(workload, several)
         if image is not None:
-            folder.write(f"pictures/{workload}.throughput.png", image)
+            folder.write(f"pictures/{file_name(workload, groups)}.throughput.png", image)
             kept.append((workload, image))
     return kept
 
 
-def _pictures(folder: ResultsFolder, cell: CellTraining) -> list[Picture]:
+def _pictures(folder: ResultsFolder, cell: CellTraining, file: str) -> list[Picture]:
     single = cell.series is not None and len(cell.series.points) == 1
     image = None if cell.series is None else scaling_png(cell.series)
     drawn = {
@@ -73,6 +77,6 @@ def _pictures(folder: ResultsFolder, cell: CellTraining) -> list[Picture]:
     kept: list[Picture] = []
     for kind, (title, text, image) in drawn.items():
         if image is not None:
-            folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
+            folder.write(f"pictures/{file}.{kind}.png", image)
             kept.append((title, text, image))
     return kept

@@ -90,6 +90,24 @@ def test_the_files_hold_what_was_asked_for(whole: tuple[Done, Path]) -> None:
     assert "--rate" in record.command
 
 
+@pytest.mark.pages
+def test_several_rates_on_several_transports_end_with_a_report(tmp_path: Path) -> None:
+    """As docs/how-to/simulate.md has it, with fewer workers, rates and steps."""
+    done = run(
+        *("--workload", "resnet50", "--workers", "1,2", "--rate", "1gbit,2500mbit"),
+        *("--steps", "4", "--warmup", "1", "--repetitions", "1", "--out", "out"),
+        cwd=tmp_path,
+    )
+    assert done.code == 0, done.err
+    assert "report: out/report.html" in done.out
+    names = [path.name for path in (tmp_path / "out/pictures").iterdir()]
+    assert sorted(name for name in names if "throughput" in name) == [
+        "resnet50-at-1gbit@-4870015201e3.throughput.png",
+        "resnet50-at-2500mbit@-7bdc33970c26.throughput.png",
+    ]
+    assert "resnet50@grpc@1gbit.lanes.png" in names and len(names) == 10
+
+
 def test_help_list_and_plan_touch_nothing(
     inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: tuple[str, ...]
 ) -> None:
