@@ -75,9 +75,10 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         return 0
     if found.resume is not None:
         check_resume(found, parser)
-        scenario = _begun(found.resume)
+        scenario, left_out = _begun(found.resume), ()
     else:
-        scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
+        scenario, left_out = changed(choose_scenario(options, builtin, DEFAULT), found)
+        scenario = with_share(scenario)
     try:
         cells = checked_cells(scenario)
     except ScenarioError as problem:
@@ -85,6 +86,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     refuse_options_without_effect(found, scenario)
+    without_effect = [*map(str, left_out), *notes_without_effect(found, scenario)]
     console = Console(stderr=True, highlight=False)
     with console.status("preparing"):
         for cell in cells:
@@ -92,13 +94,13 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         cost = cost_of(scenario, cells, kept, recommending=not found.no_recommendation)
     if options.plan:
         lines = describe(scenario, cells, recommending=not found.no_recommendation)
-        lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
+        lines += [f"note        {note}" for note in without_effect]
         text = "\n".join(map(escaped, [*lines, f"takes       {cost_text(cost)}"]))
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     if not found.yes:
         refuse_costly(cost, available_bytes())
-    return _run(scenario, cells, kept, cost, found, site, arguments)
+    return _run(scenario, cells, kept, cost, found, site, arguments, without_effect)
 
 
 def _run(
@@ -109,6 +111,7 @@ def _run(
     found: argparse.Namespace,
     site: CrashSite,
     arguments: Sequence[str],
+    without_effect: Sequence[str],
 ) -> int:
     started = datetime.now(UTC)
     owner = calling_user(os.environ, os.geteuid())
@@ -116,7 +119,7 @@ def _run(
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
-    problems = [*notes_without_effect(found, scenario), *notes(scenario, cells)]
+    problems = [*without_effect, *notes(scenario, cells)]
     for note in problems:
         console.print(escaped(f"note: {note}"), markup=False, soft_wrap=True)
     needed_bytes = max(_FOLDER_BYTES, cost.disk_bytes)

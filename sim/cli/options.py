@@ -18,10 +18,11 @@ from netcosim.policies import (
     synchronisation_names,
 )
 from netcosim.results.storage.file_names import readable
-from netcosim.scenario import Scenario, builtin_scenarios, with_values
+from netcosim.scenario import Scenario, builtin_scenarios
 from netcosim.scenario.training import MOST_WORKERS
 from netcosim.training.stragglers import named, named_stragglers
 from netcosim.workload.catalogue import profile_names
+from sim.settings.choices import LeftOut, with_choices
 from sim.settings.named_transports import choose_transports
 from sim.shares import share_names
 
@@ -117,10 +118,13 @@ def shared_options(found: argparse.Namespace) -> Options:
     )
 
 
-def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
+def changed(
+    scenario: Scenario, found: argparse.Namespace
+) -> tuple[Scenario, tuple[LeftOut, ...]]:
     """Apply the command line's options to a scenario, validated like a file.
 
-    Its description then ends with the options that changed it.
+    Its description then ends with the options that changed it. Beside it stands what was left out
+    as it belongs to a policy that is not chosen any more.
 
     Raises
     ------
@@ -134,7 +138,8 @@ def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
     if more:
         kept = [s.model_dump(mode="json", exclude_none=True) for s in scenario.straggler]
         values["straggler"] = [*kept, *more]
-    return _described(with_values(scenario, values, "command line"), scenario, found)
+    now, left_out = with_choices(scenario, values, "command line")
+    return _described(now, scenario, found), left_out
 
 
 _PLACES: Final = {

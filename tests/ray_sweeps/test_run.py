@@ -204,6 +204,28 @@ def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path)
     assert rows.filter(polars.col("error").is_null())["examples_per_s"].null_count() == 0
 
 
+SCHEDULES = ROOT / "examples/sweeps/schedules.toml"
+
+
+@pytest.mark.pages
+def test_the_example_of_schedules_runs(tmp_path: Path) -> None:
+    """With fewer steps, rates and workers, and schedules that need few kernels."""
+    text = SCHEDULES.read_text().replace("../schedules", f"{ROOT}/examples/schedules")
+    small = (
+        text.replace("steps = 100", 'steps = 4\n"training.warmup" = 1')
+        .replace("replications = 3", "replications = 2")
+        .replace('["100mbit", "200mbit", "400mbit"]', '["200mbit"]')
+        .replace("[1, 4]", "[1]")
+    )
+    (tmp_path / "sweep.toml").write_text(small)
+    assert run(tmp_path / "sweep.toml", "--out", tmp_path / "out", "--serial") == 0
+    rows = rows_in(tmp_path / "out")
+    assert rows["error"].is_null().all()
+    rates = dict(rows.group_by("factor_schedule").agg(polars.col("examples_per_s").mean()).rows())
+    assert set(rates) == {"fifo", "p3", "bytescheduler", "prophet"}
+    assert rates["fifo"] == min(rates.values()) < rates["bytescheduler"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
