@@ -167,9 +167,7 @@ class CellDigest:
             if not path.exists():
                 continue
             connections = [c.index for c in done.planned if c.destination == host]
-            name = self.folder.add_capture(
-                outcome.cell.name, connections[0], path, _run(attempt)
-            )
+            name = self.folder.add_capture(outcome.cell.name, connections[0], path, _run(attempt))
             for index in connections:
                 outcome.captures[self._round_name(outcome.cell, attempt, index)] = name
             path.unlink()

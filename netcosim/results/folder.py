@@ -68,6 +68,14 @@ SEAL: Final = "seal.json"
 World = Literal["emu", "sim", "job"]
 """Whose files a folder has: emulated bursts, a simulation, a training job over real flows."""
 
+_OTHERS: Final = {
+    "sweep.toml": "is the folder of a sweep, not of a run: python -m ray_sweeps.run --resume FOLDER"
+    " writes its report, python -m ray_sweeps.compare A B compares two",
+    "crosscheck.json": "is the folder of a cross-check, not of a run: python -m"
+    " ray_sweeps.crosscheck makes a new one of the runs' folders",
+}
+"""Folders that are no run's, by a file that only they have; what else reads them."""
+
 NOT_ENDED: Final = "has not ended: it is under way, or was killed"
 """Reason of a summary that was written on the way; it stays if the run can't go on."""
 
@@ -132,12 +140,15 @@ class ResultsFolder(ClaimedFolder):
         Raises
         ------
         StorageError
-            It can't be read, or is not a results folder.
+            It can't be read, or is not a run's results folder: a sweep's or a cross-check's.
         """
         results = super().open(path, owner)
-        if not results.has(SCENARIO):
+        names = results.names()
+        other = next((said for name, said in _OTHERS.items() if name in names), None)
+        if other is not None or SCENARIO not in names:
             results.close()
-            raise StorageError(f"{path}: is not a results folder: it has no {SCENARIO}")
+            said = other or f"is not a results folder: it has no {SCENARIO}"
+            raise StorageError(f"{path}: {said}")
         return results
 
     def write_trace(self, rows: Iterable[StreamRow]) -> None:

@@ -100,7 +100,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         return 0
     if not found.yes:
         refuse_costly(cost, available_bytes())
-    return _run(scenario, cells, kept, cost, found, site, arguments, without_effect)
+    return _run(scenario, cells, kept, cost, found, site, arguments, without_effect=without_effect)
 
 
 def _run(
@@ -111,6 +111,7 @@ def _run(
     found: argparse.Namespace,
     site: CrashSite,
     arguments: Sequence[str],
+    *,
     without_effect: Sequence[str],
 ) -> int:
     started = datetime.now(UTC)

@@ -118,9 +118,7 @@ def shared_options(found: argparse.Namespace) -> Options:
     )
 
 
-def changed(
-    scenario: Scenario, found: argparse.Namespace
-) -> tuple[Scenario, tuple[LeftOut, ...]]:
+def changed(scenario: Scenario, found: argparse.Namespace) -> tuple[Scenario, tuple[LeftOut, ...]]:
     """Apply the command line's options to a scenario, validated like a file.
 
     Its description then ends with the options that changed it. Beside it stands what was left out

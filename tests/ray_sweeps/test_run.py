@@ -13,9 +13,13 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
+from netcosim.cli.compare import main as compare_runs
+from netcosim.report.__main__ import main as report
 from netcosim.workload.catalogue import load_profile
 from netcosim.workload.profile_file import dump_profile
 from ray_sweeps.cli import command
+from ray_sweeps.compare import main as compare_sweeps
+from sim.cli.command import run as simulate
 from tests.inside import ROOT
 from tests.ray_sweeps.runner.ray_child import CRASHES, ray_child
 
@@ -187,6 +191,34 @@ def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
     sweep.unlink()
     assert run("--resume", out, "--serial", "--replications", 2) == 0
     assert rows_in(out).filter(polars.col("run") == 0).equals(before)
+
+
+def test_what_reads_runs_says_that_a_folder_is_of_a_sweep(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And `ray_sweeps.compare` that one is of a run."""
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--no-report", "--out", out) == 0
+    capsys.readouterr()
+    for code, prog in (
+        (compare_runs([str(out), str(out)]), "netcosim.cli.compare"),
+        (report([str(out)]), "netcosim.report"),
+        (simulate(["--resume", str(out)]), "sim.run"),
+    ):
+        said = capsys.readouterr()
+        assert (code, said.out) == (6, "")
+        assert said.err == (
+            f"{prog}: {out}: is the folder of a sweep, not of a run: python -m ray_sweeps.run"
+            " --resume FOLDER writes its report, python -m ray_sweeps.compare A B compares two\n"
+        )
+    assert compare_sweeps([str(out), str(out)]) == 0
+    assert run("--serial", "--resume", out) == 0
+    assert (out / "report.html").is_file()
+    (out / "sweep.toml").unlink()
+    (out / "runs").rename(out / "gone")
+    capsys.readouterr()
+    assert compare_sweeps([str(out), str(out)]) == 6
+    assert "python -m netcosim.cli.compare compares runs" in capsys.readouterr().err
 
 
 def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path) -> None:

@@ -47,9 +47,7 @@ def job_page(folder: ResultsFolder) -> str:
     series = () if summary is None else summary.series
     ops = folder.read_operations()
     names = [one.cell for one in series]
-    pictures = {
-        one.cell: _pictures(folder, one, ops, file_name(one.cell, names)) for one in series
-    }
+    pictures = {one.cell: _pictures(folder, one, ops, file_name(one.cell, names)) for one in series}
     there = folder.names()
     return (
         environment()

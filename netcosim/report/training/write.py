@@ -8,7 +8,7 @@ from netcosim.report.training.page import Picture, render_training
 from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.storage.file_names import file_name
-from netcosim.results.training.findings import by_workload
+from netcosim.results.training.findings import NO_INTERVAL, by_workload, has_intervals
 
 FILES: Final = {
     "scenario.toml": "the scenario as resolved: run it again with --scenario",
@@ -24,11 +24,7 @@ FILES: Final = {
 }
 
 _SCALING: Final = (
-    "Bands and bars are 95 % intervals. A worker that computes and communicates at once hides the"
-    " network; what is orange is what the network costs."
-)
-_SINGLE: Final = (
-    "The whisker is a 95 % interval. A worker that computes and communicates at once hides the"
+    "{} A worker that computes and communicates at once hides the"
     " network; what is orange is what the network costs."
 )
 _LANES: Final = (
@@ -70,8 +66,11 @@ def _overviews(folder: ResultsFolder, data: TrainingData) -> list[tuple[str, byt
 def _pictures(folder: ResultsFolder, cell: CellTraining, file: str) -> list[Picture]:
     single = cell.series is not None and len(cell.series.points) == 1
     image = None if cell.series is None else scaling_png(cell.series)
+    known = cell.series is not None and has_intervals([cell.series])
+    what = "The whisker is a 95 % interval." if single else "Bands and bars are 95 % intervals."
+    text = _SCALING.format(what if known else NO_INTERVAL)
     drawn = {
-        "scaling": ("figures", _SINGLE, image) if single else ("scaling", _SCALING, image),
+        "scaling": ("figures" if single else "scaling", text, image),
         "lanes": ("the first steps", _LANES, lanes_png(cell)),
     }
     kept: list[Picture] = []

@@ -103,7 +103,7 @@ def test_options_of_another_policy_are_left_out(
     ]
     assert [one.path for one in found] == wanted
     # All else is as it was, and the rest can be read back as a file.
-    taken = {path: None for path in wanted}
+    taken = dict.fromkeys(wanted)
     assert now == with_values(scenario, {**taken, **changes})
 
 
@@ -126,8 +126,7 @@ def test_options_of_another_coordinator_are_left_out() -> None:
 def test_what_is_left_out_is_told(scenario: Scenario) -> None:
     _, (one,) = with_choices(scenario, {"policy.schedule": "p3"})
     assert str(one) == (
-        "policy.schedule_options.credit_bytes 6000000 is left out:"
-        " it is not of policy.schedule p3"
+        "policy.schedule_options.credit_bytes 6000000 is left out: it is not of policy.schedule p3"
     )
 
 
