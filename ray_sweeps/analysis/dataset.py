@@ -118,9 +118,7 @@ def read_dataset(folder: Path) -> Dataset:
         if not where.is_dir():
             run = (folder / SCENARIO).is_file()
             also = "; python -m netcosim.cli.compare compares runs" if run else ""
-            raise StorageError(
-                f"{where}: there is no such folder: not the folder of a sweep{also}"
-            )
+            raise StorageError(f"{where}: there is no such folder: not the folder of a sweep{also}")
     except OSError as problem:
         raise StorageError(f"{where}: can't be read: {problem.strerror}") from None
     if not parts:

@@ -43,6 +43,7 @@ from sim.experiment.link_share import with_share
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
 from sim.session import Session
+from sim.settings.choices import LeftOut
 from sim.simulation import prepare
 
 PROG: Final = "sim.run"
@@ -73,9 +74,10 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(output(), sorted(builtin))
         return 0
+    left_out: tuple[LeftOut, ...] = ()
     if found.resume is not None:
         check_resume(found, parser)
-        scenario, left_out = _begun(found.resume), ()
+        scenario = _begun(found.resume)
     else:
         scenario, left_out = changed(choose_scenario(options, builtin, DEFAULT), found)
         scenario = with_share(scenario)
