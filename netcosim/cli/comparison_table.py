@@ -283,7 +283,9 @@ def _last(found: Comparison) -> str:
             f"{found.beyond} of {counted} figures are beyond their 95 % intervals (*); chance alone"
             " takes one in twenty beyond."
         )
-    if found.without_interval:
+    if found.without_interval and not found.unequal:
+        said.append(f"0 of {found.without_interval} figures that have no interval differ.")
+    elif found.without_interval:
         said.append(
             f"{found.unequal} of {found.without_interval} figures differ (*) and have no interval,"
             " as A or B has a single value: whether chance explains them is not known."

@@ -49,7 +49,7 @@ def test_single_runs_have_no_interval_to_be_beyond(
     assert main([str(a), str(b)]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "beyond their" not in said
-    assert "2 of 24 figures differ and have no interval, as they are of a single run" in said
+    assert "6 of 24 figures differ and have no interval, as they are of a single run" in said
 
 
 def test_the_comparison_as_json_is_of_its_schema(
