@@ -140,6 +140,11 @@ def _print_figures(found: "SweepComparison", console: "Console") -> None:
             Column(heading="equal", cells=[str(each.equal) for each in rows]),
             Column(heading="within interval", cells=[str(each.within) for each in rows]),
             Column(heading="beyond", cells=[str(each.beyond) for each in rows]),
+            *(
+                [Column(heading="differ, single run", cells=[str(each.unequal) for each in rows])]
+                if any(each.unequal for each in rows)
+                else []
+            ),
         ],
         console,
         gap=2,
@@ -187,13 +192,24 @@ def _print_by_factor(rows: "Sequence[FactorChange]", console: "Console") -> None
 
 
 def _last(found: "SweepComparison") -> str:
-    compared = sum(f.equal + f.within + f.beyond for f in found.figures)
-    beyond = sum(f.beyond for f in found.figures)
-    if not beyond and all(not f.within for f in found.figures):
+    beyond, within, unequal, equal = (
+        sum(getattr(figure, name) for figure in found.figures)
+        for name in ("beyond", "within", "unequal", "equal")
+    )
+    compared = equal + within + beyond + unequal
+    if not beyond + within + unequal:
         return f"All {compared} figures are equal."
-    single = any(point.method == "none" for point in found.largest)
-    why = "a single run has no interval: any difference counts" if single else _BY_CHANCE
-    return f"{beyond} of {compared} figures are beyond their 95 % intervals; {why}."
+    said = []
+    if beyond or within:
+        said.append(
+            f"{beyond} of {compared} figures are beyond their 95 % intervals; {_BY_CHANCE}."
+        )
+    if unequal:
+        said.append(
+            f"{unequal} of {compared} figures differ and have no interval, as they are of a single"
+            " run: whether chance explains them is not known."
+        )
+    return " ".join(said)
 
 
 def _configuration(factors: "dict[str, bool | int | float | str | None]") -> str:

@@ -9,12 +9,13 @@ import sim
 from netcosim.errors import ScenarioError
 from netcosim.formatting import one_line
 from netcosim.results.training.runs_table import runs_schema
-from netcosim.scenario import Scenario, with_values
+from netcosim.scenario import Scenario
 from netcosim.user_files import FileContent, supplied
 from ray_sweeps.evaluation import ENGINE_HASH, ERROR, FACTOR, KEY, RUN, Resolved, Values
 from ray_sweeps.keys import engine, key_of, spelled_key
 from ray_sweeps.space import Factor, Point, Space
 from sim.experiment.axes import worker_counts
+from sim.settings.choices import with_choices
 
 _ARROW: Final = {"whole": "int64", "number": "double", "text": "string", "flag": "bool"}
 _LEFT_OUT: Final = frozenset({"run", "scenario", "cell", "engine_hash"})
@@ -52,7 +53,7 @@ class Simulated:
         ScenarioError
             No scenario may have these values together.
         """
-        return with_values(self.base, point.changes, "point")
+        return with_choices(self.base, point.changes, "point", also_given=True)[0]
 
     def resolve(self, number: int) -> Resolved | None:
         """Find a point's key; its work is the steps of all of its workers together."""

@@ -19,7 +19,6 @@ from netcosim.scenario import (
     builtin_scenarios,
     named_scenario,
     read_scenario,
-    with_values,
 )
 from netcosim.trace import trace_table
 from netcosim.user_files import FileContent, supplied
@@ -29,6 +28,7 @@ from sim.experiment.axes import worker_counts
 from sim.experiment.checks import checked_cells, notes
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
+from sim.settings.choices import with_choices
 from sim.simulation import Listener, Nobody, Simulation, prepare
 
 MOST_RUNS: Final = 2**31
@@ -152,7 +152,8 @@ def simulate(
         `Scenario`
     changes : values to put in place of the scenario's, by dotted path, such as
         ``{"cluster.link.rate": "10gbit", "training.workers": [1, 8]}``; see
-        `netcosim.scenario.with_values`
+        `netcosim.scenario.with_values`. With a policy that is chosen here, options that the
+        scenario has for another one are left out
     runs : which runs of each number of workers, from 0; by default all repetitions. Runs of one
         number draw the same, whatever else is simulated
     compared : whether one worker alone, without stragglers, is simulated too: speed-ups and
@@ -172,7 +173,7 @@ def simulate(
         One line that names the field, its value and what is allowed.
     """
     with supplied(files or {}):
-        asked = with_share(with_values(_read(scenario), changes or {}))
+        asked = with_share(with_choices(_read(scenario), changes or {})[0])
         cells = checked_cells(asked, _KEPT if plans is None else plans)
         _check_trace(trace, asked)
         if not isinstance(threads, int) or threads < 1:

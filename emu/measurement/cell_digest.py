@@ -91,7 +91,7 @@ class CellDigest:
         outcome.problems += [f"{outcome.cell.name}, {problem}" for problem in problems]
         opened = {c.index: each for c, each in zip(done.planned, done.opened, strict=False)}
         for each in carried:
-            name = _round_name(outcome.cell, attempt, each.planned.index)
+            name = self._round_name(outcome.cell, attempt, each.planned.index)
             outcome.peers[name] = peers(each.planned, opened[each.planned.index], each.report)
         recorded = pauses()
         ended: Mapping[int, int] = {}
@@ -164,23 +164,21 @@ class CellDigest:
         return round(8e9 * (link.past_bytes or 0) / link.rate_bps)
 
     def _store(self, outcome: CellOutcome, done: Round, attempt: int) -> None:
-        cell = _capture_cell(outcome.cell, attempt)
         for host, path in done.captures.items():
             if not path.exists():
                 continue
             connections = [c.index for c in done.planned if c.destination == host]
-            name = self.folder.add_capture(cell, connections[0], path)
+            name = self.folder.add_capture(outcome.cell.name, connections[0], path, _run(attempt))
             for index in connections:
-                outcome.captures[_round_name(outcome.cell, attempt, index)] = name
+                outcome.captures[self._round_name(outcome.cell, attempt, index)] = name
             path.unlink()
 
+    def _round_name(self, cell: Cell, attempt: int, connection: int) -> str:
+        return f"{self.folder.run_name(cell.name, _run(attempt))} connection {connection}"
 
-def _capture_cell(cell: Cell, attempt: int) -> str:
-    return cell.name if attempt == 0 else f"{cell.name}.r{attempt}"
 
-
-def _round_name(cell: Cell, attempt: int, connection: int) -> str:
-    return f"{_capture_cell(cell, attempt)} connection {connection}"
+def _run(attempt: int) -> str:
+    return f"r{attempt}" if attempt else ""
 
 
 def _guarded(outcome: CellOutcome, step: Callable[[], None]) -> None:

@@ -212,7 +212,7 @@ class JobSession:
 
     def _store_captures(self, run: Run, outcome: Outcome) -> None:
         for number, (host, (path, counts)) in enumerate(outcome.captures.items()):
-            name = self.folder.add_capture(f"{run.cell.name}.w{run.workers}", number, path)
+            name = self.folder.add_capture(run.cell.name, number, path, f"w{run.workers}")
             path.unlink()
             self.finished.captures[f"{run.name}, {host}"] = name
             if counts.dropped:

@@ -15,6 +15,7 @@ from netcosim.scoring.differences.records import (
     CellChange,
     Change,
     Comparison,
+    Counts,
     EndChange,
     Ends,
     FieldChange,
@@ -32,7 +33,7 @@ _SHA_256: Final = re.compile("[0-9a-f]{64}")
 
 
 def print_comparison(found: Comparison, console: Console) -> None:
-    """Print a comparison; a star marks what is beyond its 95 % interval."""
+    """Print a comparison; a star marks what is beyond its interval, or differs and has none."""
     for name, side in (("A", found.a), ("B", found.b)):
         console.print(_line(f"{name}  {_side(side)}"))
         if not (side.complete and side.trusted):
@@ -195,13 +196,25 @@ def _print_ends(ends: Ends, console: Console) -> None:
     if counted:
         console.print(
             _line(
-                f"{counted} streams in both; the ends of {ends.beyond} are beyond their intervals"
-                f" ({_BY_CHANCE * counted:.3g} would be by chance){_largest(ends.streams)}."
+                f"{counted} streams in both; the ends of {_ends(ends.found)}"
+                f"{_largest(ends.streams)}."
             )
         )
     for name, count in (("A", ends.only_a), ("B", ends.only_b)):
         if count:
             console.print(_line(f"{count} streams are only in {name}."))
+
+
+def _ends(found: Counts) -> str:
+    """How many ends differ, in words."""
+    counted = found.compared - found.without_interval
+    parts = []
+    if counted:
+        chance = f"{_BY_CHANCE * counted:.3g} would be by chance"
+        parts.append(f"{found.beyond} are beyond their intervals ({chance})")
+    if found.without_interval:
+        parts.append(f"{found.unequal} differ, without an interval")
+    return ", of ".join(parts)
 
 
 def _largest(streams: Sequence[EndChange]) -> str:
@@ -263,10 +276,21 @@ def _print_worlds_cell(cell: WorldsCell, console: Console) -> None:
 def _last(found: Comparison) -> str:
     if not found.compared:
         return "No figure is in both."
-    return (
-        f"{found.beyond} of {found.compared} figures are beyond their 95 % intervals (*); chance"
-        " alone takes one in twenty beyond."
-    )
+    counted = found.compared - found.without_interval
+    said = []
+    if counted:
+        said.append(
+            f"{found.beyond} of {counted} figures are beyond their 95 % intervals (*); chance alone"
+            " takes one in twenty beyond."
+        )
+    if found.without_interval and not found.unequal:
+        said.append(f"0 of {found.without_interval} figures that have no interval differ.")
+    elif found.without_interval:
+        said.append(
+            f"{found.unequal} of {found.without_interval} figures differ (*) and have no interval,"
+            " as A or B has a single value: whether chance explains them is not known."
+        )
+    return " ".join(said)
 
 
 def _table(*headings: str, left: str | None = None) -> Table:

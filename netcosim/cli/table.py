@@ -20,11 +20,12 @@ from netcosim.results.training.findings import (
     observed,
     rate_text,
     recommended,
+    remark,
     signed,
     speed_up,
 )
 from netcosim.results.training.summary import Recommendation, Series, TrainingSummary
-from netcosim.scoring.first_bursts import counted, first_differs
+from netcosim.scoring.first_bursts import counted, counted_times, first_differs
 from netcosim.trace import PREDICT
 from netcosim.units import format_size
 
@@ -93,7 +94,7 @@ def _print_changes(found: Recommendation, console: Console) -> None:
     names = ["as recommended", *(one_line(change_text(one)) for one in changes)]
     rates = [found.examples_per_s, *(one.examples_per_s for one in changes)]
     gains = ["", *(signed(one.gain) for one in changes)]
-    remarks = ["", *("" if one.beyond else "within the intervals" for one in changes)]
+    remarks = ["", *map(remark, changes)]
     shown = [
         Column(heading="one step more", cells=names, justify="left", folds=True),
         Column(heading="examples/s", cells=[interval(rate) for rate in rates]),
@@ -270,7 +271,8 @@ def _time(cell: CellSummary) -> str:
     result = next((m for m in _judged(cell) if m.model == cell.best), None)
     if result is None or cell.grade == "C" or not cell.judged_bursts:
         return "-"
-    return f"{_number(result.wire.mean)}\n{_number(result.wire.max)}"
+    mean, largest = counted_times(result, later=first_differs(result))
+    return f"{_number(mean)}\n{_number(largest)}"
 
 
 def _judged(cell: CellSummary) -> list[ModelResult]:

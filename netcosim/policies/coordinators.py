@@ -43,6 +43,18 @@ def predictor_sentences() -> dict[str, str]:
     return first_lines(prediction)
 
 
+def coordinator_options(name: str) -> Options:
+    """The options of a coordinator, by name."""
+    found: Options = load_file(coordination, "coordination.kind", name).OPTIONS
+    return found
+
+
+def predictor_options(name: str) -> Options:
+    """The options of a predictor, by name."""
+    found: Options = load_file(prediction, "coordination.predictor", name).OPTIONS
+    return found
+
+
 def predicts(kind: str) -> bool:
     """True if a coordinator of this kind uses a predictor."""
     return bool(getattr(load_file(coordination, "coordination.kind", kind), "PREDICTS", False))

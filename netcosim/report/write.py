@@ -16,8 +16,9 @@ from netcosim.report.streams.panels import panels_png
 from netcosim.report.streams.timeline import timeline_png
 from netcosim.report.style import model_colours
 from netcosim.report.training.write import training_page
-from netcosim.results.folder import REPORT, ResultsFolder, World, cell_file
+from netcosim.results.folder import REPORT, ResultsFolder, World
 from netcosim.results.storage.directory import storage_errors
+from netcosim.results.storage.file_names import file_name
 from netcosim.results.storage.ownership import Owner
 
 FILES: Final = {
@@ -66,6 +67,7 @@ def _streams_page(folder: ResultsFolder) -> str:
     data = ReportData.read(folder)
     pictures: dict[str, list[tuple[str, bytes]]] = {}
     colours = model_colours(data.models)
+    names = [cell.name for cell in data.cells]
     for cell in data.cells:
         drawn = {
             "timeline": ("service timeline", timeline_png(cell, colours)),
@@ -73,7 +75,7 @@ def _streams_page(folder: ResultsFolder) -> str:
         }
         for kind, (title, image) in drawn.items():
             if image is not None:
-                folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
+                folder.write(f"pictures/{file_name(cell.name, names)}.{kind}.png", image)
                 pictures.setdefault(cell.name, []).append((title, image))
     there = folder.names()
     files = [(name, text) for name, text in FILES.items() if name in there]

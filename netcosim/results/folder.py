@@ -4,6 +4,7 @@ Every file appears at once and complete. A run that was killed leaves at most fi
 begin with a dot and end with ``.part``, inside the folder.
 """
 
+import functools
 import gzip
 import hashlib
 import shutil
@@ -28,6 +29,7 @@ from netcosim.results.json_files import format_of, from_json, schema_json, to_js
 from netcosim.results.run_record import RunRecord
 from netcosim.results.storage.claimed_folder import ClaimedFolder
 from netcosim.results.storage.directory import storage_errors
+from netcosim.results.storage.file_names import file_name
 from netcosim.results.storage.ownership import Owner
 from netcosim.results.storage.parquet import parquet_bytes, read_parquet
 from netcosim.results.streams import grants, lost, windows
@@ -66,6 +68,14 @@ SEAL: Final = "seal.json"
 World = Literal["emu", "sim", "job"]
 """Whose files a folder has: emulated bursts, a simulation, a training job over real flows."""
 
+_OTHERS: Final = {
+    "sweep.toml": "is the folder of a sweep, not of a run: python -m ray_sweeps.run --resume FOLDER"
+    " writes its report, python -m ray_sweeps.compare A B compares two",
+    "crosscheck.json": "is the folder of a cross-check, not of a run: python -m"
+    " ray_sweeps.crosscheck makes a new one of the runs' folders",
+}
+"""Folders that are no run's, by a file that only they have; what else reads them."""
+
 NOT_ENDED: Final = "has not ended: it is under way, or was killed"
 """Reason of a summary that was written on the way; it stays if the run can't go on."""
 
@@ -92,21 +102,6 @@ def default_path(scenario_name: str, started: datetime, parent: Path = Path("res
         path = first.with_name(f"{first.name}-{count}")
         count += 1
     return path
-
-
-def cell_file(cell: str) -> str:
-    """A cell's name as part of a file name: ``mixed8/h2-on`` becomes ``mixed8@h2-on``."""
-    return cell.replace("/", "@")
-
-
-def job_name(cell: str) -> str:
-    """Path of a cell's job, below the results folder."""
-    return f"jobs/{cell_file(cell)}.json"
-
-
-def capture_name(cell: str, connection: int) -> str:
-    """Path of a connection's capture, below the results folder."""
-    return f"captures/{cell_file(cell)}.c{connection}.pcap.gz"
 
 
 class ResultsFolder(ClaimedFolder):
@@ -149,12 +144,15 @@ class ResultsFolder(ClaimedFolder):
         Raises
         ------
         StorageError
-            It can't be read, or is not a results folder.
+            It can't be read, or is not a run's results folder: a sweep's or a cross-check's.
         """
         results = super().open(path, owner)
-        if not results.has(SCENARIO):
+        names = results.names()
+        other = next((said for name, said in _OTHERS.items() if name in names), None)
+        if other is not None or SCENARIO not in names:
             results.close()
-            raise StorageError(f"{path}: is not a results folder: it has no {SCENARIO}")
+            said = other or f"is not a results folder: it has no {SCENARIO}"
+            raise StorageError(f"{path}: {said}")
         return results
 
     def hold_room(self) -> None:
@@ -222,9 +220,24 @@ class ResultsFolder(ClaimedFolder):
         self.write(POINTS, parquet_bytes(table))
         self.write(POINTS_CSV, points_csv(table))
 
+    def job_name(self, cell: str) -> str:
+        """Path of a cell's job, below this folder."""
+        name, plain = (f"{file_name(cell, among)}.json" for among in (self._cells, ()))
+        if name != plain and self.has("jobs"):
+            with self.enter("jobs") as jobs:
+                # Earlier releases did not tell names apart that differ in case alone.
+                name = plain if jobs.has(plain) else name
+        return f"jobs/{name}"
+
+    @functools.cached_property
+    def _cells(self) -> tuple[str, ...]:
+        """Names of all cells, as the scenario in the folder has them."""
+        scenario = self.read_scenario()
+        return tuple(f"{w.name}/{t.name}" for w in scenario.workload for t in scenario.transport)
+
     def write_job(self, cell: str, data: bytes) -> None:
         """Write the file of a cell's job, as `netcosim.training.job_file` has it."""
-        self.write(job_name(cell), data)
+        self.write(self.job_name(cell), data)
 
     def write_seal(self, data: bytes) -> None:
         """Write the sealed prediction of what is run."""
@@ -254,15 +267,25 @@ class ResultsFolder(ClaimedFolder):
         )
         self.write(PERFETTO, text.encode())
 
-    def add_capture(self, cell: str, connection: int, source: Path) -> str:
+    def run_name(self, cell: str, run: str) -> str:
+        """A cell's run in a word: ``mixed8/h2-on.r1``, or with a space if a cell is called so."""
+        name = f"{cell}.{run}" if run else cell
+        taken = {other.casefold() for other in self._cells} if run else set()
+        return f"{cell} {run}" if name.casefold() in taken else name
+
+    def add_capture(self, cell: str, connection: int, source: Path, run: str = "") -> str:
         """Pack a capture file into the folder; return its name there.
+
+        `run` says which run of the cell it is of, where there are several.
 
         Raises
         ------
         StorageError
             `source` can't be read, or the file system refuses.
         """
-        name = capture_name(cell, connection)
+        shown = self.run_name(cell, run)
+        beside = [self.run_name(other, run) for other in self._cells] + [*self._cells]
+        name = f"captures/{file_name(shown, beside)}.c{connection}.pcap.gz"
         with storage_errors(source, "can't be read"):
             capture = source.open("rb")
         with (
@@ -354,7 +377,7 @@ class ResultsFolder(ClaimedFolder):
 
     def read_job(self, cell: str) -> bytes:
         """The file of a cell's job."""
-        return self.read(job_name(cell))
+        return self.read(self.job_name(cell))
 
     def world(self) -> World:
         """Origin of the results: by the summary, without one by the schemas."""

@@ -27,10 +27,22 @@ def with_values(
     ScenarioError
         There is no such place, or no scenario may have such a value.
     """
+    data = changed_data(scenario, values, source)
+    return build_scenario(data, source) if values else scenario
+
+
+def changed_data(
+    scenario: Scenario, values: Mapping[str, object], source: str = "changes"
+) -> dict[str, Any]:
+    """The scenario with other values as plain data, not validated; arguments as `with_values`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such place.
+    """
     if not isinstance(values, Mapping) or not all(isinstance(path, str) for path in values):
         raise ScenarioError(f"{source}: must be a mapping from dotted paths to values")
-    if not values:
-        return scenario
     data: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)
     for path, value in values.items():
         *tables, key = path.split(".")
@@ -38,7 +50,7 @@ def with_values(
         for depth, part in enumerate(tables):
             table = _entry(table, part, ".".join(tables[: depth + 1]), source)
         _put(table, key, deepcopy(value), path, source)  # a later path may lead into it
-    return build_scenario(data, source)
+    return data
 
 
 def _entry(table: Any, part: str, path: str, source: str) -> Any:

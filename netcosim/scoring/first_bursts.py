@@ -1,5 +1,7 @@
 """First bursts on connections, which stand by themselves where a library's differ."""
 
+from statistics import mean
+
 from netcosim.results.streams.summary import Errors, ModelResult
 from netcosim.scoring.bounds import FACTOR, FIRST_MARGIN
 
@@ -18,3 +20,12 @@ def counted(model: ModelResult, *, later: bool) -> Errors:
     `later` is by the model that was named, and the same for all that stand beside it.
     """
     return model.order_later if later and model.order_later else model.order
+
+
+def counted_times(model: ModelResult, *, later: bool) -> tuple[float, float]:
+    """Mean and largest time error over the bursts whose order errors `counted` has."""
+    bursts = [burst for burst in model.by_burst if not burst.first]
+    if not (later and bursts):
+        return model.wire.mean, model.wire.max
+    # All bursts of a cell have the same streams.
+    return mean(burst.time_mean for burst in bursts), max(burst.time_max for burst in bursts)

@@ -6,7 +6,7 @@ from typing import Final
 from netcosim.formatting import percent
 from netcosim.results.streams.summary import Answer, ModelResult
 from netcosim.scoring.decision import NO_LIMITS, Limits
-from netcosim.scoring.first_bursts import counted, first_differs
+from netcosim.scoring.first_bursts import counted, counted_times, first_differs
 
 ORDER_ONLY: Final = "C"
 """The grade at which times mean little."""
@@ -49,12 +49,13 @@ def verdict(
             f"{subject}: undecided: in every burst a pause delayed an input of the models; the"
             f" nearest there is {best.model}, with an order error of {percent(best.order.mean)}."
         )
-    error = f"{percent(best.order.mean)} on average (max {percent(best.order.max)})"
+    order = counted(best, later=first_differs(best))
+    error = f"{percent(order.mean)} on average (max {percent(order.max)})"
     if answer.kind == "alike":
         return (
             f"{subject}: this cell cannot tell the models apart; their orders differ by"
             f" {percent(spread)} at most, and the nearest, {best.model}, has an order error of"
-            f" {percent(best.order.mean)} on average."
+            f" {percent(order.mean)} on average."
         )
     if answer.kind == "fits none":
         return (
@@ -91,7 +92,8 @@ def _beside(answer: Answer, ranked: Sequence[ModelResult], grade: str | None) ->
         near = min(others, key=lambda m: counted(m, later=later).mean)
         text = f", next best {near.model} {percent(counted(near, later=later).mean)}"
     if grade != ORDER_ONLY:
-        text += f"; time error {percent(best.wire.mean)} (max {percent(best.wire.max)})"
+        mean, largest = counted_times(best, later=later)
+        text += f"; time error {percent(mean)} (max {percent(largest)})"
     return f"{text}."
 
 
@@ -113,7 +115,8 @@ def _notes(answer: Answer, best: ModelResult, configured: str | None, limits: Li
         notes.append(f"Predicted alike here: {', '.join(answer.alike)}.")
     if first_differs(best) and best.order_first is not None:
         notes.append(
-            f"The first burst on a connection by itself: {percent(best.order_first.mean)}"
+            f"The first burst on a connection by itself: order error"
+            f" {percent(best.order_first.mean)}"
             f" (max {percent(best.order_first.max)})."
         )
     if configured is not None and configured not in (best.model, *answer.alike):

@@ -44,16 +44,17 @@ class SweepSide(_Record):
 
 
 class ChangedFigure(_Record):
-    """Counts of points whose figure is equal, differs within its interval, or beyond."""
+    """Counts of points whose figure is equal, or differs within, beyond, without an interval."""
 
     figure: str
     equal: int = Field(description="the same in all runs that both have, to 2e-9 of it")
     within: int
     beyond: int
+    unequal: int = Field(description="different, and without an interval: of a single run")
 
 
 class ChangedPoint(_Record):
-    """A point whose figure differs beyond its interval."""
+    """A point whose figure differs beyond its interval, or without one."""
 
     factors: dict[str, FactorValue]
     figure: str
@@ -72,7 +73,7 @@ class FactorChange(_Record):
     factor: str
     value: FactorValue
     points: int = Field(description="in both")
-    beyond: int = Field(description="of these, those whose throughput differs beyond its interval")
+    beyond: int = Field(description="of these, those listed as changes of throughput")
     mean_share: float | None = Field(description="mean of (b - a) / a over these points")
 
 
@@ -96,14 +97,15 @@ class SweepComparison(_Record):
     newly_finished: int = Field(description="points with figures in b and none in a")
     figures: tuple[ChangedFigure, ...]
     largest: tuple[ChangedPoint, ...] = Field(
-        description="of the throughput, differences beyond their intervals, the largest share first"
+        description="of the throughput, differences beyond their intervals or without one, the"
+        " largest share first"
     )
     by_factor: tuple[FactorChange, ...] = Field(
         description="the factor whose values differ most in their mean change first"
     )
     differs: bool = Field(
-        description="whether a point is in one only, failed in one only, or has a figure beyond its"
-        " interval"
+        description="whether a point is in one only, failed in one only, or has a figure that is"
+        " beyond its interval, or differs and has none"
     )
 
 
@@ -158,7 +160,9 @@ def compare_datasets(a: Dataset, b: Dataset, *, listed: int = _LISTED) -> SweepC
         figures=changed,
         largest=_largest(named, listed),
         by_factor=_by_factor(named),
-        differs=bool(sum(only) + failed + finished + sum(each.beyond for each in changed)),
+        differs=bool(
+            sum(only) + failed + finished + sum(each.beyond + each.unequal for each in changed)
+        ),
     )
 
 
@@ -281,11 +285,11 @@ def _unpaired(
 
 
 def _counted(figure: str, found: pl.DataFrame) -> ChangedFigure:
-    beyond = found.filter(pl.col("beyond")).height
+    apart, single = pl.col("beyond"), pl.col("method") == "none"
+    beyond, unequal = (found.filter(apart & which).height for which in (~single, single))
     equal = found.filter(pl.col("equal")).height
-    return ChangedFigure(
-        figure=figure, equal=equal, within=found.height - equal - beyond, beyond=beyond
-    )
+    within = found.height - equal - beyond - unequal
+    return ChangedFigure(figure=figure, equal=equal, within=within, beyond=beyond, unequal=unequal)
 
 
 def _share() -> pl.Expr:

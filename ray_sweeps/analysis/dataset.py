@@ -8,6 +8,7 @@ from typing import Final, Literal
 import polars as pl
 
 from netcosim.errors import StorageError
+from netcosim.results.folder import SCENARIO
 from netcosim.results.training.points_table import POINT_COLUMNS
 from ray_sweeps.evaluation import FACTOR
 
@@ -115,7 +116,9 @@ def read_dataset(folder: Path) -> Dataset:
     try:
         parts = sorted(where.glob(PARTS))
         if not where.is_dir():
-            raise StorageError(f"{where}: there is no such folder: not the folder of a sweep")
+            run = (folder / SCENARIO).is_file()
+            also = "; python -m netcosim.cli.compare compares runs" if run else ""
+            raise StorageError(f"{where}: there is no such folder: not the folder of a sweep{also}")
     except OSError as problem:
         raise StorageError(f"{where}: can't be read: {problem.strerror}") from None
     if not parts:

@@ -30,7 +30,7 @@ LEAST: Final = 0.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A picture of the report: a name for its file, title, how to read it, PNG."""
+    """A picture of the report: what it is called, title, how to read it, PNG."""
 
     name: str
     title: str

@@ -119,7 +119,7 @@ def _picture(outcomes: Outcomes, impact: Impact, across: _Across, numeric: list[
         mark=1.0,
     )
     return Picture(
-        name=f"stragglers-{_file_part(across.name)}",
+        name=f"stragglers-{across.name}",
         title=f"What stragglers do, by {across.name}",
         text=_text(outcomes, impact, found, by, len(values) - len(shown), fixed),
         png=image,
@@ -203,7 +203,3 @@ def _text(
     if impact.unmatched:
         parts.append(f"{impact.unmatched} points with stragglers have no partner without.")
     return " ".join(parts)
-
-
-def _file_part(name: str) -> str:
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in name)

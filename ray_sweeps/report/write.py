@@ -11,6 +11,7 @@ from netcosim.report.write import font_cache
 from netcosim.results.folder import REPORT
 from netcosim.results.json_files import dump_json, schema_json, to_json
 from netcosim.results.storage.directory import Directory
+from netcosim.results.storage.file_names import file_name
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.storage.parquet import parquet_bytes
 from ray_sweeps.analysis.dataset import read_dataset
@@ -103,10 +104,11 @@ def _pictures(outcomes: Outcomes) -> Iterator[Picture]:
 
 def _write_pictures(results: Directory, pictures: Sequence[Picture]) -> None:
     """Write the pictures; remove those of an earlier analysis that are not drawn any more."""
+    names = [picture.name for picture in pictures]
+    drawn = {f"{file_name(each.name, names)}.png": each.png for each in pictures}
     with results.make("pictures") as folder:
-        for picture in pictures:
-            folder.write(f"{picture.name}.png", picture.png)
-        drawn = {f"{picture.name}.png" for picture in pictures}
+        for name, image in drawn.items():
+            folder.write(name, image)
         for name in folder.names():
             if name.endswith(".png") and name not in drawn:
                 folder.remove(name)

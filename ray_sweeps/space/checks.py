@@ -1,6 +1,6 @@
 """Checks of a space before anything is simulated: some points of each value are tried."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from random import Random
 from typing import Final
@@ -14,6 +14,7 @@ from ray_sweeps.sweep_file.expressions import Expression
 from sim.experiment.checks import checked_cells
 from sim.experiment.kept_plans import Plans
 from sim.experiment.link_share import with_share
+from sim.settings.choices import with_choices
 
 TRIED: Final = 20
 """Points that are tried with a value before it is refused."""
@@ -47,6 +48,7 @@ def check_space(space: Space, base: Scenario, fields: Mapping[str, str]) -> None
         trial.check_axis(axis)
     if not space.axes:
         trial.check_point(_point(space, 0))
+    trial.check_used()
 
 
 def _check_not_empty(space: Space) -> None:
@@ -69,6 +71,8 @@ class _Trial:
         self.plans = Plans()
         self.random = Random(0)
         self.fine: set[tuple[int, int]] = set()
+        self.used: set[str] = set()
+        self.left_out: dict[str, tuple[int, Point]] = {}
         self.wanted = [_tried_levels(axis.length) for axis in space.axes]
 
     def check_varies(self, condition: Condition) -> None:
@@ -104,27 +108,43 @@ class _Trial:
         if first is not None:
             raise first
 
-    def check_point(self, point: Point) -> None:
+    def check_used(self) -> None:
+        """Refuse a factor that is an option of policies which no point has that was tried."""
+        for name, (axis, point) in self.left_out.items():
+            if name in self.used:
+                continue
+            try:
+                checked_cells(with_share(with_values(self.base, point.changes, _SOURCE)))
+            except ScenarioError as problem:
+                raise self._named(axis, point, problem) from None
+
+    def check_point(self, point: Point) -> Set[str]:
         """Refuse a point that makes no scenario that can be simulated, with one cell.
+
+        Returns
+        -------
+        Set[str]
+            Places of what is left out, as the policies that the point chooses have not got it.
 
         Raises
         ------
         ScenarioError
             What is wrong with its scenario.
         """
-        scenario = with_share(with_values(self.base, point.changes, _SOURCE))
-        checked_cells(scenario, self.plans)
+        scenario, left_out = with_choices(self.base, point.changes, _SOURCE, also_given=True)
+        checked_cells(with_share(scenario), self.plans)
+        return {one.path for one in left_out}
 
     def _problem_of(self, axis: int, level: int) -> ScenarioError | None:
         """First failure of the points tried of a level; None if one is fine, or none is found."""
         first: ScenarioError | None = None
         for point in self._points(axis, level):
             try:
-                self.check_point(point)
+                left_out = self.check_point(point)
             except ScenarioError as problem:
                 first = first or self._named(axis, point, problem)
                 continue
-            self._note(point)
+            self._note(point, left_out)
             return None
         return first
 
@@ -157,12 +177,17 @@ class _Trial:
             found[axis] = next(left, levels[0])
         return found
 
-    def _note(self, point: Point) -> None:
+    def _note(self, point: Point, left_out: Set[str]) -> None:
         """Note the levels of a point that is fine, as far as their factors vary in it."""
         for axis, level in enumerate(self.space.levels(point.number)):
-            columns = self.space.axes[axis].columns
-            if any(point.values[c.name] is not None for c in columns):
+            varied = [c for c in self.space.axes[axis].columns if point.values[c.name] is not None]
+            if varied:
                 self.fine.add((axis, level))
+            for column in varied:
+                if column.place in left_out:
+                    self.left_out.setdefault(column.name, (axis, point))
+                else:
+                    self.used.add(column.name)
 
     def _named(self, axis: int, point: Point, problem: ScenarioError) -> ScenarioError:
         """Problem of a point with what it is of: the scenario, or a factor, if it can be told.
@@ -199,7 +224,7 @@ class _Trial:
         else:
             changes = {column.place: value}
         try:
-            with_values(self.base, changes)
+            with_choices(self.base, changes)
         except ScenarioError:
             return False
         return True

@@ -5,10 +5,11 @@ from typing import Any
 
 from netcosim.errors import ScenarioError
 from netcosim.formatting import quoted
-from netcosim.scenario import Scenario, with_values
+from netcosim.scenario import Scenario
 from ray_sweeps.sweep_file.changes import change_of
 from ray_sweeps.sweep_file.ensembles import Ensemble, draws_of
 from ray_sweeps.sweep_file.names import WARMUP, checked_name, path_of
+from sim.settings.choices import with_choices
 
 
 def with_fixed(
@@ -42,4 +43,4 @@ def with_fixed(
         change = change_of(path, field, (value,), base, ensembles, seed, WARMUP in fixed)
         changes.update(change(value, 0))
     shallow_first = dict(sorted(changes.items(), key=lambda change: change[0].count(".")))
-    return with_values(base, shallow_first, "fixed")
+    return with_choices(base, shallow_first, "fixed")[0]

@@ -44,6 +44,7 @@ from sim.experiment.link_share import with_share
 from sim.kernels.compiled import kernels_are_kept
 from sim.progress import Progress
 from sim.session import Session
+from sim.settings.choices import LeftOut
 from sim.simulation import prepare
 
 PROG: Final = "sim.run"
@@ -74,11 +75,13 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     if options.list_names:
         print_names(output(), sorted(builtin))
         return 0
+    left_out: tuple[LeftOut, ...] = ()
     if found.resume is not None:
         check_resume(found, parser)
         scenario = _begun(found.resume)
     else:
-        scenario = with_share(changed(choose_scenario(options, builtin, DEFAULT), found))
+        scenario, left_out = changed(choose_scenario(options, builtin, DEFAULT), found)
+        scenario = with_share(scenario)
     try:
         with busy_with("reading profiles"):
             cells = checked_cells(scenario)
@@ -87,6 +90,7 @@ def _main(arguments: list[str], site: CrashSite) -> int:
     counts = worker_counts(scenario)
     kept = traced(found, counts)
     refuse_options_without_effect(found, scenario)
+    without_effect = [*map(str, left_out), *notes_without_effect(found, scenario)]
     console = Console(stderr=True, highlight=False)
     with console.status("preparing"):
         for cell in cells:
@@ -94,13 +98,13 @@ def _main(arguments: list[str], site: CrashSite) -> int:
         cost = cost_of(scenario, cells, kept, recommending=not found.no_recommendation)
     if options.plan:
         lines = describe(scenario, cells, recommending=not found.no_recommendation)
-        lines += [f"note        {note}" for note in notes_without_effect(found, scenario)]
+        lines += [f"note        {note}" for note in without_effect]
         text = "\n".join(map(escaped, [*lines, f"takes       {cost_text(cost)}"]))
         Console(highlight=False).print(text, markup=False, soft_wrap=True)
         return 0
     if not found.yes:
         refuse_costly(cost, available_bytes())
-    return _run(scenario, cells, kept, cost, found, site, arguments)
+    return _run(scenario, cells, kept, cost, found, site, arguments, without_effect=without_effect)
 
 
 def _run(
@@ -111,6 +115,8 @@ def _run(
     found: argparse.Namespace,
     site: CrashSite,
     arguments: Sequence[str],
+    *,
+    without_effect: Sequence[str],
 ) -> int:
     started = datetime.now(UTC)
     owner = calling_user(os.environ, os.geteuid())
@@ -118,7 +124,7 @@ def _run(
     console = Console(stderr=True, highlight=False)
     if not kernels_are_kept():
         console.print(_NOT_KEPT, style="dim", markup=False, soft_wrap=True)
-    problems = [*notes_without_effect(found, scenario), *notes(scenario, cells)]
+    problems = [*without_effect, *notes(scenario, cells)]
     for note in problems:
         console.print(escaped(f"note: {note}"), markup=False, soft_wrap=True)
     needed_bytes = max(_FOLDER_BYTES, cost.disk_bytes)

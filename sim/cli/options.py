@@ -17,10 +17,12 @@ from netcosim.policies import (
     schedule_names,
     synchronisation_names,
 )
-from netcosim.scenario import Scenario, builtin_scenarios, with_values
+from netcosim.results.storage.file_names import readable
+from netcosim.scenario import Scenario, builtin_scenarios
 from netcosim.scenario.training import MOST_WORKERS
 from netcosim.training.stragglers import named, named_stragglers
 from netcosim.workload.catalogue import profile_names
+from sim.settings.choices import LeftOut, with_choices
 from sim.settings.named_transports import choose_transports
 from sim.shares import share_names
 
@@ -116,10 +118,11 @@ def shared_options(found: argparse.Namespace) -> Options:
     )
 
 
-def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
+def changed(scenario: Scenario, found: argparse.Namespace) -> tuple[Scenario, tuple[LeftOut, ...]]:
     """Apply the command line's options to a scenario, validated like a file.
 
-    Its description then ends with the options that changed it.
+    Its description then ends with the options that changed it. Beside it stands what was left out
+    as it belongs to a policy that is not chosen any more.
 
     Raises
     ------
@@ -133,7 +136,8 @@ def changed(scenario: Scenario, found: argparse.Namespace) -> Scenario:
     if more:
         kept = [s.model_dump(mode="json", exclude_none=True) for s in scenario.straggler]
         values["straggler"] = [*kept, *more]
-    return _described(with_values(scenario, values, "command line"), scenario, found)
+    now, left_out = with_choices(scenario, values, "command line")
+    return _described(now, scenario, found), left_out
 
 
 _PLACES: Final = {
@@ -199,8 +203,8 @@ def _first_and_last(text: str) -> list[int]:
 
 def _workload(profile: str) -> list[dict[str, str]]:
     """Workload that trains on a profile and is named after it."""
-    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", profile.rsplit("/", 1)[-1])
-    return [{"name": name.lstrip("_.+-")[:60] or "workload", "profile": profile}]
+    name = readable(profile.rsplit("/", 1)[-1]) or "workload"
+    return [{"name": name, "profile": profile}]
 
 
 def _described(now: Scenario, before: Scenario, found: argparse.Namespace) -> Scenario:

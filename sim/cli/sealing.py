@@ -5,6 +5,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -99,11 +100,17 @@ def _counted(series: JobSeries, assumed: Assumed) -> Iterator[str]:
     yield f"{series.cell}: what calls and messages take endpoints is not counted{busy}"
 
 
+_RUNS: Final = {
+    "packets": "runs whose packets are followed through TCP",
+    "simulations": "perturbed simulations",
+}
+
+
 def _followed(point: SealedPoint) -> str:
-    """Note where a prediction is not the simulator's."""
-    if point.simulated is None:
+    """Note where a prediction is not that of a single simulation."""
+    if point.simulated is None or point.mean_of is None:
         return ""
-    return f" (packets followed through TCP; by the simulator {point.simulated:.5g})"
+    return f" (mean of {_RUNS[point.mean_of]}; by a single simulation {point.simulated:.5g})"
 
 
 def _print(record: Record, seal: Seal, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -65,11 +65,13 @@ def _over_packets(assumed: Assumed, point: SealedPoint, done: Callable[[int], No
     if packets is None or alone is None:
         return point
     baselines = _baselines(assumed, point.workers, alone.examples_per_s)
-    return _as_ensemble(point, packets).model_copy(update=baselines)
+    return _as_ensemble(point, packets, "packets").model_copy(update=baselines)
 
 
-def _as_ensemble(point: SealedPoint, ensemble: Ensemble) -> SealedPoint:
-    """A point with the mean of an ensemble for its prediction.
+def _as_ensemble(
+    point: SealedPoint, ensemble: Ensemble, of: Literal["packets", "simulations"]
+) -> SealedPoint:
+    """A point with the mean of an ensemble for its prediction, which is `of` such runs.
 
     Other disciplines and orders stay as far from it as they were from the simulation.
     """
@@ -80,6 +82,7 @@ def _as_ensemble(point: SealedPoint, ensemble: Ensemble) -> SealedPoint:
             "step_ns": _step_times(ensemble.lengths_ns),
             "spread": ensemble.spread,
             "simulated": point.simulated or point.examples_per_s,
+            "mean_of": of,
             "disciplines": {name: rate * more for name, rate in point.disciplines.items()},
             "orders": {name: rate * more for name, rate in point.orders.items()},
         }
@@ -113,7 +116,7 @@ def _simulated(assumed: Assumed, workers: int, over: OverModels | None) -> Seale
             for name, plan in assumed.orders.items()
         },
     )
-    return point if ensemble.is_steady else _as_ensemble(point, ensemble)
+    return point if ensemble.is_steady else _as_ensemble(point, ensemble, "simulations")
 
 
 def _step_times(lengths_ns: Floats) -> StepTimes:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from netcosim.errors import StorageError
-from netcosim.results.folder import OPERATIONS, SCENARIO, SUMMARY, ResultsFolder, job_name
+from netcosim.results.folder import OPERATIONS, SCENARIO, SUMMARY, ResultsFolder
 from netcosim.results.training.job_summary import JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
 from netcosim.scenario import Scenario, dump_scenario
@@ -59,12 +59,13 @@ def read_record(path: Path) -> Record:
         _check_cells(scenario, summary, f"{path}/{SUMMARY}")
         ops = folder.read_operations()
         jobs = {series.cell: folder.read_job(series.cell) for series in summary.series}
-        names = (SUMMARY, OPERATIONS, *(job_name(cell) for cell in jobs))
+        job_names = {cell: folder.job_name(cell) for cell in jobs}
+        names = (SUMMARY, OPERATIONS, *job_names.values())
         hashes = {name: folder.hash_of(name) for name in names}
     counts = tuple(sorted(scenario.training.workers or (scenario.cluster.workers,)))
     cells = []
     for series in summary.series:
-        source = f"{path}/{job_name(series.cell)}"
+        source = f"{path}/{job_names[series.cell]}"
         if hash_of(jobs[series.cell]) != series.job_sha256:
             raise StorageError(f"{source}: is not the job of the summary: its hash differs")
         job = load_job(jobs[series.cell], source)

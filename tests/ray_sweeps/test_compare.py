@@ -40,6 +40,18 @@ def test_what_changed_is_told_and_ends_with_1(
     assert "beyond their 95 % intervals; chance alone takes one in twenty beyond." in said
 
 
+def test_single_runs_have_no_interval_to_be_beyond(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = [row for row in rows() if row["run"] == 0]
+    second = [row for row in rows(0.5) if row["run"] == 0]
+    a, b = write_sweep(tmp_path / "a", first), write_sweep(tmp_path / "b", second)
+    assert main([str(a), str(b)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "beyond their" not in said
+    assert "6 of 24 figures differ and have no interval, as they are of a single run" in said
+
+
 def test_the_comparison_as_json_is_of_its_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,9 +13,13 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
+from netcosim.cli.compare import main as compare_runs
+from netcosim.report.__main__ import main as report
 from netcosim.workload.catalogue import load_profile
 from netcosim.workload.profile_file import dump_profile
 from ray_sweeps.cli import command
+from ray_sweeps.compare import main as compare_sweeps
+from sim.cli.command import run as simulate
 from tests.inside import ROOT
 from tests.ray_sweeps.runner.ray_child import CRASHES, ray_child, raylet_of, working_in
 
@@ -189,6 +193,33 @@ def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
     assert rows_in(out).filter(polars.col("run") == 0).equals(before)
 
 
+def test_what_reads_runs_says_that_a_folder_is_of_a_sweep(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And `ray_sweeps.compare` that one is of a run."""
+    out = tmp_path / "out"
+    assert run(sweep, "--serial", "--no-report", "--out", out) == 0
+    capsys.readouterr()
+    for command_of_runs, arguments, prog in (
+        (compare_runs, (out, out), "netcosim.cli.compare"),
+        (report, (out,), "netcosim.report"),
+        (simulate, ("--resume", out), "sim.run"),
+    ):
+        assert command_of_runs([str(each) for each in arguments]) == 6
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == (
+            f"{prog}: {out}: is the folder of a sweep, not of a run: python -m ray_sweeps.run"
+            " --resume FOLDER writes its report, python -m ray_sweeps.compare A B compares two\n"
+        )
+    assert compare_sweeps([str(out), str(out)]) == 0
+    (out / "sweep.toml").unlink()
+    (out / "runs").rename(out / "gone")
+    capsys.readouterr()
+    assert compare_sweeps([str(out), str(out)]) == 6
+    assert "python -m netcosim.cli.compare compares runs" in capsys.readouterr().err
+
+
 def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path) -> None:
     more = 'workers = [1, 2]\nservers = [1, 2, 3]\n"training.share" = ["two_servers", "max_min"]'
     sweep.write_text(BURST.replace("workers = [1, 2, 3]", more))
@@ -202,6 +233,28 @@ def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path)
     assert failed["examples_per_s"].null_count() == failed.height == 8
     assert rows.height == 48
     assert rows.filter(polars.col("error").is_null())["examples_per_s"].null_count() == 0
+
+
+SCHEDULES = ROOT / "examples/sweeps/schedules.toml"
+
+
+@pytest.mark.pages
+def test_the_example_of_schedules_runs(tmp_path: Path) -> None:
+    """With fewer steps, rates and workers, and schedules that need few kernels."""
+    text = SCHEDULES.read_text().replace("../schedules", f"{ROOT}/examples/schedules")
+    small = (
+        text.replace("steps = 100", 'steps = 4\n"training.warmup" = 1')
+        .replace("replications = 3", "replications = 2")
+        .replace('["100mbit", "200mbit", "400mbit"]', '["200mbit"]')
+        .replace("[1, 4]", "[1]")
+    )
+    (tmp_path / "sweep.toml").write_text(small)
+    assert run(tmp_path / "sweep.toml", "--out", tmp_path / "out", "--serial") == 0
+    rows = rows_in(tmp_path / "out")
+    assert rows["error"].is_null().all()
+    rates = dict(rows.group_by("factor_schedule").agg(polars.col("examples_per_s").mean()).rows())
+    assert set(rates) == {"fifo", "p3", "bytescheduler", "prophet"}
+    assert rates["fifo"] == min(rates.values()) < rates["bytescheduler"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from netcosim.report.jobs.pictures import throughput_png
 from netcosim.report.page_parts import banners, environment, machine
 from netcosim.report.training.data import SHOWN_WORKERS, CellTraining
 from netcosim.report.training.gantt import lanes_png
-from netcosim.results.folder import ResultsFolder, cell_file
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.storage.file_names import file_name
 from netcosim.results.training import operations
 from netcosim.results.training.job_summary import JobSeries
 from netcosim.results.training.operations import OperationColumns
@@ -45,7 +46,8 @@ def job_page(folder: ResultsFolder) -> str:
     summary, scenario = folder.read_job_summary(), folder.read_scenario()
     series = () if summary is None else summary.series
     ops = folder.read_operations()
-    pictures = {one.cell: _pictures(folder, one, ops) for one in series}
+    names = [one.cell for one in series]
+    pictures = {one.cell: _pictures(folder, one, ops, file_name(one.cell, names)) for one in series}
     there = folder.names()
     return (
         environment()
@@ -76,7 +78,9 @@ def _facts(series: JobSeries) -> Mapping[str, Any]:
     }
 
 
-def _pictures(folder: ResultsFolder, series: JobSeries, ops: OperationColumns) -> list[Picture]:
+def _pictures(
+    folder: ResultsFolder, series: JobSeries, ops: OperationColumns, file: str
+) -> list[Picture]:
     drawn = [("throughput", _SCALING, throughput_png(series))]
     counts = [point.workers for point in series.points]
     for workers in (*counts, *(ended.workers for ended in series.unfinished)):
@@ -91,6 +95,6 @@ def _pictures(folder: ResultsFolder, series: JobSeries, ops: OperationColumns) -
     kept: list[Picture] = []
     for kind, text, image in drawn:
         if image is not None:
-            folder.write(f"pictures/{cell_file(series.cell)}.{kind}.png", image)
+            folder.write(f"pictures/{file}.{kind}.png", image)
             kept.append((kind, text, image))
     return kept

@@ -10,16 +10,19 @@ from netcosim.report.training.axes import time_unit
 from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.findings import (
+    NO_INTERVAL,
     best_first,
     change_text,
     comparisons,
     deviations,
     formulas_note,
+    has_intervals,
     interval,
     observed,
     one_worker,
     rate_text,
     recommended,
+    remark,
     signed,
     speed_up,
 )
@@ -41,6 +44,8 @@ def render_training(
     """The whole page as HTML; `overviews` holds (workload, PNG) of those with several cells."""
     filled = environment()
     filled.filters["typeset"] = _typeset
+    several = [cell.series for cell in data.cells if cell.series is not None]
+    known = has_intervals(several)
     whole = {one.name for one in data.scenario.transport if one.whole_messages}
     return filled.get_template("training.html.j2").render(
         data=data,
@@ -51,7 +56,8 @@ def render_training(
         compared=() if data.summary is None else comparisons(data.summary),
         engine=None if data.summary is None else data.summary.engine,
         overviews=overviews,
-        saturated=any(cell.series is not None and cell.series.saturation for cell in data.cells),
+        intervals="Bands and whiskers are 95 % intervals." if known else NO_INTERVAL,
+        saturated=any(series.saturation for series in several),
         pictures=pictures,
         machine=machine(data.run),
         files=list(files),
@@ -87,7 +93,7 @@ def _changes(found: Recommendation | None) -> list[tuple[str, str, str, str]]:
                 change_text(one),
                 interval(one.examples_per_s),
                 signed(one.gain),
-                "" if one.beyond else "within the runs' intervals",
+                remark(one),
             )
             for one in best_first(found.changes)
         ),

@@ -6,8 +6,9 @@ from netcosim.report.training.data import CellTraining, TrainingData
 from netcosim.report.training.gantt import lanes_png
 from netcosim.report.training.page import Picture, render_training
 from netcosim.report.training.pictures import comparison_png, scaling_png
-from netcosim.results.folder import ResultsFolder, cell_file
-from netcosim.results.training.findings import by_workload
+from netcosim.results.folder import ResultsFolder
+from netcosim.results.storage.file_names import file_name
+from netcosim.results.training.findings import NO_INTERVAL, by_workload, has_intervals
 
 FILES: Final = {
     "scenario.toml": "the scenario as resolved: run it again with --scenario",
@@ -23,11 +24,7 @@ FILES: Final = {
 }
 
 _SCALING: Final = (
-    "Bands and bars are 95 % intervals. A worker that computes and communicates at once hides the"
-    " network; what is orange is what the network costs."
-)
-_SINGLE: Final = (
-    "The whisker is a 95 % interval. A worker that computes and communicates at once hides the"
+    "{} A worker that computes and communicates at once hides the"
     " network; what is orange is what the network costs."
 )
 _LANES: Final = (
@@ -46,7 +43,10 @@ def training_page(folder: ResultsFolder) -> str:
     """
     data = TrainingData.read(folder)
     overviews = _overviews(folder, data)
-    pictures = {cell.name: _pictures(folder, cell) for cell in data.cells}
+    names = [cell.name for cell in data.cells]
+    pictures = {
+        cell.name: _pictures(folder, cell, file_name(cell.name, names)) for cell in data.cells
+    }
     there = folder.names()
     files = [(name, text) for name, text in FILES.items() if name in there]
     return render_training(data, overviews, pictures, files)
@@ -58,21 +58,24 @@ def _overviews(folder: ResultsFolder, data: TrainingData) -> list[tuple[str, byt
     for workload, several in groups.items():
         image = comparison_png(workload, several)
         if image is not None:
-            folder.write(f"pictures/{workload}.throughput.png", image)
+            folder.write(f"pictures/{file_name(workload, groups)}.throughput.png", image)
             kept.append((workload, image))
     return kept
 
 
-def _pictures(folder: ResultsFolder, cell: CellTraining) -> list[Picture]:
+def _pictures(folder: ResultsFolder, cell: CellTraining, file: str) -> list[Picture]:
     single = cell.series is not None and len(cell.series.points) == 1
     image = None if cell.series is None else scaling_png(cell.series)
+    known = cell.series is not None and has_intervals([cell.series])
+    what = "The whisker is a 95 % interval." if single else "Bands and bars are 95 % intervals."
+    text = _SCALING.format(what if known else NO_INTERVAL)
     drawn = {
-        "scaling": ("figures", _SINGLE, image) if single else ("scaling", _SCALING, image),
+        "scaling": ("figures" if single else "scaling", text, image),
         "lanes": ("the first steps", _LANES, lanes_png(cell)),
     }
     kept: list[Picture] = []
     for kind, (title, text, image) in drawn.items():
         if image is not None:
-            folder.write(f"pictures/{cell_file(cell.name)}.{kind}.png", image)
+            folder.write(f"pictures/{file}.{kind}.png", image)
             kept.append((title, text, image))
     return kept

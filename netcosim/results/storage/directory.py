@@ -7,7 +7,6 @@ followed if it is a link. A file appears under its name at once and complete, or
 import errno
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,13 +15,13 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from netcosim.errors import StorageError
+from netcosim.results.storage.file_names import split_name
 from netcosim.results.storage.ownership import Owner
 from netcosim.user_files import TABLE, FileKind, open_regular, read_all
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _HELD: Final = ".held.part"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 
 
 @contextmanager
@@ -178,7 +177,7 @@ class Directory:
         StorageError
             The file system refuses; nothing is left behind.
         """
-        above, name = _parts(name)
+        above, name = split_name(name)
         if above:
             with self.make(above) as folder, folder.writing(name, durable=durable) as file:
                 yield file
@@ -219,7 +218,7 @@ class Directory:
         StorageError
             There is none, it is a link, it is too large, or it can't be read.
         """
-        above, name = _parts(name)
+        above, name = split_name(name)
         if above:
             with self.enter(above) as folder:
                 return folder.read(name, kind)
@@ -278,14 +277,6 @@ class Directory:
     def _discard(self, name: str) -> None:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._fd)
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """The folder below, or nothing, and the file's own name."""
-    above, _, last = name.rpartition("/")
-    if not all(_NAME.fullmatch(part) for part in (above or last, last)):
-        raise ValueError(f"{name!r} is not a name within the results folder")
-    return above, last
 
 
 def _names(descriptor: int) -> list[str]:

@@ -28,6 +28,15 @@ _WIDE: Final = 0.1
 """Half width of an interval, over its mean, above which the runs have little in common."""
 
 
+NO_INTERVAL: Final = "Single runs have no interval."
+
+
+def has_intervals(several: Iterable[Series]) -> bool:
+    """True if some throughput has an interval: it is of several runs."""
+    points = (point for series in several for point in series.points)
+    return any(point.examples_per_s.half_width is not None for point in points)
+
+
 def findings(series: Series) -> tuple[str, ...]:
     """The recommendation in sentences, where there is one, and what else was found."""
     return (*recommended(series), *observed(series))
@@ -74,6 +83,13 @@ def best_first(changes: Sequence[Change]) -> list[Change]:
     return sorted(changes, key=lambda one: (not one.beyond, -one.gain))
 
 
+def remark(change: Change) -> str:
+    """What stands beside a change in a table, where its runs do not show it beyond chance."""
+    if change.examples_per_s.half_width is None:
+        return "a single run"
+    return "" if change.beyond else "within the intervals"
+
+
 def change_text(change: Change) -> str:
     """A change in a few words: ``rate 1 Gbit/s -> 2 Gbit/s``."""
     return f"{change.what} {change.before} -> {change.after}"
@@ -84,7 +100,8 @@ def _changes(ranked: Sequence[Change]) -> tuple[str, ...]:
     helps = [one for one in ranked if one.beyond and one.gain >= _LEAST]
     harms = [one for one in ranked if one.beyond and one.gain <= -_LEAST]
     little = [one for one in ranked if one.beyond and abs(one.gain) < _LEAST]
-    alike = [one for one in ranked if not one.beyond]
+    single = [one for one in ranked if one.examples_per_s.half_width is None]
+    alike = [one for one in ranked if not one.beyond and one not in single]
     said = []
     if helps:
         best, *others = helps
@@ -95,6 +112,9 @@ def _changes(ranked: Sequence[Change]) -> tuple[str, ...]:
         said.append(f"Less than {100 * _LEAST:g} % with {_listed(map(change_text, little))}.")
     if alike:
         said.append(f"No difference beyond chance shows with {_listed(map(change_text, alike))}.")
+    if single:
+        gains = "; ".join(map(_with_gain, single))
+        said.append(f"One step more, by single runs, which may differ by chance: {gains}.")
     if harms:
         said.append(f"Slower with {_listed(map(_with_gain, harms))}.")
     return tuple(said)

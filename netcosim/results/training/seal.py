@@ -88,6 +88,12 @@ class SealedPoint(_Record):
         " perturbed simulations where their `sd` is above 0.005; other disciplines and orders are"
         " off from it by what they are in single simulations",
     )
+    mean_of: Literal["packets", "simulations"] | None = Field(
+        default=None,
+        description="what the prediction is the mean of: runs over TCP, packet by packet, or"
+        " perturbed simulations; missing where it is one simulation, and in seals of earlier"
+        " releases",
+    )
     linear: float = Field(
         description="baseline, examples/s: as many times one worker as there are workers"
     )
@@ -104,7 +110,7 @@ class SealedPoint(_Record):
     @model_serializer(mode="wrap")
     def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what seals of other jobs never had."""
-        return _without(rest(self), "simulated")
+        return _without(rest(self), "simulated", "mean_of")
 
 
 class SealedCell(_Record):

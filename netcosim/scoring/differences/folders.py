@@ -1,7 +1,7 @@
 """Comparison of two results folders."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from netcosim.errors import ScenarioError, StorageError
@@ -16,6 +16,7 @@ from netcosim.scoring.differences.fields import field_changes, scenario_changes
 from netcosim.scoring.differences.records import (
     Change,
     Comparison,
+    Counts,
     EmulationChanges,
     FieldChange,
     Side,
@@ -142,7 +143,7 @@ def _comparison(
     worlds: WorldsChanges | None = None,
 ) -> Comparison:
     only_a, only_b = _only(cells[0], cells[1]), _only(cells[1], cells[0])
-    beyond = sum(figure.beyond for figure in figures)
+    counts = Counts.of(figures)
     return Comparison(
         a=a.side(),
         b=b.side(),
@@ -153,9 +154,8 @@ def _comparison(
         training=training,
         emulation=emulation,
         worlds=worlds,
-        compared=len(figures),
-        beyond=beyond,
-        differs=bool(differs or beyond or only_a or only_b),
+        **asdict(counts),
+        differs=bool(differs or counts.beyond or counts.unequal or only_a or only_b),
     )
 
 

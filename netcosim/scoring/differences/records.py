@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import mean
 from typing import Literal, Self
 
@@ -123,6 +124,36 @@ class FigureChange(_Record):
     change: Change
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How many of some figures differ.
+
+    Attributes
+    ----------
+    compared : all of them
+    beyond : those that are beyond their intervals
+    without_interval : those that have none, as A or B has a single value
+    unequal : of these, those that differ
+    """
+
+    compared: int
+    beyond: int
+    without_interval: int
+    unequal: int
+
+    @classmethod
+    def of(cls, changes: Sequence[Change]) -> Self:
+        """Count some changes."""
+        single = [change for change in changes if change.half_width is None]
+        unequal = sum(change.beyond for change in single)
+        return cls(
+            compared=len(changes),
+            beyond=sum(change.beyond for change in changes) - unequal,
+            without_interval=len(single),
+            unequal=unequal,
+        )
+
+
 class EndChange(_Record):
     """A stream's wire end, over the bursts."""
 
@@ -141,9 +172,9 @@ class Ends(_Record):
     only_b: int
 
     @property
-    def beyond(self) -> int:
-        """Number of ends that are apart by more than their interval."""
-        return sum(stream.end_ns.beyond for stream in self.streams)
+    def found(self) -> "Counts":
+        """How many of the ends differ."""
+        return Counts.of([stream.end_ns for stream in self.streams])
 
 
 class CellChange(_Record):
@@ -218,9 +249,13 @@ class Comparison(_Record):
     training: TrainingChanges | None = None
     emulation: EmulationChanges | None = None
     worlds: WorldsChanges | None = None
-    compared: int = Field(description="figures with an interval, streams' ends left out")
-    beyond: int = Field(description="how many of these are beyond it")
+    compared: int = Field(description="figures that both have, streams' ends left out")
+    beyond: int = Field(description="how many of these are beyond their intervals")
+    without_interval: int = Field(
+        description="how many have no interval, as one folder has a single value"
+    )
+    unequal: int = Field(description="how many of those without an interval differ")
     differs: bool = Field(
-        description="whether a figure is beyond its interval, two verdicts exclude each other, or a"
-        " cell or a number of workers is in one only"
+        description="whether a figure is beyond its interval, or differs and has none, two verdicts"
+        " exclude each other, or a cell or a number of workers is in one only"
     )

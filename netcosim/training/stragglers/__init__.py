@@ -4,7 +4,12 @@ from netcosim.training.stragglers.conditions import Change, Conditions, check_st
 from netcosim.training.stragglers.effect import Use
 from netcosim.training.stragglers.machine_use import use_texts
 from netcosim.training.stragglers.presets import named, named_stragglers
-from netcosim.training.stragglers.registry import changes_course, kind_names, resolved_options
+from netcosim.training.stragglers.registry import (
+    changes_course,
+    kind_names,
+    option_names,
+    resolved_options,
+)
 from netcosim.training.stragglers.text import straggler_text
 
 __all__ = [
@@ -17,6 +22,7 @@ __all__ = [
     "kind_names",
     "named",
     "named_stragglers",
+    "option_names",
     "resolved_options",
     "straggler_text",
     "use_texts",

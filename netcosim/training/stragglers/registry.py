@@ -38,6 +38,11 @@ def changes_course(kind: str) -> bool:
     return bool(getattr(_load(kind), "CHANGING", False))
 
 
+def option_names(kind: str) -> tuple[str, ...]:
+    """The names of a kind's options."""
+    return tuple(_load(kind).Options.model_fields)
+
+
 def bind(spec: StragglerSpec, where: str) -> Bound:
     """Bind the kind of an entry to its options; `where` names the entry in errors.
 

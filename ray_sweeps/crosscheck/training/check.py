@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcosim.errors import StorageError
-from netcosim.results.folder import SCENARIO, SEAL, STEPS, SUMMARY, ResultsFolder, job_name
+from netcosim.results.folder import SCENARIO, SEAL, STEPS, SUMMARY, ResultsFolder
 from netcosim.results.training import operations
 from netcosim.results.training.job_summary import JobPoint, JobSeries, JobSummary
 from netcosim.results.training.operations import OperationColumns
@@ -113,7 +113,7 @@ def _read(path: Path, predicted: Seal | None = None) -> _Run:
             seal = predicted
         jobs = {}
         for cell in seal.cells:
-            data, source = folder.read_job(cell.cell), f"{path}/{job_name(cell.cell)}"
+            data, source = folder.read_job(cell.cell), f"{path}/{folder.job_name(cell.cell)}"
             if hash_of(data) != cell.job_sha256:
                 raise StorageError(f"{source}: is not the job that was predicted: its hash differs")
             jobs[cell.cell] = load_job(data, source)

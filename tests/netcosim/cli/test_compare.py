@@ -26,6 +26,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     synthetic_training.write_training_folder(top / "other", (replace(JOB, transport="other"),))
     synthetic.write_folder(top / "emu", (CASE,))
     synthetic.write_folder(top / "fifo", (replace(CASE, truth="fifo"),))
+    synthetic.write_folder(top / "once", (replace(CASE, bursts=1),))
+    synthetic.write_folder(top / "fifo-once", (replace(CASE, truth="fifo", bursts=1),))
     ResultsFolder.create(top / "begun", synthetic.scenario(), world="sim").close()
     (top / "begun-emu").mkdir()
     (top / "begun-emu/scenario.toml").write_bytes((top / "emu/scenario.toml").read_bytes())
@@ -60,6 +62,28 @@ def test_a_difference_is_exit_code_1_either_way(
         compare(capsys, folders / b, folders / a),
     )
     assert (there, back) == (1, 1)
+
+
+def test_single_bursts_have_no_interval_to_be_beyond(
+    capsys: pytest.CaptureFixture[str], folders: Path
+) -> None:
+    code, out, _ = compare(capsys, folders / "once", folders / "fifo-once")
+    assert code == 1
+    found = records.Comparison.model_validate_json(
+        compare(capsys, "--json", folders / "once", folders / "fifo-once")[1]
+    )
+    assert (found.beyond, found.without_interval) == (0, found.compared)
+    assert found.unequal > 0
+    assert "beyond" not in out
+    assert out.splitlines()[-1] == (
+        f"{found.unequal} of {found.compared} figures differ (*) and have no interval, as A or B"
+        " has a single value: whether chance explains them is not known."
+    )
+    [ends] = [line for line in out.splitlines() if "streams in both" in line]
+    assert "differ, without an interval" in ends
+    code, out, _ = compare(capsys, folders / "once", folders / "once")
+    assert code == 0
+    assert out.endswith("0 of 4 figures that have no interval differ.\n")
 
 
 def test_a_pipe_gets_lines_that_are_not_wrapped(

@@ -326,12 +326,15 @@ HOSTILE = '<script>alert("x")</script><img src=x onerror=y>&\'"'
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     with ResultsFolder.create(tmp_path / "run", scenario(description=HOSTILE)) as folder:
-        rows = [replace(r, tensor=HOSTILE, source=HOSTILE) for r in measured_rows(SMALL)]
-        folder.write_trace(rows)
+        texts = {"tensor": HOSTILE, "source": HOSTILE}
+        rows = measured_rows(SMALL)
+        outside = [replace(row, cell="../../x@h2") for row in rows]
+        folder.write_trace([replace(row, **texts) for row in (*rows, *outside)])
         folder.write_predictions(predicted_rows(SMALL))
         made = summary((SMALL,), trusted=False, reasons=(HOSTILE,))
         cell = made.cells[0].model_copy(update={"verdict": HOSTILE})
-        folder.write_summary(made.model_copy(update={"cells": (cell,)}))
+        other = cell.model_copy(update={"cell": "../../x@h2"})
+        folder.write_summary(made.model_copy(update={"cells": (cell, other)}))
         record = run_record((SMALL,))
         links = [{"path": HOSTILE, HOSTILE: {"a": [HOSTILE, 1, None, True]}}]
         folder.write_run(record.model_copy(update={"links": links, "host": {HOSTILE: HOSTILE}}))
@@ -339,6 +342,9 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert {"script"} & {tag for tag, _ in page.tags} == set()
     assert all((a.get("src") or "data:").startswith("data:") for tag, a in page.tags)
     assert page.text.count(HOSTILE) >= 5
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    names = {path.name for path in (tmp_path / "run/pictures").iterdir()}
+    assert names >= {"mixed8@h2-on.timeline.png", "x-h2@-399c8225aec1.timeline.png"}
 
 
 def test_the_same_folder_makes_the_same_bytes(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from netcosim.errors import StorageError
 from netcosim.failure import CrashSite
 from netcosim.report.write import draw_report
-from netcosim.results.folder import ResultsFolder, capture_name, default_path
+from netcosim.results.folder import ResultsFolder, default_path
+from netcosim.scenario import parse_scenario
 from tests.netcosim.results.synthetic import (
     Case,
     grant_rows,
@@ -182,9 +183,45 @@ def test_a_capture_is_packed_the_same_way_each_time(tmp_path: Path) -> None:
         name = one.add_capture("mixed8/h2-on", 3, source)
         os.utime(source, (1, 1))
         two.add_capture("mixed8/h2-on", 3, source)
-        assert name == capture_name("mixed8/h2-on", 3) == "captures/mixed8@h2-on.c3.pcap.gz"
+        assert name == "captures/mixed8@h2-on.c3.pcap.gz"
         assert one.read(name) == two.read(name)
         assert gzip.decompress(one.read(name)) == source.read_bytes()
+
+
+CLASHING = """\
+name = "clashing"
+cluster = { link = { rate = "1gbit" } }
+workload = [{ name = "a", set = "vgg16" }]
+transport = [
+    { name = "h2", sender = "h2", receiver = "h2", discipline = "fifo" },
+    { name = "H2", sender = "h2", receiver = "h2", discipline = "fifo" },
+    { name = "h2.r1", sender = "h2", receiver = "h2", discipline = "fifo" },
+]
+"""
+
+
+def test_captures_and_jobs_of_different_cells_are_different_files(tmp_path: Path) -> None:
+    """On a file system that ignores case, too, and where a cell is called as a run of another."""
+    source = tmp_path / "eth0.pcap"
+    runs = [(cell, run) for cell in ("a/h2", "a/H2", "a/h2.r1") for run in ("", "r1")]
+    cells = sorted({cell for cell, _ in runs})
+    with ResultsFolder.create(tmp_path / "run", parse_scenario(CLASHING)) as folder:
+        names = []
+        for cell, run in runs:
+            source.write_bytes(f"{cell} {run}".encode())
+            names.append(folder.add_capture(cell, 0, source, run))
+        assert len({name.casefold() for name in names}) == len(names)
+        assert names[4:] == ["captures/a@h2.r1.c0.pcap.gz", "captures/a@h2.r1.r1.c0.pcap.gz"]
+        assert len({folder.run_name(*each) for each in runs}) == len(runs)
+        for (cell, run), name in zip(runs, names, strict=True):
+            assert gzip.decompress(folder.read(name)) == f"{cell} {run}".encode()
+        for cell in cells:
+            folder.write_job(cell, cell.encode())
+        assert len({folder.job_name(cell).casefold() for cell in cells}) == len(cells)
+        assert [folder.read_job(cell) for cell in cells] == [cell.encode() for cell in cells]
+        # As earlier releases called it.
+        folder.write("jobs/a@H2.json", b"earlier")
+        assert folder.read_job("a/H2") == b"earlier"
 
 
 def test_a_missing_capture_is_one_line(tmp_path: Path) -> None:

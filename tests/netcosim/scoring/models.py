@@ -28,10 +28,11 @@ def result(
     *order_means: float,
     first: Sequence[int] = (),
     largest: float | None = None,
-    time: float = 0.001,
+    time: float | Sequence[float] = 0.001,
 ) -> ModelResult:
     """A model with these mean order errors, burst by burst; `first` are first on connections."""
-    in_time = errors_of([time])
+    times = [time] * len(order_means) if isinstance(time, float) else time
+    in_time = errors_of(times)
     by_first = {
         told: [e for i, e in enumerate(order_means) if (i in first) is told]
         for told in (True, False)
@@ -51,8 +52,8 @@ def result(
                 first=i in first,
                 order_mean=e,
                 order_max=3 * e,
-                time_mean=time,
-                time_max=time,
+                time_mean=times[i],
+                time_max=times[i],
                 order_equal=e == 0,
             )
             for i, e in enumerate(order_means)

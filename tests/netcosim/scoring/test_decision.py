@@ -197,7 +197,7 @@ class TestFirstBursts:
 
     def test_one_that_differs_stands_by_itself(self) -> None:
         models = ranked(
-            result("write_cycle", 0.2, 0.0, 0.0, first=[0]),
+            result("write_cycle", 0.2, 0.0, 0.0, first=[0], time=[0.3, 0.01, 0.03]),
             result("fifo", 0.01, 0.1, 0.1, first=[0]),
         )
         answer = decide(models)
@@ -205,7 +205,16 @@ class TestFirstBursts:
         assert (answer.agreeing, answer.bursts) == (2, 2)
         text = verdict("grpc", answer, models, 0.3)
         assert "follows write_cycle (2 of 2 bursts): order error 0 % on average (max 0 %)" in text
-        assert text.endswith("The first burst on a connection by itself: 20 % (max 20 %).")
+        # Every figure of the sentence is of the two bursts that it names.
+        assert "next best fifo 10 %; time error 2 % (max 3 %)." in text
+        first = "The first burst on a connection by itself: order error 20 % (max 20 %)."
+        assert text.endswith(first)
+
+    def test_a_model_that_fits_none_is_off_by_what_decided(self) -> None:
+        models = ranked(result("fifo", 0.9, 0.2, 0.2, first=[0]))
+        text = verdict("grpc", decide(models), models, 0.3)
+        assert text.startswith("grpc fits none of the models: the nearest, fifo, has an order")
+        assert "error of 20 % on average (max 20 %)" in text
 
     def test_one_that_does_not_counts_with_the_others(self) -> None:
         models = [result("fifo", 0.0009, 0.0, 0.0, first=[0]), result("two_visit", 0.1, 0.1, 0.1)]

@@ -114,7 +114,9 @@ def test_of_single_runs_any_difference_counts(tmp_path: Path) -> None:
     found = compared(tmp_path, a, b)
     (point,) = found.largest
     assert (point.method, point.half_width) == ("none", None)
-    assert (found.figures[0].equal, found.figures[0].beyond) == (1, 1)
+    figure = found.figures[0]
+    assert (figure.equal, figure.beyond, figure.unequal) == (1, 0, 1)
+    assert found.differs
 
 
 def rate_of_workers(factors: dict[str, Any], run: int) -> float:

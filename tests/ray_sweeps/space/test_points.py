@@ -2,13 +2,17 @@
 
 import itertools
 import pickle
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netcosim.errors import ScenarioError
 from netcosim.scenario import with_values
+from ray_sweeps.simulated import Simulated
 from ray_sweeps.space import Space
+from tests.inside import ROOT
 from tests.ray_sweeps.sweeps import ALONE, HEAD, numbered, points_of, space_from, sweep_of
 
 
@@ -214,3 +218,46 @@ def test_a_number_that_there_is_not() -> None:
     for number in (-1, 2, 10**12):
         with pytest.raises(IndexError, match="must be 0 to 1"):
             space.point(number)
+
+
+SCHEDULED = f"""
+name = "test"
+scenario = "{ROOT}/examples/schedules.toml"
+[fixed]
+workers = 2
+[factors]
+schedule = {{ path = "policy.schedule", values = ["fifo", "p3", "bytescheduler"] }}
+"""
+CREDIT = '"policy.schedule_options.credit_bytes" = [3000000, 6000000]\n'
+
+
+def test_options_that_a_points_policy_has_not_are_left_out() -> None:
+    space = space_from(SCHEDULED + CREDIT)
+    base = sweep_of(SCHEDULED).base
+    made = [Simulated(space, base).scenario(point).policy for point in points_of(space)]
+    assert [(policy.schedule, dict(policy.schedule_options)) for policy in made] == [
+        *[("fifo", {})] * 2,
+        *[("p3", {})] * 2,
+        *[("bytescheduler", {"credit_bytes": credit}) for credit in (3_000_000, 6_000_000)],
+    ]
+    keys = [Simulated(space, base).resolve(number) for number in range(6)]
+    assert len({key.key for key in keys if key is not None}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            SCHEDULED.replace(', "bytescheduler"', "") + CREDIT,
+            "factors.policy.schedule_options.credit_bytes: 3000000: "
+            "policy.schedule_options.credit_bytes: 3000000: fifo has no such option",
+        ),
+        (
+            SCHEDULED + CREDIT.replace("credit", "credits"),
+            "policy.schedule_options.credits_bytes: 3000000: fifo has no such option",
+        ),
+    ],
+)
+def test_options_of_no_policy_that_a_point_has_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        space_from(text)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from netcosim.cli.compare import main
+from netcosim.report.write import draw_report
 from netcosim.scoring.differences.records import Comparison
 from tests.sim.cli.started import FAST, Inside
 
@@ -35,3 +36,25 @@ def test_twice_the_rate_gives_more_throughput_run_by_run(
         assert point.examples_per_s.method == "paired"
         assert point.examples_per_s.difference > 0
     assert Path("a/points.csv").read_bytes() == Path("again/points.csv").read_bytes()
+
+
+def test_single_runs_are_not_said_to_be_beyond_intervals(
+    inside: Inside,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.toml").write_text(FAST)
+    few = ("--scenario", "job.toml", "--steps", "8", "--warmup", "2", "--repetitions", "1")
+    for name, more in {"a": (), "b": ("--rate", "2gbit")}.items():
+        done = inside.run(*few, *more, "--out", name, interpreted=True, draw=draw_report)
+        assert done.code == 0, done.err
+    page = Path("a/report.html").read_text()
+    assert "Single runs have no interval." in page
+    assert "95 % interval" not in page
+    capsys.readouterr()
+    assert main(["a", "b"]) == 1
+    said = capsys.readouterr().out
+    assert "2 of 2 figures differ (*) and have no interval" in said
+    assert "beyond" not in said

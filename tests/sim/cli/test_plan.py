@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.started import FAST, Inside
+from tests.sim.cli.started import FAST, ROOT, Inside
 
 TRACE = """
 [[straggler]]
@@ -29,6 +29,19 @@ def planned(inside: Inside, *more: str) -> list[str]:
     done = inside.run("--scenario", "./job.toml", "--plan", *more)
     assert (done.code, done.err) == (0, "")
     return done.out.splitlines()
+
+
+@pytest.mark.parametrize("schedule", ["fifo", "p3", "bytescheduler", "prophet"])
+def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(
+    inside: Inside, schedule: str
+) -> None:
+    """As docs/how-to/choose-a-schedule.md has it."""
+    scenario = str(ROOT / "examples/schedules.toml")
+    done = inside.run("--scenario", scenario, "--schedule", schedule, "--plan")
+    assert (done.code, done.err) == (0, "")
+    assert any(line.startswith(f"schedule    {schedule}") for line in done.out.splitlines())
+    note = "credit_bytes 6000000 is left out: it is not of policy.schedule"
+    assert (note in done.out) == (schedule != "bytescheduler")
 
 
 @pytest.mark.parametrize(

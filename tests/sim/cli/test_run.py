@@ -13,7 +13,7 @@ import pytest
 
 from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder
-from tests.sim.cli.started import COMPUTED, FAST, FROM_SOURCE, Done, Inside, run, start
+from tests.sim.cli.started import COMPUTED, FAST, FROM_SOURCE, ROOT, Done, Inside, run, start
 
 LONG = ("--workers", "1,2,60", "--steps", "40000", "--repetitions", "1", "--trace-steps", "0")
 FILES = {"scenario.toml", "run.json", "report.html", *COMPUTED}
@@ -89,6 +89,43 @@ def test_the_files_hold_what_was_asked_for(whole: tuple[Done, Path]) -> None:
     assert set(steps.workers) == {1, 2}
     assert set(operations.workers) == {2}
     assert "--rate" in record.command
+
+
+@pytest.mark.pages
+def test_several_rates_on_several_transports_end_with_a_report(tmp_path: Path) -> None:
+    """As docs/how-to/simulate.md has it, with fewer workers, rates and steps."""
+    done = run(
+        *("--workload", "resnet50", "--workers", "1,2", "--rate", "1gbit,2500mbit"),
+        *("--steps", "4", "--warmup", "1", "--repetitions", "1", "--out", "out"),
+        cwd=tmp_path,
+    )
+    assert done.code == 0, done.err
+    assert "report: out/report.html" in done.out
+    names = [path.name for path in (tmp_path / "out/pictures").iterdir()]
+    assert sorted(name for name in names if "throughput" in name) == [
+        "resnet50-at-1gbit@-4870015201e3.throughput.png",
+        "resnet50-at-2500mbit@-7bdc33970c26.throughput.png",
+    ]
+    assert "resnet50@grpc@1gbit.lanes.png" in names and len(names) == 10
+
+
+@pytest.mark.pages
+@pytest.mark.parametrize("schedule", ["fifo", "p3", "bytescheduler", "prophet"])
+def test_the_example_runs_with_each_schedule(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str
+) -> None:
+    """As docs/how-to/choose-a-schedule.md has it, with fewer steps."""
+    monkeypatch.chdir(tmp_path)
+    done = inside.run(
+        *("--scenario", str(ROOT / "examples/schedules.toml"), "--schedule", schedule),
+        *("--workers", "1", "--steps", "4", "--repetitions", "1", "--out", "out"),
+    )
+    assert done.code == 0, done.err
+    with ResultsFolder.open(tmp_path / "out") as folder:
+        policy, summary = folder.read_scenario().policy, folder.read_training_summary()
+    given = {"credit_bytes": 6_000_000} if schedule == "bytescheduler" else {}
+    assert (policy.schedule, policy.schedule_options) == (schedule, given)
+    assert summary is not None and summary.trusted
 
 
 def test_help_list_and_plan_touch_nothing(

@@ -127,6 +127,7 @@ def test_where_chance_decides_a_prediction_is_the_mean_of_runs_that_follow_packe
     assert found.spread.runs == 2
     assert found.examples_per_s == runs.examples_per_s
     assert found.simulated != found.examples_per_s
+    assert found.mean_of == "packets"
     steady = predict(assumed, 1)
     assert steady.spread.runs == RUNS
-    assert steady.simulated is None
+    assert (steady.simulated, steady.mean_of) == (None, None)

@@ -38,6 +38,7 @@ def points(draw: st.DrawFn) -> SealedPoint:
             bimodal=draw(st.booleans()),
         ),
         models=draw(st.none() | RATES),
+        mean_of=draw(st.sampled_from([None, "packets", "simulations"])),
         linear=draw(RATES),
         bound=draw(RATES),
         disciplines={"fifo": draw(RATES)},

@@ -46,7 +46,7 @@ def test_an_emulation_does_not_differ_from_itself() -> None:
     for change in (f.change for f in found.figures):
         assert (change.difference, change.method, change.beyond) == (0, "welch", False)
     assert len(found.ends.streams) == len(CASE.sizes)
-    assert found.ends.beyond == 0
+    assert found.ends.found.beyond == 0
 
 
 def test_another_order_of_service_shows() -> None:
@@ -58,7 +58,7 @@ def test_another_order_of_service_shows() -> None:
     assert figures["order error", "fifo"].difference < 0
     # The same bytes take as long in any order.
     assert not figures["burst length", None].beyond
-    assert found.ends.beyond > 0
+    assert found.ends.found.beyond > 0
 
 
 def test_a_slower_link_makes_bursts_longer_by_as_much() -> None:
@@ -67,7 +67,7 @@ def test_a_slower_link_makes_bursts_longer_by_as_much() -> None:
     assert figures["burst length"].share == pytest.approx(1, abs=0.02)
     assert figures["goodput"].share == pytest.approx(-0.5, abs=0.02)
     assert figures["burst length"].beyond
-    assert found.ends.beyond == len(CASE.sizes)
+    assert found.ends.found.beyond == len(CASE.sizes)
 
 
 def test_only_judged_bursts_count_and_grade_c_has_no_times() -> None:
@@ -146,7 +146,7 @@ def test_the_same_streams_in_both_worlds_do_not_differ() -> None:
     assert (cell.bursts, cell.orders_equal) == (3, 3)
     assert (cell.order_max, cell.time_max) == (0, 0)
     assert (cell.length_ns.difference, cell.length_ns.beyond) == (0, False)
-    assert (len(cell.ends.streams), cell.ends.beyond) == (4, 0)
+    assert (len(cell.ends.streams), cell.ends.found.beyond) == (4, 0)
 
 
 def test_errors_are_those_of_a_prediction_and_swapping_mirrors_lengths() -> None:
