@@ -1,4 +1,8 @@
-"""Random draws that all processes of a run of the suite share.
+"""Tiers of the suite with their processor time, and random draws that all its processes share.
+
+A test belongs to the tier whose marker it has, else to the default one; pyproject.toml says what
+each holds. A run ends with a table of them. A test of the default tier has 2 s of processor time,
+apart from fixtures that it shares with others: one that takes more is named, and fails CI's run.
 
 Property tests draw the same examples in every run; HYPOTHESIS_PROFILE=explore draws new ones.
 KILL_SEED, which trials with kill -9 have in their names, is new in every run unless it is given.
@@ -7,13 +11,18 @@ KILL_SEED, which trials with kill -9 have in their names, is new in every run un
 import os
 import random
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+TIERS = ("emulation", "oracle", "guest", "soak", "pages", "shared")
+MOST_S = 2.0
+"""Processor time of a test of the default tier, those of its processes with it."""
 
 os.environ.setdefault("KILL_SEED", str(random.SystemRandom().randrange(10**6)))
 
@@ -46,7 +55,83 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> "list[Figure]":
     return kept
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run files with long tests first, so that short ones fill the processors at the end."""
-    long = {i.path for i in items if i.get_closest_marker("root") or i.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in long)
+def _processor_s() -> float:
+    """Processor time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+class _Stopwatch:
+    """Processor time since the last lap, that of fixtures that tests share apart."""
+
+    def __init__(self) -> None:
+        self._since, self._shared = _processor_s(), 0.0
+
+    def share(self, seconds: float) -> None:
+        self._shared += seconds
+
+    def lap(self) -> tuple[float, float]:
+        now = _processor_s()
+        own, shared = now - self._since - self._shared, self._shared
+        self._since, self._shared = now, 0.0
+        return own, shared
+
+
+_WATCH = _Stopwatch()
+_TESTS: dict[str, tuple[str, float, float]] = {}
+"""Of each test its tier, its own processor time and what fixtures took that it was first to need."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+    began = _processor_s()
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function":
+            _WATCH.share(_processor_s() - began)
+
+
+def pytest_runtest_logstart() -> None:
+    _WATCH.lap()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    report.processor_s = _WATCH.lap()  # type: ignore[attr-defined]
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what the phases of a test took, wherever it ran."""
+    tier = next((t for t in TIERS if t in report.keywords), "default")
+    _, own, shared = _TESTS.get(report.nodeid, (tier, 0.0, 0.0))
+    more_own, more_shared = report.processor_s  # type: ignore[attr-defined]
+    _TESTS[report.nodeid] = tier, own + more_own, shared + more_shared
+
+
+def _too_long() -> list[tuple[str, float]]:
+    return [(n, own) for n, (tier, own, _) in _TESTS.items() if tier == "default" and own > MOST_S]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for tier in ("default", *TIERS):
+        mine = [(own, shared) for name, own, shared in _TESTS.values() if name == tier]
+        if mine:
+            own, shared = (sum(each) for each in zip(*mine, strict=True))
+            terminalreporter.write_line(
+                f"{tier}: {len(mine)} tests, {own:.0f} s of processor time,"
+                f" and {shared:.0f} s of fixtures that they share"
+            )
+    for name, own in _too_long():
+        terminalreporter.write_line(
+            f"{name}: {own:.1f} s of processor time; a test of the default tier has {MOST_S:g} s"
+        )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where CI runs: on a machine that is slow or busy nothing is wrong with the project."""
+    if "CI" in os.environ and _too_long() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
