@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0  # a machine at work takes over ten seconds to start a Python
 
 # The program by which an interpreter describes itself. It runs on everything from 3.4 on; the base
 # executable leads past shims and activated environments.
