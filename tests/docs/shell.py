@@ -9,7 +9,17 @@ from importlib.util import find_spec
 
 from tests.docs.pages import ROOT
 
-SHELL_PROGRAMS = ("cd", "debootstrap", "echo", "export", "git", "tcpdump", "unshare", "vagrant")
+SHELL_PROGRAMS = (
+    "cd",
+    "debootstrap",
+    "echo",
+    "export",
+    "git",
+    "sed",
+    "tcpdump",
+    "unshare",
+    "vagrant",
+)
 """Programs on the pages that are not ours: what they are given is not looked at."""
 
 _PYTHON = re.compile(r"(\S*/)?python3?")
