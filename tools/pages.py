@@ -20,7 +20,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -78,7 +77,7 @@ class Section:
 
     Attributes
     ----------
-    where : page and heading
+    where : page and heading, as ``docs/tutorial.md: A first simulation``
     text : all of it
     files : what its folder has, by name
     """
@@ -162,7 +161,7 @@ class Runner:
             text=True,
             check=False,
         )
-        if done.returncode > ("compare" in program):  # 1: something differs
+        if done.returncode not in (0, int("compare" in program)):  # 1: something differs
             last = done.stderr.strip().splitlines()[-1:]
             raise PageError(f"exit code {done.returncode}: {''.join(last)}")
         return done.stdout
@@ -201,7 +200,7 @@ def updated(section: Section, folder: Path) -> tuple[str, list[str]]:
         said = "\n".join([*runner.printed.values(), *(row["figure"] for row in points)])
         figures = _FIGURE.findall(_FENCED.sub("", text))
         faults += [f"{one}: no example prints it" for one in figures if one not in said]
-    return text, [f"{section.where}: {fault}" for fault in faults]
+    return text, faults
 
 
 def aligned(page: str, printed: str, *, loose: bool = False) -> str:
@@ -307,25 +306,22 @@ def _item(item: re.Match[str], shown: Shown) -> str:
 
 def main(wanted: Sequence[str]) -> int:
     """Rewrite the sections whose page and heading begin with one of these, or all."""
-    wrong = []
-    for page in PAGES:
-        texts = []
-        for section in sections([page]):
-            texts.append(section.text)
-            if section.where.startswith(tuple(wanted or [""])) and section.commands():
-                begun = time.monotonic()
-                with tempfile.TemporaryDirectory() as folder:
-                    texts[-1], faults = updated(section, Path(folder))
-                print(
-                    f"{section.where} ({time.monotonic() - begun:.0f} s)",
-                    *faults,
-                    sep="\n",
-                    flush=True,
-                )
-                wrong += faults
-        if "".join(texts) != page.read_text("utf-8"):
-            page.write_text("".join(texts), "utf-8")
-    return int(bool(wrong))
+    chosen = [s for s in sections() if s.where.startswith(tuple(wanted or [""])) and s.commands()]
+    if not chosen:
+        print(f"pages.py: {', '.join(wanted)}: no example there, such as {PAGES[0].name}")
+        return 2
+    wrong = False
+    for section in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            text, faults = updated(section, Path(folder))
+        page = ROOT / section.where.partition(":")[0]
+        before = page.read_text("utf-8")
+        page.write_text(before.replace(section.text, text), "utf-8")
+        print(f"{section.where}: {'the same' if text == section.text else 'rewritten'}", flush=True)
+        for fault in faults:
+            print(f"  {fault}", flush=True)
+        wrong = wrong or bool(faults)
+    return int(wrong)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ SHELL_PROGRAMS = (
 
 _PYTHON = re.compile(r"(\S*/)?python3?")
 _SEPARATORS = {"&&", "||", "|", ";"}
-_ALONE = ("check", "docs", "format", "help", "layers", "lint", "lock", "provision", "types")
+_ALONE = ("check", "format", "help", "layers", "lint", "lock", "provision", "types")
 _BARE_OPTIONS = ("--keep", "--user", "--fetched")
 _PLACEHOLDERS = {"SET": "base", "SUITE": "bookworm", "NAME": "noise"}
 
@@ -144,10 +144,12 @@ def _of_dev(words: Sequence[str]) -> list[Call]:
             return [Call(program="tools/grpc_releases.py", arguments=tuple(rest))]
         case "setup":
             _check_set(rest)
+        case "docs" if rest[:1] in ([], ["--update"]):
+            pass
         case "virtual-kernel" if rest:
             if len(rest) > 1 or not re.fullmatch(r"[0-9]+\.[0-9]+", rest[0]):
                 raise NotUnderstoodError(f"./dev virtual-kernel: no version of Linux: {rest}")
-        case _ if rest and command in _ALONE:
+        case _ if rest and command in (*_ALONE, "docs"):
             raise NotUnderstoodError(f"./dev {command}: takes no arguments: {rest}")
         case _:
             _check_files(rest)

@@ -56,6 +56,7 @@ def test_every_program_is_on_some_page():
         "make all",
         "./dev simulate",
         "./dev check --quick",
+        "./dev docs --check",
         "./dev bench nosuch",
         "./dev bench fidelity --nosuch",
         "./dev bench delay --quick",

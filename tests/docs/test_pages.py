@@ -67,8 +67,8 @@ def test_what_is_printed_replaces_what_is_shown_and_nothing_else(tmp_path: Path)
     text, faults = pages.updated(section(PAGE), tmp_path)
     assert text == PAGE.replace("a 0", "a 1").replace("c 0", "c 3").replace("4 +-", "5 +-")
     assert len(faults) == 2
-    assert re.fullmatch(r"page: part: `ls nosuch`: exit code 2: ls: .*nosuch.*", faults[0])
-    assert faults[1] == "page: part: 3.0 +- 0.1: no example prints it"
+    assert re.fullmatch(r"`ls nosuch`: exit code 2: ls: .*nosuch.*", faults[0])
+    assert faults[1] == "3.0 +- 0.1: no example prints it"
 
 
 TABLE = """first
