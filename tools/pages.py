@@ -3,9 +3,9 @@
 An example is a block ``console`` with ``$ COMMAND`` and what it prints, a block ``python`` with a
 block ``text`` behind it, or a block or table behind a comment ``<!-- $ COMMAND -->``, which is
 from what that command prints. The line ``...`` stands for lines that are left out, ``...`` within
-a line for anything. Blank lines and the rules of tables may be left out. A Markdown table keeps
-its first row and first column. What `MACHINE` matches is not compared, and of what was measured
-`BY_THE_CLOCK` of the machine only the words are.
+a line for anything. Blank lines and the rules of tables may be left out, and several blank lines
+are one. A Markdown table keeps its first row and first column. What `MACHINE` matches is not
+compared, and of what was measured `BY_THE_CLOCK` of the machine only the words are.
 
 The examples of a section (``## ``) run in one folder, in their order. It has the page's scenarios
 by their names, the files that the page says to save, and what `CHECKOUT` names. Where a page has
@@ -218,7 +218,8 @@ def aligned(page: str, printed: str, *, loose: bool = False) -> str:
         Nothing like that is printed.
     """
     shown = page.splitlines()
-    lines = [line.rstrip() for line in printed.splitlines()]
+    stripped = "\n".join(line.rstrip() for line in printed.splitlines())
+    lines = re.sub(r"\n{3,}", "\n\n", stripped).splitlines()
     if page.startswith("|") and len(lines) == len(shown):
         cells = [(old.split("|"), new.split("|")) for old, new in zip(shown, lines, strict=True)]
         lines = ["|".join([*old[:2], *new[2:]]) for old, new in cells]

@@ -28,6 +28,19 @@ def test_a_page_shows_what_its_commands_print(section: pages.Section, tmp_path: 
     assert text == section.text
 
 
+def test_no_page_fills_a_folder_twice() -> None:
+    """Sections run in folders of their own, readers in one."""
+    found = {
+        (section.where.partition(":")[0], command.split(" --out ")[1].split()[0], command)
+        for section in SECTIONS
+        for command in section.commands()
+        if " --out " in command
+    }
+    folders = [(page, folder) for page, folder, _ in found]
+    assert len(folders) > 20
+    assert sorted(folders) == sorted(set(folders))
+
+
 PAGE = """
 Of 3.0 +- 0.1 one is left.
 
