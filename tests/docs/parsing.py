@@ -3,6 +3,7 @@
 import argparse
 import io
 import os
+import re
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -51,18 +52,17 @@ ENDS_AT_ONCE = {"--help", "--list", "--version"}
 NOT_PLANNED = {"--from", "--resume", "--sealed"}
 """Options that need what an earlier run has left."""
 
-_BUILTIN = "netcosim/workload/data/alexnet.json"
-_PLACEHOLDERS = {
-    "sim.run": {"FILE": "examples/scaling.toml", "./profile.json": _BUILTIN},
-    "emu.run": {"FILE": "examples/star.toml", "DIR": "folder"},
-    "ray_sweeps.run": {
-        "DIR": "folder",
-        **dict.fromkeys(
-            ("SWEEP.toml", "as-listed.toml", "smallest-first.toml"),
-            "examples/sweeps/transport.toml",
-        ),
+_STAND_INS = {
+    "FILE": {"sim.run": "examples/scaling.toml", "emu.run": "examples/star.toml"},
+    "./profile.json": {"sim.run": "netcosim/workload/data/alexnet.json"},
+    ".toml": {
+        "sim.run": "examples/scaling.toml",
+        "emu.run": "examples/star.toml",
+        "ray_sweeps.run": "examples/sweeps/transport.toml",
     },
 }
+"""What stands for words of a page, by program; `.toml` for scenarios without a folder."""
+
 _BY_POSITION = {"bench.noise.load": 2, "netcosim.report": 1}
 """Programs that take this many arguments and no options, without a parser."""
 
@@ -98,13 +98,17 @@ def planned(call: Call) -> str:
     NotUnderstoodError
         It refuses.
     """
-    known = _PLACEHOLDERS[call.program]
-    arguments = [known.get(word, word) for word in call.arguments]
+    arguments = [_stand_in(call.program, word) for word in call.arguments]
     with _at_the_top():
         code, said, errors = heard(lambda: MAINS[call.program]([*arguments, "--plan"]))
     if code != 0 or not said.startswith(PLANNED[call.program]):
         raise NotUnderstoodError(f"{call.title}: {errors or said}")
     return said
+
+
+def _stand_in(program: str, word: str) -> str:
+    kind = ".toml" if re.fullmatch(r"[\w-]+\.toml", word) else word
+    return _STAND_INS.get(kind, {}).get(program, word)
 
 
 def heard(main: Callable[[], int]) -> tuple[int, str, str]:

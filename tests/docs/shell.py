@@ -9,12 +9,22 @@ from importlib.util import find_spec
 
 from tests.docs.pages import ROOT
 
-SHELL_PROGRAMS = ("cd", "debootstrap", "echo", "export", "git", "tcpdump", "unshare", "vagrant")
+SHELL_PROGRAMS = (
+    "cd",
+    "debootstrap",
+    "echo",
+    "export",
+    "git",
+    "sed",
+    "tcpdump",
+    "unshare",
+    "vagrant",
+)
 """Programs on the pages that are not ours: what they are given is not looked at."""
 
 _PYTHON = re.compile(r"(\S*/)?python3?")
 _SEPARATORS = {"&&", "||", "|", ";"}
-_ALONE = ("check", "docs", "format", "help", "layers", "lint", "lock", "provision", "types")
+_ALONE = ("check", "format", "help", "layers", "lint", "lock", "provision", "types")
 _BARE_OPTIONS = ("--keep", "--user", "--fetched")
 _PLACEHOLDERS = {"SET": "base", "SUITE": "bookworm", "NAME": "noise"}
 
@@ -134,10 +144,12 @@ def _of_dev(words: Sequence[str]) -> list[Call]:
             return [Call(program="tools/grpc_releases.py", arguments=tuple(rest))]
         case "setup":
             _check_set(rest)
+        case "docs" if rest[:1] in ([], ["--update"]):
+            pass
         case "virtual-kernel" if rest:
             if len(rest) > 1 or not re.fullmatch(r"[0-9]+\.[0-9]+", rest[0]):
                 raise NotUnderstoodError(f"./dev virtual-kernel: no version of Linux: {rest}")
-        case _ if rest and command in _ALONE:
+        case _ if rest and command in (*_ALONE, "docs"):
             raise NotUnderstoodError(f"./dev {command}: takes no arguments: {rest}")
         case _:
             _check_files(rest)

@@ -7,24 +7,19 @@ What is not ours is listed in `tests.docs.shell`; a line that nothing knows is a
 import pytest
 
 from tests.docs.pages import blocks, command_lines, prompted
-from tests.docs.parsing import ENDS_AT_ONCE, MAINS, NOT_PLANNED, check
+from tests.docs.parsing import MAINS, check
 from tests.docs.shell import Call, NotUnderstoodError, calls, calls_if_understood
 
 LINES = command_lines()
 
 
 def programs_of_the_pages() -> list[Call]:
-    """Each call once, planned or not, but for simulations, which have tests of their own."""
+    """Each call once, planned or not."""
     found: dict[str, Call] = {}
     for line in LINES:
         for call in calls_if_understood(line.text):
             found[call.title.removesuffix(" --plan")] = call
-    no_simulation = ENDS_AT_ONCE | NOT_PLANNED
-    return [
-        call
-        for call in found.values()
-        if call.program != "sim.run" or no_simulation & set(call.arguments)
-    ]
+    return list(found.values())
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.page}: {line.text}")
@@ -32,7 +27,13 @@ def test_every_line_starts_what_exists(line):
     calls(line.text)
 
 
-@pytest.mark.parametrize("call", programs_of_the_pages(), ids=lambda call: call.title)
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(call, id=call.title, marks=[pytest.mark.guest] * ("virtual" in call.arguments))
+        for call in programs_of_the_pages()
+    ],
+)
 def test_every_program_takes_its_arguments(call):
     check(call)
 
@@ -55,6 +56,7 @@ def test_every_program_is_on_some_page():
         "make all",
         "./dev simulate",
         "./dev check --quick",
+        "./dev docs --check",
         "./dev bench nosuch",
         "./dev bench fidelity --nosuch",
         "./dev bench delay --quick",
