@@ -21,8 +21,9 @@ def assert_kept(path: Path, text: str) -> None:
 
 
 def sections(texts: Mapping[str, str]) -> str:
-    """One text of many, each under its name."""
-    return "\n".join(f"## {name}\n{text.rstrip()}\n" for name, text in texts.items())
+    """One text of many, each under its name; without blanks at the ends of lines."""
+    lines = "\n".join(f"## {name}\n{text.rstrip()}\n" for name, text in texts.items())
+    return "".join(f"{line.rstrip()}\n" for line in lines.splitlines())
 
 
 def refusals(calls: Mapping[str, Callable[[], object]]) -> str:
