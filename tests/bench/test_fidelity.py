@@ -16,7 +16,6 @@ from bench.fidelity.scores import NATIVE, TARGET, Row, empty_row, score_cell
 from bench.fidelity.store import Store
 from bench.fidelity.totals import totals
 from emu.plan import make_plan
-from netcosim.errors import ScenarioError
 from netcosim.results.folder import ResultsFolder, trace_file
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from tests.emu.run.made import write_run
@@ -66,23 +65,6 @@ def test_cells_of_several_connections_are_jobs_of_several_connections(
     assert len(set(keys)) == len(keys)
     assert {c.link for c in several} == {"fair", "fifo"}
     assert {c.direction for c in several} == {"pull", "both"}
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("repetitions = ", "Invalid value"),
-        ('transports = ["none"]', 'transports: "none": must be one of h2-fifo'),
-        ('transports = ["h2-fifo", "h2-fifo"]', "is listed twice"),
-    ],
-)
-def test_a_wrong_list_is_one_line(tmp_path: Path, text: str, reason: str) -> None:
-    head = 'repetitions = 5\ntotal = "20MB"\n[transport.h2-fifo]\nfamily = "h2"\n[[group]]\n'
-    where = 'workload = "mixed8"\ndirection = "pull"\nrate = "50mbit"\nlink = "fair"\n'
-    path = tmp_path / "cells.toml"
-    path.write_text(head + where + text + "\n")
-    with pytest.raises(ScenarioError, match=reason):
-        read_listing(path)
 
 
 def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Path) -> None:

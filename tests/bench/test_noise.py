@@ -206,19 +206,6 @@ def test_every_way_to_miss_is_a_missed_target() -> None:
         assert by_name(made)[name].met is False, name
 
 
-def test_later_bursts_of_grpc_stand_by_themselves_with_their_interval() -> None:
-    cells = [
-        cell("mixed8/grpc", burst(0, exact=False), burst(1), burst(2, exact=False), burst(3)),
-        cell("mixed8/grpc", burst(0), burst(1), burst(2, **UNSCORED), burst(3)),
-    ]
-    figures = by_name([run(20, 0, *cells)])
-    later = figures["20 % load: gRPC: later bursts in exact order"]
-    assert later.value == pytest.approx(80)
-    assert later.note.startswith("4 of 5, 95 % interval 38 to 96;")
-    first = figures["20 % load: gRPC: first bursts of connections in exact order"]
-    assert first.note.startswith("1 of 2,")
-
-
 def test_means_are_over_streams() -> None:
     cells = [
         cell("a/h2", burst(0, time_mean=0.0), streams=30),

@@ -22,7 +22,6 @@ from bench.sim.timing import (
     Competitor,
     Timing,
     alternate,
-    enough,
     ratio_figure,
     us_figure,
 )
@@ -58,18 +57,6 @@ def test_every_round_measures_everybody_and_every_other_one_goes_backwards() -> 
     timings = alternate([competitor(name) for name in "abc"], 3)
     assert "".join(measured) == "abccbaabc"
     assert [t.seconds for t in timings] == [[1, 6, 7], [2, 5, 8], [3, 4, 9]]
-
-
-class TestEnough:
-    """Measurements are made longer until they are long enough."""
-
-    @pytest.mark.parametrize("unit_s", [1e-6, 1e-3, 0.2, 3.0])
-    def test_what_it_finds_takes_long_enough(self, unit_s: float) -> None:
-        assert enough(lambda units: units * unit_s, 0.5, begin=2) * unit_s >= 0.5
-
-    def test_the_first_measurement_does_not_count(self) -> None:
-        seconds = iter([100.0, 0.1, 0.6])
-        assert enough(lambda _: next(seconds), 0.5, begin=2) > 2
 
 
 class TestFigures:

@@ -39,15 +39,6 @@ def test_it_counts_the_ticks_that_are_not_cut(cuts: Spans, time: int) -> None:
     assert clock.at(time) == time - before
 
 
-@given(CUTS, TIME, TIME)
-def test_it_never_runs_backwards_and_never_faster_than_the_wall(
-    cuts: Spans, one: int, other: int
-) -> None:
-    clock = WorkClock.without(cuts)
-    early, late = min(one, other), max(one, other)
-    assert 0 <= clock.at(late) - clock.at(early) <= late - early
-
-
 @given(CUTS, st.integers(-100, 200))
 def test_every_work_time_is_that_of_some_wall_time(cuts: Spans, work: int) -> None:
     """Putting the cuts back in is its inverse: it ends where a wall time has this work time."""
@@ -261,13 +252,3 @@ def test_neither_a_pause_nor_the_order_of_the_rows_moves_them(
     ]
     shuffle.shuffle(held)
     assert byte_positions(held) == byte_positions(rows)
-
-
-@given(SERVED)
-def test_the_last_stream_of_each_connection_ends_at_one(served: list[tuple[int, int, int]]) -> None:
-    found = byte_positions(rows_of(served))
-    for connection in {c for c, _ in found}:
-        mine = [position for (c, _), position in found.items() if c == connection]
-        assert sorted(mine)[-1] == 1.0
-        assert len(set(mine)) == len(mine)
-        assert min(mine) > 0

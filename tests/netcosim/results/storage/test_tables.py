@@ -114,11 +114,6 @@ def test_every_field_has_a_column_and_a_line_in_the_docstring():
     assert all(name in documented for name in names)
 
 
-@given(drawn=st.lists(STREAM_ROWS, max_size=6))
-def test_there_and_back(drawn):
-    assert trace_rows(trace_table(drawn)) == tuple(drawn)
-
-
 class TestRefusals:
     def test_another_table(self):
         with pytest.raises(ValueError, match=r"^is not a netcosim trace of version 1$"):
