@@ -9,33 +9,19 @@ from bench.virtual.releases import of_role
 from bench.virtual.running import Ran
 from netcosim.errors import NetworkError
 from netcosim.trace import StreamRow
+from tests.netcosim.rows import stream_row
 
 
 def stream(tensor: str, wire_end_ns: int, *, burst: int = 0, role: str = "sender") -> StreamRow:
-    return StreamRow(
-        world="emu",
-        model="",
-        level="",
+    return stream_row(
         cell=f"mixed8/{role}",
         burst=burst,
-        valid=True,
-        source="s0",
-        destination="w0",
-        connection=0,
-        stream=1,
         tensor=tensor,
         size_bytes=1000,
         wire_bytes=1005,
-        asked_ns=0,
-        requested_ns=0,
-        ready_ns=0,
         start_ns=0,
         wire_end_ns=wire_end_ns,
         delivered_ns=wire_end_ns,
-        services=(),
-        stalls=(),
-        credit_stops=0,
-        link_position=None,
     )
 
 

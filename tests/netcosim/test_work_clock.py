@@ -55,17 +55,9 @@ def test_the_order_of_the_cuts_does_not_matter(cuts: Spans) -> None:
     assert WorkClock.without(reversed(cuts)) == WorkClock.without(cuts)
 
 
-ROW = StreamRow(
-    world="emu",
-    cell="w/t",
+ROW = stream_row(
     burst=1,
-    source="s0",
-    destination="w0",
     connection=2,
-    stream=1,
-    tensor="t",
-    size_bytes=10,
-    wire_bytes=10,
     asked_ns=-3,
     requested_ns=0,
     ready_ns=40,

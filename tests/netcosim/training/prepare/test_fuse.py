@@ -1,22 +1,13 @@
 """Fused operations on random DAGs: branches, several processors, capacities."""
 
-from dataclasses import fields
-from random import Random
-from typing import Any
-
-import hypothesis.strategies as st
 import numpy as np
-from hypothesis import given, settings
 
 from netcosim.training.plan import StepPlan
 from netcosim.training.prepare import fuse
-from netcosim.training.prepare.graph import decisive, graph_of
 from sim.engine.engine import Engine
 from tests.sim.fast.test_fast_path import sorted_ends
-from tests.sim.naive import plans
 from tests.sim.naive.plans import (
     Op,
-    at_server,
     at_worker,
     down,
     make_network,
@@ -24,7 +15,6 @@ from tests.sim.naive.plans import (
     make_sending,
     up,
 )
-from tests.sim.naive.prepare import fuse as naive_fuse
 from tests.sim.naive.random_plans import random_draws
 
 
@@ -82,61 +72,3 @@ def test_branches_stay_and_what_comes_before_and_after_them_is_fused() -> None:
     ops = [compute("a"), compute("b", "a"), compute("l", "b"), compute("r", "b")]
     ops += [compute("j", "l", "r"), compute("k", "j")]
     assert fuse(make_plan(ops)).names == ("a", "l", "r", "j")
-
-
-RANDOM = st.randoms(use_true_random=False)
-
-
-def assert_same_plans(one: StepPlan, twin: StepPlan) -> None:
-    for field in fields(StepPlan):
-        assert_same(getattr(one, field.name), getattr(twin, field.name), field.name)
-
-
-def assert_same(one: Any, twin: Any, name: str) -> None:
-    if isinstance(twin, np.ndarray):
-        assert (one.dtype, one.shape) == (twin.dtype, twin.shape), name
-        assert one.flags.c_contiguous, name
-        np.testing.assert_array_equal(one, twin, name)
-    else:
-        assert one == twin, name
-
-
-def random_dag(random: Random) -> StepPlan:
-    """Chains that branch and join, on few or many places, with edges that others imply."""
-    places = [at_worker(), at_worker(3, "threads"), at_server(), down(), up()]
-    weights = [random.choice([1, 3, 12]), *(random.choice([0, 0, 1, 3]) for _ in places[1:])]
-    along, joins = random.random(), random.random()
-    ops: list[Op] = []
-    for i in range(random.randrange(1, 26)):
-        before = {i - 1} if i and random.random() < along else set()
-        if i and random.random() < joins:
-            before |= {random.randrange(i) for _ in range(random.randrange(5))}
-        at = random.choices(places, weights)[0]
-        work = [random.random() * 1e6, random.random() * 1e6]
-        after = tuple(f"op{j}" for j in sorted(before))
-        if at in places[3:]:
-            size = random.randrange(1, 10**6)
-            ops.append(Op(name=f"op{i}", at=at, size_bytes=size, after=after))
-        else:
-            ops.append(Op(name=f"op{i}", at=at, duration_ns=work, after=after))
-    return plans.make_plan(ops, recorded=2)
-
-
-@given(random=RANDOM)
-@settings(max_examples=200, deadline=None)
-def test_fused_operations_are_the_twins(random: Random) -> None:
-    plan = random_dag(random)
-    assert_same_plans(fuse(plan), naive_fuse.fuse(plan))
-
-
-@given(random=RANDOM)
-@settings(max_examples=100, deadline=None)
-def test_decisive_operations_come_before_or_after_all_others(random: Random) -> None:
-    plan = random_dag(random)
-    graph = graph_of(plan)
-    before, behind = naive_fuse.relatives(plan)
-    members = [op for op in graph.order if random.random() < 0.5]
-    found = decisive(graph, members)
-    for op, alone in zip(members, found, strict=True):
-        compared = before[op] | behind[op] | 1 << op
-        assert alone == all(compared >> other & 1 for other in members)
