@@ -55,6 +55,7 @@ def test_module_is_complete(name):
     assert resolve_options(name, {}) == list(rule.OPTIONS.values())
 
 
+@pytest.mark.oracle
 @settings(max_examples=1000, deadline=None)
 @given(setup=setups(), steps=operations)
 def test_accounts_hold_and_everything_arrives(setup, steps):
@@ -104,9 +105,9 @@ def test_one_stream_alone_gets_everything(name):
 def test_as_many_streams_as_there_are(name):
     """More than there was room for at first; the order is that of a machine with room for all."""
     orders = []
-    for capacity in (None, 5000):
+    for capacity in (None, 2000):
         machine = Machine(name, initial_window=70, connection_window=10**9, capacity=capacity)
-        for stream in range(1, 10_001, 2):
+        for stream in range(1, 4001, 2):
             machine.enqueue(stream, 100, 0, priority=stream % 7)
             if stream % 5 == 1:
                 machine.credit(stream, 30, 0)
@@ -115,9 +116,9 @@ def test_as_many_streams_as_there_are(name):
             order.append(decided)
             machine.sent(*decided, 0)
         orders.append(order)
-        assert len(machine.unfinished) == 4000
+        assert len(machine.unfinished) == 1600
     assert orders[0] == orders[1]
-    assert sum(size for _, size in orders[0]) == 5000 * 70 + 1000 * 30
+    assert sum(size for _, size in orders[0]) == 2000 * 70 + 400 * 30
 
 
 @pytest.mark.parametrize("name", names())
@@ -142,8 +143,8 @@ def test_slots_are_used_again_without_memory(name):
 @settings(max_examples=300, deadline=None)
 @given(
     setup=setups(),
-    sizes=st.lists(st.integers(1, 40_000), min_size=1, max_size=4),
-    budget=st.integers(1, 20_000),
+    sizes=st.lists(st.integers(1, 4000), min_size=1, max_size=4),
+    budget=st.integers(1, 2000),
 )
 def test_who_says_that_it_conserves_never_rests_while_credit_comes_at_once(setup, sizes, budget):
     name, options, window, connection = setup

@@ -176,7 +176,7 @@ def test_two_losses_without_growth_leave_room_to_others():
     cubic.window = cubic.lost()
     cubic.window = cubic.lost()
     assert cubic.window == 490
-    windows = [window for _, window in rounds(cubic, 200 * MS, 60)]
+    windows = [window for _, window in rounds(cubic, 200 * MS, 20)]
     # It is flat where it was 700 times (1 + beta) / 2 before.
     flat = [w for w in windows if abs(w - 595) < 3]
     assert len(flat) > len([w for w in windows if abs(w - 700) < 3])
