@@ -1,4 +1,4 @@
-"""Plans and fused operations against their naive twins: every array, on random DAGs."""
+"""Plans, fused operations and shapes against their naive twins: every array, on random DAGs."""
 
 from dataclasses import fields
 from random import Random
@@ -17,18 +17,30 @@ from netcosim.training.prepare.machines import AS_RECORDED, Machines
 from netcosim.training.prepare.overlap import overlapping
 from netcosim.workload import Compute, Operation, Parsing, Profile, Resource, Step, Transfer
 from netcosim.workload.catalogue import load_profile, profile_names
+from sim.fast.shape import fast_shape
+from sim.fast.step_roles import NotOfThisShapeError
+from sim.plan import Sending
+from tests.sim.fast.shaped import branching_plan, shaped_plan
 from tests.sim.naive import plans
 from tests.sim.naive.plans import (
     Op,
     at_server,
     at_worker,
     down,
+    make_network,
+    make_sending,
     up,
 )
 from tests.sim.naive.prepare import build as naive_build
 from tests.sim.naive.prepare import fuse as naive_fuse
+from tests.sim.naive.prepare import shape as naive_shape
 
 RANDOM = st.randoms(use_true_random=False)
+SENDINGS = [
+    make_sending("fifo"),
+    make_sending("two_visit", window_bytes=30_000),
+    make_sending("round_robin", window_bytes=5003),
+]
 
 
 def assert_same_plans(one: StepPlan, twin: StepPlan) -> None:
@@ -43,6 +55,21 @@ def assert_same(one: Any, twin: Any, name: str) -> None:
         np.testing.assert_array_equal(one, twin, name)
     else:
         assert one == twin, name
+
+
+def assert_same_shapes(plan: StepPlan, sending: Sending) -> bool:
+    """True if the plan is of the fast path's shape; if not, the reasons are the same."""
+    try:
+        twin = naive_shape.fast_shape(plan, make_network(), sending)
+    except NotOfThisShapeError as problem:
+        with pytest.raises(NotOfThisShapeError) as refused:
+            fast_shape(plan, make_network(), sending)
+        assert str(refused.value) == str(problem)
+        return False
+    one = fast_shape(plan, make_network(), sending)
+    for name in one._fields:
+        assert_same(getattr(one, name), getattr(twin, name), name)
+    return True
 
 
 def random_dag(random: Random) -> StepPlan:
@@ -84,6 +111,21 @@ def test_decisive_operations_come_before_or_after_all_others(random: Random) -> 
     for op, alone in zip(members, found, strict=True):
         compared = before[op] | behind[op] | 1 << op
         assert alone == all(compared >> other & 1 for other in members)
+
+
+@given(seed=st.integers(0, 2**32), sending=st.sampled_from(SENDINGS), branches=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_shapes_are_the_twins(seed: int, sending: Sending, branches: bool) -> None:
+    rng = np.random.default_rng(seed)
+    kind, servers = branching_plan if branches else shaped_plan, int(rng.integers(1, 4))
+    plan = kind(rng, tensors=int(rng.integers(servers, 10)), servers=servers)
+    assert assert_same_shapes(fuse(plan), sending)
+
+
+@given(random=RANDOM)
+@settings(max_examples=60, deadline=None)
+def test_plans_of_other_shapes_are_refused_for_the_twins_reason(random: Random) -> None:
+    assert_same_shapes(random_dag(random), SENDINGS[0])
 
 
 def random_profile(random: Random) -> Profile:
@@ -169,7 +211,10 @@ def test_built_in_profiles_are_prepared_as_by_the_twins(
 ) -> None:
     """With so many operations, sums show the order in which they are taken."""
     plan = assert_same_preparation(load_profile(name), servers, drawn, 4)
-    assert_same_plans(fuse(plan), naive_fuse.fuse(plan))
+    fused = fuse(plan)
+    assert_same_plans(fused, naive_fuse.fuse(plan))
+    for sending in SENDINGS:
+        assert assert_same_shapes(fused, sending)
 
 
 @given(
