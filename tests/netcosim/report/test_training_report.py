@@ -40,7 +40,7 @@ def advised(path: Path) -> None:
 
 
 def compared(path: Path) -> None:
-    small = replace(POINT, counts=(2,), runs=2)
+    small = replace(POINT, counts=(1, 2), runs=2)
     write_training_folder(path, (small, replace(small, transport="grpc-on", slow=2.0)))
 
 
