@@ -79,7 +79,7 @@ class _Stopwatch:
 
 _WATCH = _Stopwatch()
 _TESTS: dict[str, tuple[str, float, float]] = {}
-"""Of each test its tier, its own processor time and what fixtures took that it was first to need."""
+"""Tier, own processor time and that of fixtures that it was the first to need, of each test."""
 
 
 @pytest.hookimpl(wrapper=True)

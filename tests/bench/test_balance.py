@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench.balance import stealing
-from bench.balance.costs import _cost_us, _predictor_us
+from bench.balance.costs import _predictor_us
 from bench.balance.gpus import PUBLISHED, curve, gpu_figures
 from bench.balance.page import gpus_png, page
 from bench.balance.processes import _redundancy
@@ -44,10 +44,6 @@ def test_work_stealing_is_varied_around_what_was_chosen(monkeypatch: pytest.Monk
 
 def test_a_predictor_takes_some_time() -> None:
     assert 0.0 < _predictor_us("average", 20) < 1e6
-
-
-def test_a_decision_takes_some_time() -> None:
-    assert 0.0 < _cost_us("bsp") < 1e6
 
 
 def test_the_page_has_a_row_a_coordinator_with_the_published_figures() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.crosscheck.attempts import Attempt, keep, kept
+from bench.crosscheck.attempts import Attempt, keep
 from bench.crosscheck.cells import Cell
 from bench.crosscheck.figures import figures_of, table
 from bench.crosscheck.listed import described, development, drawn, source_hash
@@ -58,17 +58,6 @@ def attempt(cell: Cell, *points: dict[str, object], failed: str = "") -> Attempt
         failed=failed,
         checked=None if failed else {"points": list(points)},
     )
-
-
-def test_every_attempt_is_kept_and_a_line_that_was_cut_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "kept.jsonl"
-    first, second = (attempt(cell, point()) for cell in development()[:2])
-    assert kept(path) == []
-    keep(first, path)
-    keep(second, path)
-    assert [a.cell for a in kept(path)] == [first.cell, second.cell]
-    path.write_text(path.read_text()[:-20])
-    assert [a.cell for a in kept(path)] == [first.cell]
 
 
 def test_figures_find_what_is_off() -> None:

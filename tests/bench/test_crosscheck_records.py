@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.crosscheck.attempts import keep, kept
+from bench.crosscheck.attempts import kept
 from bench.crosscheck.records import RECORD, RECORDS, RUN
 from netcosim.errors import StorageError
 from netcosim.results.folder import SEAL
@@ -72,15 +72,6 @@ def test_streams_that_are_not_there_are_not_compared(tmp_path: Path) -> None:
     (run / "operations.parquet").unlink()
     (found,) = check_run(run, [])
     assert all(point.streams is None for point in found.check.points)
-
-
-def test_an_attempt_behind_a_line_that_was_cut_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "kept.jsonl"
-    first, second = kept()[:2]
-    keep(first, path)
-    path.write_bytes(path.read_bytes() + b'{"cell": "cut')
-    keep(second, path)
-    assert kept(path) == [first, second]
 
 
 @pytest.mark.parametrize(

@@ -4,34 +4,24 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bench.fidelity.delivered import delivered_section
 from bench.fidelity.listing import CONNECTIONS, Listed, read_listing, scenario_of
 from bench.fidelity.page import page
-from bench.fidelity.running import run_missing
-from bench.fidelity.scores import NATIVE, TARGET, empty_row, score_cell
+from bench.fidelity.scores import NATIVE, TARGET, Row, empty_row, score_cell
 from bench.fidelity.store import Store
-from bench.fidelity.summary import summary_section
 from bench.fidelity.totals import totals
 from emu.plan import make_plan
-from netcosim.errors import ScenarioError
-from netcosim.formatting import percent
 from netcosim.results.folder import ResultsFolder, trace_file
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
 from tests.emu.run.made import write_run
 
 Pair = tuple[list[Listed], Path]
 ROOT = Path(__file__).parents[2]
-AXES = {
-    "workload": {"mixed8", "alexnet", "resnet50", "inception_v3"},
-    "rate": {"50mbit", "100mbit", "200mbit", "500mbit", "1000mbit"},
-    "direction": {"pull", "pull-back", "push"},
-}
-FAMILIES = {"h2", "grpc newest", "grpc 1.59.5 to h2", "grpc 1.39.0", "grpc 1.17.0"}
 
 
 @pytest.fixture(scope="module")
@@ -75,42 +65,6 @@ def test_cells_of_several_connections_are_jobs_of_several_connections(
     assert len(set(keys)) == len(keys)
     assert {c.link for c in several} == {"fair", "fifo"}
     assert {c.direction for c in several} == {"pull", "both"}
-
-
-def test_every_value_of_every_axis_meets_every_family_several_times(cells: list[Listed]) -> None:
-    families = {c.family.removesuffix(", fifo link") for c in cells}
-    assert families == FAMILIES
-    for axis, values in AXES.items():
-        found = Counter((c.family, getattr(c, axis)) for c in cells if c.link == "fair")
-        for family in FAMILIES:
-            assert all(found[family, value] >= 2 for value in values), (family, axis)
-    assert len({c.family for c in cells if c.link == "fifo"}) >= 4
-
-
-def test_a_group_runs_as_its_cells_do_alone(cells: list[Listed]) -> None:
-    group = [c for c in cells if c.group == cells[0].group]
-    together = make_plan(scenario_of(group)).cells
-    alone = [make_plan(c.scenario).cells[0] for c in group]
-    assert [c.messages for c in together] == [c.messages for c in alone]
-    assert [c.transport for c in together] == [c.transport for c in alone]
-    assert [c.name for c in together] == [c.name for c in alone]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("repetitions = ", "Invalid value"),
-        ('transports = ["none"]', 'transports: "none": must be one of h2-fifo'),
-        ('transports = ["h2-fifo", "h2-fifo"]', "is listed twice"),
-    ],
-)
-def test_a_wrong_list_is_one_line(tmp_path: Path, text: str, reason: str) -> None:
-    head = 'repetitions = 5\ntotal = "20MB"\n[transport.h2-fifo]\nfamily = "h2"\n[[group]]\n'
-    where = 'workload = "mixed8"\ndirection = "pull"\nrate = "50mbit"\nlink = "fair"\n'
-    path = tmp_path / "cells.toml"
-    path.write_text(head + where + text + "\n")
-    with pytest.raises(ScenarioError, match=reason):
-        read_listing(path)
 
 
 def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Path) -> None:
@@ -208,30 +162,6 @@ def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
     assert "Where no grade stands" not in page([after], "head")
 
 
-def test_an_observation_is_of_the_cell_as_it_is_listed(pair: Pair, tmp_path: Path) -> None:
-    (cell, *_), path = pair
-    store = Store(path=tmp_path)
-    assert not store.has(cell)
-    with ResultsFolder.open(path) as run:
-        assert store.keep(cell, run)
-    assert store.has(cell)
-    # The cell is listed otherwise now: what was observed is another cell's.
-    assert not store.has(replace(cell, total="10MB"))
-
-
-def test_a_cell_that_the_run_does_not_have_is_not_kept(
-    pair: Pair, cells: list[Listed], tmp_path: Path
-) -> None:
-    store = Store(path=tmp_path)
-    other = next(c for c in cells if c.transport == "h2-round-robin")
-    with ResultsFolder.open(pair[1]) as run:
-        assert not store.keep(other, run)
-    assert not store.has(other)
-    store.note_not_run({other.key: "no interpreter", "x": "no time"})
-    store.note_not_run({"x": ""})
-    assert store.not_run() == {other.key: "no interpreter"}
-
-
 def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair: Pair, tmp_path: Path) -> None:
     (cell, *_), path = pair
     assert len(set(path.iterdir())) > 3
@@ -295,27 +225,6 @@ def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
     ]
 
 
-def test_the_bounds_of_order_decide_and_those_of_time_stand_beside(
-    pair: Pair, tmp_path: Path
-) -> None:
-    (cell, *_), path = pair
-    store = Store(path=tmp_path)
-    with ResultsFolder.open(path) as run:
-        store.keep(cell, run)
-    good = score_cell(cell, store)
-    late = replace(good, missed_in_time=["max"])
-    figures = {f.name: f for f in totals([good, late])}
-    assert figures["h2: cells that meet the bounds of order"].met
-    assert figures["h2: cells that meet the bounds of time"].value == 1
-    wrong = replace(good, missed=["mean"], clocks_agree=False, outcome="wrong")
-    figures = {f.name: f for f in totals([good, wrong])}
-    assert (figures["verdicts: right"].value, figures["verdicts: wrong"].value) == (1, 1)
-    assert figures["verdicts: wrong"].note == cell.key
-    assert figures["h2: cells that meet the bounds of order"].met is False
-    assert figures["cells in which order error and time error name the same discipline"].value == 1
-    assert f"in 1 of 2 cells; not in {cell.key}" in "\n".join(summary_section([good, wrong]))
-
-
 def test_the_page_and_the_totals_say_what_was_not_run(
     pair: Pair, cells: list[Listed], tmp_path: Path
 ) -> None:
@@ -339,64 +248,24 @@ def test_the_page_and_the_totals_say_what_was_not_run(
     assert figures["the longest cell"].value == 3.0
 
 
-def test_the_summary_counts_cells_by_family_and_rate(pair: Pair, tmp_path: Path) -> None:
-    (cell, *_), path = pair
-    store = Store(path=tmp_path)
-    with ResultsFolder.open(path) as run:
-        store.keep(cell, run)
-    good = replace(score_cell(cell, store), missed=[], rate="50mbit")
-    bad = replace(good, missed=["mean"], rate="1000mbit")
-    good.steal, bad.steal = [0.0, 0.01, 0.05], [0.5, 0.04]
-    unjudged = replace(good, judged_bursts=0, shown_bursts=3, levels={}, steal=[])
-    lines = summary_section([good, good, bad, unjudged, empty_row(cell, "not reached")])
-    assert "- 6 bursts are judged, 3 shown" in "\n".join(lines)
-    assert "; 1 have no judged burst" in "\n".join(lines)
-    taken = "took 8.2 % of the processors' time on average (median burst 2.5 %, max 50 %)"
-    assert taken in "\n".join(lines)
-    mean = percent(good.levels["PREDICT"]["order"]["mean"])
-    assert f"| h2 | 3 | 2 | {mean} | 2 of 2, {mean} | 0 of 1, {mean} |" in lines
-    assert any("2 of 2 cells met their targets up to 200 Mbit/s, 0 of 1 above" in s for s in lines)
-    assert summary_section([empty_row(cell, "not reached")]) == []
+EMPTY = empty_row(read_listing()[0], None)
 
 
-def test_measured_ends_are_averages_over_bursts(pair: Pair, tmp_path: Path) -> None:
-    (cell, *_), path = pair
-    store = Store(path=tmp_path)
-    with ResultsFolder.open(path) as run:
-        store.keep(cell, run)
-    with store.open(cell) as kept:
-        ends = [row.wire_end_ns / 1e6 for row in kept.read_trace() if row.valid]
-    found = score_cell(cell, store).ends_ms
-    assert min(ends) <= found["first"] <= max(ends)
-    assert found["mean"] == pytest.approx(sum(ends) / len(ends), abs=0.001)
+def row(workload: str, mean: float, p95: float, largest: float, streams: int = 10) -> Row:
+    errors = {"streams": streams, "mean": mean, "p95": p95, "max": largest}
+    twice = {key: value if key == "streams" else 2 * value for key, value in errors.items()}
+    return replace(
+        EMPTY, family="f", workload=workload, delivered=errors, delivered_secondary=twice
+    )
 
 
-def test_a_budget_that_is_used_up_runs_nothing(cells: list[Listed], tmp_path: Path) -> None:
-    said: list[str] = []
-    run_missing(cells, Store(path=tmp_path), budget_s=-1.0, say=said.append)
-    assert said == [f"the budget of -1 s is used up before {cells[0].group}"]
-
-
-def test_a_cell_that_was_run_once_is_done_unless_asked_for_again(
-    pair: Pair, tmp_path: Path
-) -> None:
-    """The budget is used up, so that nothing runs: only what would be run next is said."""
-    cells, path = pair
-    older, today = Store(path=tmp_path / "older"), Store(path=tmp_path / "today")
-    with ResultsFolder.open(of_an_older_release(path, tmp_path)) as run:
-        older.keep(cells[0], run)
-    with ResultsFolder.open(with_lost_time(path, tmp_path, cells, 1_000_000)) as run:
-        today.keep(cells[0], run)
-
-    def next_run(store: Store, **options: bool) -> list[str]:
-        said: list[str] = []
-        run_missing(cells[:1], store, budget_s=-1.0, say=said.append, **options)
-        return said
-
-    again = [f"the budget of -1 s is used up before {cells[0].group}"]
-    assert older.valid_bursts(cells[0]) == 2 < cells[0].repetitions
-    assert next_run(older) == next_run(today) == []
-    assert next_run(older, retry=True) == next_run(today, retry=True) == again
-    assert next_run(older, renew=True) == again
-    assert next_run(today, renew=True) == []
-    assert next_run(today, anew=True) == again
+def test_means_are_pooled_over_streams_and_the_worst_cell_gives_the_rest() -> None:
+    rows = [
+        row("alexnet", 0.01, 0.02, 0.05, streams=30),
+        row("alexnet", 0.03, 0.04, 0.03, streams=10),
+        row("mixed8", 0.002, 0.002, 0.002),
+    ]
+    text = "\n".join(delivered_section(rows))
+    paper = "1.82 / 3.35 / 47.48 % | 2.89 / 9.71 / 45.44 %"
+    assert f"| f | alexnet | 2 | 40 | 1.5 % / 4 % / 5 % | 3 % / 8 % / 10 % | {paper} |" in text
+    assert "| f | mixed8 | 1 | 10 | 0.20 % / 0.20 % / 0.20 % |" in text

@@ -1,6 +1,5 @@
 """`bench noise`: what is kept of a run, what its answers are worth, what the runs come to."""
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from bench.fidelity.listing import read_listing, scenario_of
 from bench.noise import run_records
 from bench.noise.figures import figures_of, wilson
 from bench.noise.run_records import Burst, Cell, Run
-from bench.noise.running import Place, order_of, run_missing
+from bench.noise.running import order_of
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.summary import Answer
 from tests.emu.run.made import write_run
@@ -102,10 +101,6 @@ def test_every_prefix_has_as_many_runs_of_each_load_but_for_one(
         assert max(counts) - min(counts) <= 1
 
 
-def test_each_load_comes_first_in_its_turn() -> None:
-    assert [load for load, _ in order_of([0, 5, 10, 20], 4)][::4] == [0, 5, 10, 20]
-
-
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_has_the_shares_that_a_score_test_does_not_reject(seen: tuple[int, int]) -> None:
     hits, count = seen
@@ -119,43 +114,6 @@ def test_wilson_has_the_shares_that_a_score_test_does_not_reject(seen: tuple[int
         else:
             score = abs(share - bound) / math.sqrt(bound * (1 - bound) / count)
             assert score == pytest.approx(1.959963984540054, rel=1e-6)
-
-
-def test_wilson_needs_a_try() -> None:
-    with pytest.raises(ValueError, match="0 hits of 0"):
-        wilson(0, 0)
-
-
-def test_runs_are_read_as_they_were_kept(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "noise.jsonl"
-    runs = [
-        run(0, 0),
-        run(10, 0, cell("mixed8/grpc", burst(0, **UNSCORED)), exit_code=1, said="not trusted"),
-        run(20, 0, cells=(), exit_code=4, said="link w0 does not deliver"),
-    ]
-    for each in runs:
-        run_records.keep(each, path)
-    assert run_records.read(path) == runs
-    assert run_records.read(tmp_path / "none") == []
-
-
-def test_a_line_that_a_kill_cut_short_is_no_run(tmp_path: Path) -> None:
-    path = tmp_path / "noise.jsonl"
-    run_records.keep(run(0, 0), path)
-    whole = path.read_bytes()
-    path.write_bytes(whole + whole[:50])
-    assert run_records.read(path) == [run(0, 0)]
-    run_records.keep(run(5, 0), path)
-    assert run_records.read(path) == [run(0, 0), run(5, 0)]
-    assert [json.loads(line)["load"] for line in path.read_text().splitlines()] == [0, 5]
-
-
-def test_forty_runs_of_the_default_scenario_are_small(tmp_path: Path) -> None:
-    path = tmp_path / "noise.jsonl"
-    bursts = [burst(n, order_mean=0.0123456, time_max=0.1234567) for n in range(5)]
-    cells = [cell(f"alexnet/grpc-on-{n}", *bursts) for n in range(8)]
-    run_records.keep(run(20, 9, *cells), path)
-    assert 40 * path.stat().st_size <= 300_000
 
 
 @pytest.fixture(scope="module")
@@ -248,30 +206,6 @@ def test_every_way_to_miss_is_a_missed_target() -> None:
         assert by_name(made)[name].met is False, name
 
 
-def test_later_bursts_of_grpc_stand_by_themselves_with_their_interval() -> None:
-    cells = [
-        cell("mixed8/grpc", burst(0, exact=False), burst(1), burst(2, exact=False), burst(3)),
-        cell("mixed8/grpc", burst(0), burst(1), burst(2, **UNSCORED), burst(3)),
-    ]
-    figures = by_name([run(20, 0, *cells)])
-    later = figures["20 % load: gRPC: later bursts in exact order"]
-    assert later.value == pytest.approx(80)
-    assert later.note.startswith("4 of 5, 95 % interval 38 to 96;")
-    first = figures["20 % load: gRPC: first bursts of connections in exact order"]
-    assert first.note.startswith("1 of 2,")
-
-
-def test_cells_without_a_majority_of_judged_bursts_are_counted() -> None:
-    left_out = burst(2, valid=False, **UNSCORED)
-    cells = [
-        cell("a/grpc", burst(0), burst(1, **UNSCORED), left_out),
-        cell("b/grpc", burst(0), burst(1), burst(2, **UNSCORED), left_out),
-        cell("c/h2", burst(0, **UNSCORED)),
-    ]
-    figure = by_name([run(0, 0, *cells)])["gRPC: cells without a majority of judged bursts"]
-    assert (figure.value, figure.note) == (1, "of 2; undecided today")
-
-
 def test_means_are_over_streams() -> None:
     cells = [
         cell("a/h2", burst(0, time_mean=0.0), streams=30),
@@ -288,27 +222,3 @@ def test_segments_after_a_probe_or_a_timeout_are_not_held_against_the_order() ->
     assert figures["0 % load: segments sent again in all"].value == 8
     assert figures["0 % load: tail-loss probes"].value == 1
     assert figures["0 % load: timeouts"].value == 1
-
-
-def test_a_budget_that_is_used_up_begins_no_run(tmp_path: Path) -> None:
-    said: list[str] = []
-    place = Place(kept=tmp_path / "noise.jsonl", folders=tmp_path / "folders")
-    run_missing([0, 10], 1, budget_s=-1.0, say=said.append, place=place)
-    assert said == ["the budget of -1 s is used up before run 0 at 0 %"]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_run_that_fails_has_ended_and_stays(tmp_path: Path) -> None:
-    """Nothing is run on a network: the scenario is refused."""
-    said: list[str] = []
-    refused = ("python3", "-c", "import sys; print('x'); sys.exit('scenario: no such file')")
-    place = Place(command=refused, kept=tmp_path / "noise.jsonl", folders=tmp_path / "folders")
-    for _ in range(2):
-        run_missing([0], 2, budget_s=1e9, say=said.append, place=place)
-    assert len(said) == 2
-    assert said[0].startswith("run 0 at 0 %: exit code 1, ")
-    assert said[0].endswith(": scenario: no such file")
-    assert [(r.number, r.exit_code, r.cells) for r in run_records.read(place.kept)] == [
-        (0, 1, ()),
-        (1, 1, ()),
-    ]

@@ -2,16 +2,14 @@
 
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from bench.noise.load import LEAST_S, MOST_S, schedule
+from bench.noise.load import schedule
 from emu.pauses.pauses import recording
 from netcosim.spans import Spans, common, total_ns, united, without
 
@@ -37,21 +35,6 @@ def test_each_processor_is_taken_for_its_share_and_half_of_it_together(share: fl
     # By chance they meet as well: what is taken of each apart is independent.
     apart = 1 - (1 - share) ** 0.5
     assert both == pytest.approx(apart + (1 - apart) * apart**2, rel=0.07)
-
-
-def test_pauses_are_as_long_as_they_are_to_be() -> None:
-    raw = list(itertools.islice(schedule(0.1, 3, 0), 2000))
-    assert all(LEAST_S <= end - start <= MOST_S for start, end in raw)
-    assert [start for start, _ in raw] == sorted(start for start, _ in raw)
-
-
-def test_a_seed_is_a_schedule() -> None:
-    def begin(seed: int, processor: int) -> list[tuple[float, float]]:
-        return list(itertools.islice(schedule(0.2, seed, processor), 50))
-
-    assert begin(1, 0) == begin(1, 0)
-    assert begin(1, 0) != begin(2, 0)
-    assert begin(1, 0) != begin(1, 1)
 
 
 def test_what_it_takes_is_taken_from_everybody_else(tmp_path: Path) -> None:
@@ -88,60 +71,3 @@ def test_what_it_takes_is_taken_from_everybody_else(tmp_path: Path) -> None:
 
 def run_time_s(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-
-
-def load_pids(mark: str) -> list[int]:
-    found = []
-    for path in Path("/proc").iterdir():
-        try:
-            alive = (path / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-            if alive and f"NOISE_MARK={mark}".encode() in (path / "environ").read_bytes():
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
-
-
-@pytest.fixture
-def parent(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Somebody who started the load and waits for it."""
-    code = (
-        "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'bench.noise.load', '0.02'])"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "NOISE_MARK": str(tmp_path)}
-    )
-    yield process
-    process.kill()
-    process.wait(10)
-    for pid in load_pids(str(tmp_path)):
-        os.kill(pid, signal.SIGKILL)
-
-
-def test_it_ends_when_its_parent_is_killed(
-    parent: "subprocess.Popen[bytes]", tmp_path: Path
-) -> None:
-    wait_until(lambda: len(load_pids(str(tmp_path))) == 2 + len(PROCESSORS))
-    parent.kill()
-    parent.wait(10)
-    wait_until(lambda: load_pids(str(tmp_path)) == [])
-
-
-def wait_until(there: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-@pytest.mark.parametrize("share", ["0", "0.6", "-1"])
-def test_a_share_that_real_time_tasks_can_not_have_is_refused(share: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.noise.load", share],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr == f"load: {share}: must be above 0 and at most 0.5\n"

@@ -1,17 +1,23 @@
 """Studies of schedules: what is simulated for them, and how figures are summed up."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from bench.schedules.orders import NETWORKS, forward_part, points, rate_bps, shuffled
+from bench.schedules.orders import NETWORKS, points
+from bench.schedules.orders_random import against_tic, forward_pass, gaps, random_network
 from bench.schedules.page import least_gap
 from bench.schedules.published import published
 from bench.schedules.scaled import BATCH, STEP_S, compute_s, scaled
 from bench.schedules.studies import studies
 from bench.schedules.transfers import Setting, least_step_s
+from netcosim.policies import load_order
+from netcosim.policies.makespan import makespan_ns
+from netcosim.policies.order_input import OrderInput
 from netcosim.scenario import build_scenario
+from netcosim.step_graph import topological_order
 from netcosim.workload.catalogue import load_profile
-from netcosim.workload.profile_file import dump_profile, parse_profile
 from topo.spec import GOODPUT_SHARE
 
 
@@ -19,29 +25,6 @@ def test_a_scaled_network_computes_as_long_as_was_measured_elsewhere():
     assert compute_s(scaled("resnet50"), BATCH) == pytest.approx(STEP_S, rel=1e-6)
     ratio = compute_s(scaled("vgg11"), 4) / compute_s(load_profile("vgg11"), 4)
     assert ratio == pytest.approx(STEP_S / compute_s(load_profile("resnet50"), BATCH), rel=1e-6)
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_the_forward_part_is_a_profile_without_anything_that_is_sent(network: str):
-    part = parse_profile(dump_profile(forward_part(load_profile(network))), "forward.json")
-    assert all(op.source == "server" for op in part.step.transfers)
-    whole = load_profile(network)
-    assert len(part.step.transfers) == sum(op.source == "server" for op in whole.step.transfers)
-    assert 0 < np.sum(part.duration_ns) < np.sum(whole.duration_ns)
-
-
-def test_another_listing_has_the_same_operations():
-    profile = load_profile("alexnet")
-    one, other = shuffled(profile, 1), shuffled(profile, 2)
-    assert one.step.operations != other.step.operations
-    assert set(one.step.operations) == set(other.step.operations) == set(profile.step.operations)
-
-
-def test_receiving_takes_as_long_as_the_forward_pass():
-    profile = load_profile("resnet50")
-    bits = 8 * sum(op.size_bytes for op in profile.step.transfers if op.source == "server")
-    forward = float(np.sum(forward_part(profile).duration_ns)) / 1e9
-    assert bits / (rate_bps("resnet50") * GOODPUT_SHARE) == pytest.approx(forward, rel=1e-6)
 
 
 def test_all_that_is_simulated_is_a_scenario(tmp_path):
@@ -72,3 +55,28 @@ def test_what_was_published_stands_at_its_own_point():
     assert published("resnet50", 16, 3 * 10**9, "bytescheduler") == 14.22
     assert published("vgg11", 64, 10**9, "prophet") is None
     assert published("resnet50", 64, 10**9, "fifo") is None
+
+
+@pytest.mark.parametrize("listed", list(itertools.permutations(range(3))))
+def test_tac_beats_tic_by_a_fifth_where_dependencies_mislead(listed):
+    drawn = against_tic()
+    step = forward_pass(drawn.duration_ns, drawn.predecessors, listed)
+    told = OrderInput(sizes_bytes=[1] * 3, step=step)
+    tac, tic = (
+        makespan_ns(step, load_order(name)(told, np.random.default_rng(0)))
+        for name in ("tac", "tic")
+    )
+    assert (tac, tic) == (13.0, 22.0)
+    assert tac <= 0.8 * tic
+
+
+def test_random_networks_are_steps_and_no_order_is_better_than_the_best():
+    for seed in range(50):
+        step = random_network(np.random.default_rng(seed), shuffled=bool(seed % 2))
+        pulls = step.kind.count("pull")
+        assert 2 <= pulls <= 8
+        assert sorted(step.tensor[:pulls]) == list(range(pulls))
+        waited_for = {before for each in step.predecessors for before in each}
+        assert set(range(pulls)) <= waited_for
+        assert len(topological_order(step)) == len(step)
+        assert min(gap.mean for gap in gaps(2, seed).values()) >= 0

@@ -22,9 +22,7 @@ from bench.sim.timing import (
     Competitor,
     Timing,
     alternate,
-    enough,
     ratio_figure,
-    seconds_figure,
     us_figure,
 )
 
@@ -61,21 +59,6 @@ def test_every_round_measures_everybody_and_every_other_one_goes_backwards() -> 
     assert [t.seconds for t in timings] == [[1, 6, 7], [2, 5, 8], [3, 4, 9]]
 
 
-class TestEnough:
-    """Measurements are made longer until they are long enough."""
-
-    @pytest.mark.parametrize("unit_s", [1e-6, 1e-3, 0.2, 3.0])
-    def test_what_it_finds_takes_long_enough(self, unit_s: float) -> None:
-        assert enough(lambda units: units * unit_s, 0.5, begin=2) * unit_s >= 0.5
-
-    def test_it_does_not_go_far_beyond(self) -> None:
-        assert enough(lambda units: units * 1e-3, 0.5, begin=2) <= 1000
-
-    def test_the_first_measurement_does_not_count(self) -> None:
-        seconds = iter([100.0, 0.1, 0.6])
-        assert enough(lambda _: next(seconds), 0.5, begin=2) > 2
-
-
 class TestFigures:
     """Targets are held against the median; the best round is told beside it."""
 
@@ -85,13 +68,6 @@ class TestFigures:
         assert (figure.met, figure.target) == (False, "<= 25")
         assert figure.note == "best 10; 3 rounds"
 
-    def test_seconds(self) -> None:
-        assert seconds_figure("f", timing("a", 1, 9, 2), 2).met is True
-        assert seconds_figure("f", timing("a", 1, 9, 2), 1.9).met is False
-
-    def test_without_a_target_nothing_is_met_or_missed(self) -> None:
-        assert us_figure("f", timing("a", 1e-4)).met is None
-
     def test_a_ratio_is_of_units_and_pairs_the_rounds(self) -> None:
         slow = timing("slow", 40, 20, 100, units=10)
         fast = timing("fast", 1, 2, 1, units=100)
@@ -99,10 +75,6 @@ class TestFigures:
         assert figure.value == pytest.approx(400)
         assert figure.met is False
         assert "of the bests 200;" in figure.note
-
-    def test_a_ratio_may_have_an_upper_bound(self) -> None:
-        figure = ratio_figure("f", timing("a", 1.2), timing("b", 1.0), most=1.3)
-        assert (figure.met, figure.target) == (True, "<= 1.3")
 
     def test_flatness_is_the_dearest_number_of_workers_against_the_cheapest(self) -> None:
         found = {1: timing("a", 3, 2, 2), 4: timing("a", 1, 1, 5), 16: timing("a", 3, 3, 3)}
@@ -124,11 +96,6 @@ class TestAgreement:
         assert "not timed" in first.figure().note
         assert second.agrees
         assert second.figure().note == ""
-
-    def test_times_that_are_missing_are_no_agreement(self) -> None:
-        whole = np.array([[1.0, 2.0]])
-        assert peers.apart(whole, whole) == 0.0
-        assert peers.apart(whole, np.array([[1.0, np.nan]])) == float("inf")
 
     def test_only_those_who_agree_are_timed(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -176,14 +143,6 @@ def test_a_fresh_process_tells_its_peak() -> None:
     found = json.loads(done.stdout)
     assert found["steps"] == 15
     assert 10e6 < found["loaded"] <= found["ran"] <= found["listed"] < 2e9
-
-
-def test_an_unknown_option_is_refused_in_one_line() -> None:
-    command = [sys.executable, "-m", "bench.sim", "--slow"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--slow" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_everyday_jobs_are_done_by_both_engines() -> None:

@@ -1,5 +1,6 @@
 """A gRPC receiver's account against the arithmetic of its source, and what must always hold."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -216,6 +217,7 @@ def test_what_a_stream_was_allowed_too_much_counts_until_its_reply():
     assert given == [False, True]
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 3 * MIB), min_size=1, max_size=8),

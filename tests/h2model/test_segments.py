@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import Connection, Heads, LinkModel, ReceiverModel, SenderModel, StreamPlan
+from h2model.link import LINE_BPS, SendQueue
 from h2model.protocol import FRAME_HEADER_BYTES
 from h2model.segments import (
     FREED_NS,
@@ -293,3 +294,105 @@ def test_what_ends_in_one_segment_is_there_at_one_time(now: int) -> None:
     assert queue.head() is not None
     frame = queue.take()
     assert frame.end_ns == frame.behind_ns == now
+
+
+SLOW_BPS = 1e9 * SEGMENT / (SEGMENT + PACKET_HEADER_BYTES)
+STEP_NS = 8e9 * SEGMENT / SLOW_BPS
+TRIP_NS = 20_000_000
+
+
+def slow_link(bucket=0):
+    return LinkModel(
+        rate_bps=SLOW_BPS,
+        delay_ns=TRIP_NS // 2,
+        past_bytes=10**9,
+        bucket_bytes=bucket,
+        segment_bytes=SEGMENT,
+    )
+
+
+def naive_ends(segments):
+    """Ends by a window that each acknowledgement widens by one, one event after the other."""
+    window, free_ns, left, acks = 10, 0.0, [], []
+    now = 0.0
+    while len(left) < segments:
+        acknowledged = sum(time <= now for time in acks)
+        if len(left) < acknowledged + window + acknowledged and free_ns <= now:
+            left.append(now)
+            acks.append(now + TRIP_NS)
+            free_ns = now + STEP_NS
+            continue
+        now = min(time for time in (*acks, free_ns) if time > now)
+    return left
+
+
+def test_segments_leave_as_by_the_naive_window():
+    queue = SegmentQueue(slow_link(), SLOW_BPS, starts=True)
+    for _ in range(600):
+        queue.put(1, SEGMENT, 0.0, counted_bytes=0)
+    found = []
+    while queue.waiting:
+        found.append(queue.head().end_ns)
+        queue.take()
+    assert found == pytest.approx(naive_ends(600), abs=1.0)
+
+
+def test_the_window_doubles_each_round_trip_until_the_link_is_full():
+    queue = SegmentQueue(slow_link(), SLOW_BPS, starts=True)
+    for _ in range(8000):
+        queue.put(1, SEGMENT, 0.0, counted_bytes=0)
+    trips = []
+    while queue.waiting:
+        trips.append(int(queue.head().end_ns // TRIP_NS))
+        queue.take()
+    counts = [len(list(group)) for _, group in itertools.groupby(trips)]
+    assert counts[:7] == [10, 20, 40, 80, 160, 320, 640]
+    full = TRIP_NS / STEP_NS
+    assert counts[8] == pytest.approx(full, abs=2)
+
+
+def test_later_bursts_begin_with_the_window_that_is_there():
+    connection = Connection(SenderModel(discipline="fifo"), ReceiverModel(), slow_link())
+    first, later = (connection.burst([StreamPlan(stream=n, size_bytes=3_000_000)]) for n in (1, 3))
+    assert later.end_ns[3] == pytest.approx(3_000_000 * 8e9 / SLOW_BPS + TRIP_NS / 2, rel=0.01)
+    assert first.end_ns[1] > later.end_ns[3] + 4 * TRIP_NS
+
+
+LINK_BPS = 1e8
+LINK_BUCKET = 25_000
+
+
+def queue(past: int = 100_000, bucket: int = LINK_BUCKET) -> SendQueue:
+    return SendQueue(LinkModel(rate_bps=LINK_BPS, past_bytes=past, bucket_bytes=bucket), LINK_BPS)
+
+
+def test_what_the_bucket_lets_pass_makes_room_at_line_speed() -> None:
+    full = queue()
+    full.put(1, 100_000 - FRAME_HEADER_BYTES, 0.0)
+    at_once_ns = LINK_BUCKET * 8e9 / LINE_BPS
+    assert full.room_at(LINK_BUCKET, 0.0) == pytest.approx(at_once_ns, rel=0.02)
+    later_ns = at_once_ns + 30_000 * 8e9 / LINK_BPS
+    assert full.room_at(LINK_BUCKET + 30_000, 0.0) == pytest.approx(later_ns, rel=0.02)
+    assert full.free_bytes(later_ns) == pytest.approx(LINK_BUCKET + 30_000, rel=0.02)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 60_000), min_size=1, max_size=6),
+    bucket=st.integers(0, 80_000),
+    changes=st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.1, 1.0)), max_size=5),
+)
+def test_whatever_the_shares_all_of_the_room_comes_back(
+    sizes: list[int], bucket: int, changes: list[tuple[float, float]]
+) -> None:
+    one = queue(past=1_000_000, bucket=bucket)
+    for size in sizes:
+        one.put(1, size, 0.0)
+    now = 0.0
+    for part, share in changes:
+        now += part * (one.waiting[0].end_ns - now) if one.waiting else 0.0
+        one.room_at(1, now)  # forgets what is acknowledged by now
+        while one.waiting and one.waiting[0].end_ns <= now:
+            one.take()
+        one.replan(share * LINK_BPS, now)
+    end_ns = one.free_ns + 1.0
+    assert one.free_bytes(end_ns) == pytest.approx(1_000_000, abs=0.01)

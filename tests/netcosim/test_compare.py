@@ -3,28 +3,20 @@
 import pytest
 
 from netcosim.compare import score
-from netcosim.trace import Service, StreamRow
+from netcosim.trace import Service
 from netcosim.work_clock import WorkClock
+from tests.netcosim.rows import stream_row
 
 
 def row(stream, end, *, starts=(0,), **values):
     given = {
-        "world": "emu",
-        "cell": "w/t",
-        "burst": 0,
-        "source": "s0",
-        "destination": "w0",
-        "connection": 0,
         "stream": stream,
         "tensor": f"m{stream}",
-        "size_bytes": 10,
-        "wire_bytes": 10,
-        "ready_ns": 0,
         "start_ns": starts[0],
         "wire_end_ns": end,
         "services": tuple(Service(start_ns=t, end_ns=t + 1, size_bytes=5) for t in starts),
     }
-    return StreamRow(**{**given, **values})
+    return stream_row(**{**given, **values})
 
 
 def model(stream, end, *, name="fifo", **values):

@@ -1,5 +1,7 @@
 """Scenario files: there and back without loss; what is wrong is named in one line."""
 
+import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from netcosim.errors import ScenarioError
 from netcosim.job import resolve_cells
 from netcosim.scenario import build_scenario, dump_scenario, parse_scenario, read_scenario
 from netcosim.units import format_duration, format_rate, format_size
+from tests.snapshots import assert_kept, refusals
 
 GOOD = """\
 name = "x"
@@ -168,210 +171,74 @@ def instead(old, new):
     return GOOD.replace(old, new)
 
 
-ONE_SOURCE = "give one of 'set' (a name), 'tensors' (a list) and 'profile' (a name or a file)"
-
 BAD = {
-    "a negative window": (
-        GOOD + 'window = "-1MiB"',
-        'transport[0].window: "-1MiB": must be >= 0',
+    "a negative window": GOOD + 'window = "-1MiB"',
+    "a delay of hours": instead('rate = "100mbit"', 'rate = "100mbit"\ndelay = "2000s"'),
+    "a rate of no link": instead('"100mbit"', '"99999999gbit"'),
+    "a rate in another unit": instead('"100mbit"', '"1Gbps"'),
+    "a priority of fifty digits": instead(
+        'set = "mixed8"', f'tensors = [{{name="a", size="1B", priority={10**50}}}]'
     ),
-    "a delay of hours": (
-        instead('rate = "100mbit"', 'rate = "100mbit"\ndelay = "2000s"'),
-        'cluster.link.delay: "2000s": must be 0ns to 60s',
+    "a window of nothing": GOOD + 'window = "0B"',
+    "a window that HTTP/2 can't say": GOOD + 'window = "2GiB"',
+    "a window without a unit": GOOD + "window = 65535",
+    "a window that flow control does not use": GOOD + 'flow_control = false\nwindow = "1MiB"',
+    "a release with a v": GOOD + 'sender_release = "v1.39.0"',
+    "a release that leads elsewhere": GOOD + 'receiver_release = "1.39.0/../.."',
+    "a release as a number": GOOD + "sender_release = 1.39",
+    "a script without a name": GOOD + 'sender_script = ""',
+    "an unknown key": GOOD + "windw = 1",
+    "an unknown key of a link": instead(
+        "[[workload]]", "[cluster.links.w1]\nrat = 1\n[[workload]]"
     ),
-    "a rate of no link": (
-        instead('"100mbit"', '"99999999gbit"'),
-        'cluster.link.rate: "99999999gbit": must be 1mbit to 100tbit',
+    "a misspelt table": instead("[cluster]\n", "[clutser]\n"),
+    "a misspelt key": instead("sender", "sendr"),
+    "a rate without a unit": instead('"100mbit"', '"100"'),
+    "a rate as a number": instead('"100mbit"', "100"),
+    "a rate too low to emulate": instead("100mbit", "999kbit"),
+    "a huge rate": instead("100mbit", "1e99999999999gbit"),
+    "an exception's rate": GOOD + '[cluster.links.w0]\nrate = "fast"',
+    "a negative delay": instead("rate =", 'delay = "-1ms"\nrate ='),
+    "a loss of everything": instead("rate =", "loss = 1.0\nrate ="),
+    "a loss that is no number": instead("rate =", "loss = nan\nrate ="),
+    "an unknown link model": instead("rate =", 'model = "drop"\nrate ='),
+    "too many workers": instead("[cluster]", "[cluster]\nworkers = 65537"),
+    "too many servers": instead("[cluster]", "[cluster]\nservers = 1025"),
+    "truth as a number": "seed = true\n" + GOOD,
+    "text as a number": 'seed = "7"\n' + GOOD,
+    "a number as truth": GOOD + "whole_messages = 1",
+    "a huge seed": "seed = 99999999999999999999\n" + GOOD,
+    "thousands of digits": "seed = " + "9" * 5000 + "\n" + GOOD,
+    "no repetition": "repetitions = 0\n" + GOOD,
+    "an option with a fraction": GOOD + "options = {quantum = 1.5}",
+    "a name outside ASCII": instead('"x"', '"\u00fc"'),
+    "a name with control characters": instead('"x"', '"a\\u001b[31m\\n"'),
+    "a long name": instead('"x"', '"' + "x" * 500 + '"'),
+    "two workloads of one name": GOOD + '[[workload]]\nname = "w"\nset = "alexnet"',
+    "two transports of one name": GOOD
+    + '[[transport]]\nname = "t"\nsender = "grpc"\nreceiver = "h2"',
+    "two tensors of one name": instead(
+        'set = "mixed8"', 'tensors = [{name="a", size="1B"}, {name="a", size="2B"}]'
     ),
-    "a rate in another unit": (
-        instead('"100mbit"', '"1Gbps"'),
-        "cluster.link.rate: \"1Gbps\": unknown unit 'Gbps'; allowed: bit, kbit, mbit, gbit, tbit;"
-        " did you mean 1gbit?",
-    ),
-    "a priority of fifty digits": (
-        instead('set = "mixed8"', f'tensors = [{{name="a", size="1B", priority={10**50}}}]'),
-        f"workload[0].tensors[0].priority: {10**50}: must be <= 2147483647",
-    ),
-    "a window of nothing": (GOOD + 'window = "0B"', 'transport[0].window: "0B": must be >= 1'),
-    "a window that HTTP/2 can't say": (
-        GOOD + 'window = "2GiB"',
-        'transport[0].window: "2GiB": must be <= 2147483647',
-    ),
-    "a window without a unit": (
-        GOOD + "window = 65535",
-        'transport[0].window: 65535: must be text with a unit, such as "64KiB"',
-    ),
-    "a window that flow control does not use": (
-        GOOD + 'flow_control = false\nwindow = "1MiB"',
-        "transport[0]: 'window' has no meaning with flow_control = false",
-    ),
-    "a release with a v": (
-        GOOD + 'sender_release = "v1.39.0"',
-        'transport[0].sender_release: "v1.39.0": must be a release such as 1.59.5;'
-        " did you mean 1.39.0?",
-    ),
-    "a release that leads elsewhere": (
-        GOOD + 'receiver_release = "1.39.0/../.."',
-        'transport[0].receiver_release: "1.39.0/../..": must be a release such as 1.59.5;'
-        " did you mean 1.39.0?",
-    ),
-    "a release as a number": (
-        GOOD + "sender_release = 1.39",
-        "transport[0].sender_release: 1.39: must be a valid string",
-    ),
-    "a script without a name": (
-        GOOD + 'sender_script = ""',
-        'transport[0].sender_script: "": must be a file\'s path',
-    ),
-    "an unknown key": (
-        GOOD + "windw = 1",
-        "transport[0].windw: 1: unknown key; did you mean window? allowed: name, sender, receiver,"
-        " sender_release, receiver_release, sender_script, receiver_script, flow_control, window,"
-        " connection_window, credit, frame_size, discipline, options, whole_messages",
-    ),
-    "an unknown key of a link": (
-        instead("[[workload]]", "[cluster.links.w1]\nrat = 1\n[[workload]]"),
-        "cluster.links.w1.rat: 1: unknown key; did you mean rate? allowed: rate, model, delay,"
-        " jitter, loss, queue (and 1 more)",
-    ),
-    "a misspelt table": (
-        instead("[cluster]\n", "[clutser]\n"),
-        "clutser: unknown key; did you mean cluster? allowed: name, description, seed, repetitions,"
-        " clock, cluster, policy, training, straggler, coordination, workload, transport",
-    ),
-    "a misspelt key": (
-        instead("sender", "sendr"),
-        'transport[0].sendr: "h2": unknown key; did you mean sender? allowed: name, sender,'
-        " receiver, sender_release, receiver_release, sender_script, receiver_script,"
-        " flow_control, window, connection_window, credit, frame_size, discipline, options,"
-        " whole_messages (and 1 more)",
-    ),
-    "a rate without a unit": (
-        instead('"100mbit"', '"100"'),
-        'cluster.link.rate: "100": has no unit; must be a rate such as 100mbit or 1gbit',
-    ),
-    "a rate as a number": (
-        instead('"100mbit"', "100"),
-        'cluster.link.rate: 100: must be text with a unit, such as "100mbit"',
-    ),
-    "a rate too low to emulate": (
-        instead("100mbit", "999kbit"),
-        'cluster.link.rate: "999kbit": must be 1mbit to 100tbit',
-    ),
-    "a huge rate": (
-        instead("100mbit", "1e99999999999gbit"),
-        'cluster.link.rate: "1e99999999999gbit": is too large or has too many digits',
-    ),
-    "an exception's rate": (
-        GOOD + '[cluster.links.w0]\nrate = "fast"',
-        'cluster.links.w0.rate: "fast": must be a rate such as 100mbit or 1gbit',
-    ),
-    "a negative delay": (
-        instead("rate =", 'delay = "-1ms"\nrate ='),
-        'cluster.link.delay: "-1ms": must be >= 0',
-    ),
-    "a loss of everything": (
-        instead("rate =", "loss = 1.0\nrate ="),
-        "cluster.link.loss: 1.0: must be < 1",
-    ),
-    "a loss that is no number": (
-        instead("rate =", "loss = nan\nrate ="),
-        "cluster.link.loss: nan: must be < 1",
-    ),
-    "an unknown link model": (
-        instead("rate =", 'model = "drop"\nrate ='),
-        "cluster.link.model: \"drop\": must be 'fair' or 'fifo'",
-    ),
-    "too many workers": (
-        instead("[cluster]", "[cluster]\nworkers = 65537"),
-        "cluster.workers: 65537: must be <= 65536",
-    ),
-    "too many servers": (
-        instead("[cluster]", "[cluster]\nservers = 1025"),
-        "cluster.servers: 1025: must be <= 1024",
-    ),
-    "truth as a number": ("seed = true\n" + GOOD, "seed: True: must be a valid integer"),
-    "text as a number": ('seed = "7"\n' + GOOD, 'seed: "7": must be a valid integer'),
-    "a number as truth": (
-        GOOD + "whole_messages = 1",
-        "transport[0].whole_messages: 1: must be a valid boolean",
-    ),
-    "a huge seed": (
-        "seed = 99999999999999999999\n" + GOOD,
-        "seed: 99999999999999999999: must be < 9223372036854775808",
-    ),
-    "thousands of digits": (
-        "seed = " + "9" * 5000 + "\n" + GOOD,
-        "not TOML: a number of thousands of digits",
-    ),
-    "no repetition": ("repetitions = 0\n" + GOOD, "repetitions: 0: must be >= 1"),
-    "an option with a fraction": (
-        GOOD + "options = {quantum = 1.5}",
-        "transport[0].options.quantum: 1.5: must be a whole number, true, false or text",
-    ),
-    "a name outside ASCII": (
-        instead('"x"', '"\u00fc"'),
-        'name: "\u00fc": must begin with a letter or digit, then letters, digits, _ . + -',
-    ),
-    "a name with control characters": (
-        instead('"x"', '"a\\u001b[31m\\n"'),
-        'name: "a [31m ": must begin with a letter or digit, then letters, digits, _ . + -',
-    ),
-    "a long name": (
-        instead('"x"', '"' + "x" * 500 + '"'),
-        f'name: "{"x" * 80}...": must have at most 60 characters',
-    ),
-    "two workloads of one name": (
-        GOOD + '[[workload]]\nname = "w"\nset = "alexnet"',
-        "scenario: names under 'workload' must differ",
-    ),
-    "two transports of one name": (
-        GOOD + '[[transport]]\nname = "t"\nsender = "grpc"\nreceiver = "h2"',
-        "scenario: names under 'transport' must differ",
-    ),
-    "two tensors of one name": (
-        instead('set = "mixed8"', 'tensors = [{name="a", size="1B"}, {name="a", size="2B"}]'),
-        "workload[0]: tensor names must differ",
-    ),
-    "an empty tensor": (
-        instead('set = "mixed8"', 'tensors = [{name="a", size="0B"}]'),
-        'workload[0].tensors[0].size: "0B": must be 1B to 1024GiB',
-    ),
-    "neither set nor tensors": (
-        instead('set = "mixed8"\n', ""),
-        f"workload[0]: {ONE_SOURCE}",
-    ),
-    "both set and tensors": (
-        instead("set =", 'tensors = [{name="a", size="1B"}]\nset ='),
-        f"workload[0]: {ONE_SOURCE}",
-    ),
-    "no transport": (GOOD[: GOOD.index("[[transport]]")], "transport: is required"),
-    "no list of transports": (
-        instead("[[transport]]", "[transport]"),
-        "transport: must be a list; of tables, write [[...]]",
-    ),
-    "an empty list": (
-        "transport = []\n" + GOOD[: GOOD.index("[[transport]]")],
-        "scenario: needs at least one '[[transport]]'",
-    ),
-    "an empty file": ("", "name: is required (and 3 more)"),
-    "not TOML": ("rate: 100mbit", "not TOML: "),
-    "a NUL": ('name = "a\0"', "not TOML: "),
-    "a key twice": ('name = "y"\n' + GOOD, "not TOML: "),
-    "brackets without end": ("x = " + "[" * 100_000, "not TOML: nested too deeply"),
+    "an empty tensor": instead('set = "mixed8"', 'tensors = [{name="a", size="0B"}]'),
+    "neither set nor tensors": instead('set = "mixed8"\n', ""),
+    "both set and tensors": instead("set =", 'tensors = [{name="a", size="1B"}]\nset ='),
+    "no transport": GOOD[: GOOD.index("[[transport]]")],
+    "no list of transports": instead("[[transport]]", "[transport]"),
+    "an empty list": "transport = []\n" + GOOD[: GOOD.index("[[transport]]")],
+    "an empty file": "",
+    "a line of YAML": "rate: 100mbit",
+    "a NUL": 'name = "a\0"',
+    "a key twice": 'name = "y"\n' + GOOD,
+    "brackets without end": "x = " + "[" * 100_000,
 }
 
 
-@pytest.mark.parametrize(("text", "line"), BAD.values(), ids=BAD.keys())
-def test_what_is_wrong_is_named_in_one_line(text, line):
-    with pytest.raises(ScenarioError) as refused:
-        parse_scenario(text, source="job.toml")
-    said = str(refused.value)
-    assert said.startswith(f"job.toml: {line}")
-    if not line.endswith(": "):
-        assert said == f"job.toml: {line}"
-    assert said.isprintable()
-    assert refused.value.exit_code == 2
+def test_what_is_wrong_is_named_in_one_line():
+    said = refusals({name: partial(parse_scenario, BAD[name], source="job.toml") for name in BAD})
+    # What else is no TOML has the words of Python's own reader.
+    said = re.sub(r"(not TOML: )(?!a number of|nested too).*", r"\1...", said)
+    assert_kept(Path(__file__).parent / "snapshots/scenario.txt", said)
 
 
 @settings(max_examples=300, deadline=None)

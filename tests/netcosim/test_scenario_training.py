@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from netcosim.scenario import (
 )
 from netcosim.workload import dump_profile
 from netcosim.workload.catalogue import load_profile, profile_names
+from tests.snapshots import assert_kept, refusals
 
 GOOD = """\
 name = "x"
@@ -71,105 +73,43 @@ def test_a_part_of_the_workers_is_evenly_spread_and_does_not_hang_on_their_numbe
     assert not gaps or max(gaps) - min(gaps) <= 1
 
 
-WHO = "give one of 'workers' (\"all\" or a list), 'count' (a number) and 'share' (a part)"
-
 BAD = {
-    "no step after the warm-up": (
-        "[training]\nsteps = 20",
-        "training: 'warmup' (50) must be below 'steps' (20)",
-    ),
-    "no step": ("[training]\nsteps = 0", "training.steps: 0: must be >= 1"),
-    "a negative gap": ("[training]\ngap = -1", "training.gap: -1: must be >= 0"),
-    "nothing left of a busy port": (
-        "[training]\nboth_busy = 0.0",
-        "training.both_busy: 0.0: must be >= 0.01",
-    ),
-    "a port that gains": ("[training]\nboth_busy = 1.5", "training.both_busy: 1.5: must be <= 1"),
-    "one number of workers": (
-        "[training]\nworkers = 4",
-        "training.workers: 4: must be a list of whole numbers, such as [1, 2, 4]",
-    ),
-    "no number of workers": (
-        "[training]\nworkers = []",
-        "training.workers: must be a list of whole numbers, such as [1, 2, 4]",
-    ),
-    "a number of workers twice": ("[training]\nworkers = [1, 1]", "training.workers: must differ"),
-    "nobody": (
-        "[training]\nworkers = [0]",
-        "training.workers: must be numbers of workers, 1 to 65536",
-    ),
-    "a half worker": (
-        "[training]\nworkers = [1.5]",
-        "training.workers: must be a list of whole numbers, such as [1, 2, 4]",
-    ),
-    "an unknown key": (
-        "[training]\nstep = 5",
-        "training.step: 5: unknown key; did you mean steps? allowed: steps, warmup, measured,"
-        " batch, workers, rates, synchronisation, gap, join, first, gradients, overlap,"
-        " server_cores, worker_cores, server_messages, worker_messages, sent_messages,"
-        " gradient_blocks, socket_buffer, ... (24 in all)",
-    ),
-    "a straggler nobody knows": (
-        '[[straggler]]\nkind = "slow"',
-        f"straggler[0]: {WHO}",
-    ),
-    "two ways to choose": (
-        '[[straggler]]\nkind = "slow"\nworkers = [1]\ncount = 1',
-        f"straggler[0]: {WHO}",
-    ),
-    "no part of the workers": (
-        '[[straggler]]\nkind = "slow"\nshare = 0',
-        "straggler[0].share: 0: must be > 0",
-    ),
-    "a straggler by name": (
-        '[[straggler]]\nkind = "slow"\nworkers = "w0"',
-        'straggler[0].workers: "w0": must be "all" or a list of workers, such as [0, 3]',
-    ),
-    "a straggler before the first": (
-        '[[straggler]]\nkind = "slow"\nworkers = [-1]',
-        "straggler[0].workers: must be numbers of workers, 0 to 65535",
-    ),
+    "no step after the warm-up": "[training]\nsteps = 20",
+    "no step": "[training]\nsteps = 0",
+    "a negative gap": "[training]\ngap = -1",
+    "nothing left of a busy port": "[training]\nboth_busy = 0.0",
+    "a port that gains": "[training]\nboth_busy = 1.5",
+    "one number of workers": "[training]\nworkers = 4",
+    "no number of workers": "[training]\nworkers = []",
+    "a number of workers twice": "[training]\nworkers = [1, 1]",
+    "nobody": "[training]\nworkers = [0]",
+    "a half worker": "[training]\nworkers = [1.5]",
+    "an unknown key": "[training]\nstep = 5",
+    "a straggler nobody knows": '[[straggler]]\nkind = "slow"',
+    "two ways to choose": '[[straggler]]\nkind = "slow"\nworkers = [1]\ncount = 1',
+    "no part of the workers": '[[straggler]]\nkind = "slow"\nshare = 0',
+    "a straggler by name": '[[straggler]]\nkind = "slow"\nworkers = "w0"',
+    "a straggler before the first": '[[straggler]]\nkind = "slow"\nworkers = [-1]',
     "an option that is no number": (
-        '[[straggler]]\nkind = "slow"\ncount = 1\noptions = { factor = nan }',
-        "straggler[0].options.factor: nan: must be text, true, false, a number or a list of"
-        " numbers",
+        '[[straggler]]\nkind = "slow"\ncount = 1\noptions = { factor = nan }'
     ),
     "an option of a straggler at the wrong place": (
-        '[[straggler]]\nkind = "slow"\ncount = 1\nfactor = 2.0',
-        "straggler[0].factor: 2.0: unknown key; allowed: kind, workers, count, share, options",
+        '[[straggler]]\nkind = "slow"\ncount = 1\nfactor = 2.0'
     ),
-    "an order without its table": (
-        '[policy]\norder = "given"',
-        "policy: order = \"given\" needs the table 'priorities'",
-    ),
-    "a table without its order": (
-        "[policy]\npriorities = { a = 1 }",
-        "policy: 'priorities' has no meaning without order = \"given\"",
-    ),
-    "a placement without its table": (
-        '[policy]\nplacement = "given"',
-        "policy: placement = \"given\" needs the table 'servers'",
-    ),
-    "a table without its placement": (
-        "[policy]\nservers = { a = 1 }",
-        "policy: 'servers' has no meaning without placement = \"given\"",
-    ),
-    "a server before the first": (
-        '[policy]\nplacement = "given"\nservers = { a = -1 }',
-        "policy.servers.a: -1: must be >= 0",
-    ),
-    "a priority that is no number": (
-        '[policy]\norder = "given"\npriorities = { a = "high" }',
-        'policy.priorities.a: "high": must be a valid integer',
-    ),
+    "an order without its table": '[policy]\norder = "given"',
+    "a table without its order": "[policy]\npriorities = { a = 1 }",
+    "a placement without its table": '[policy]\nplacement = "given"',
+    "a table without its placement": "[policy]\nservers = { a = 1 }",
+    "a server before the first": '[policy]\nplacement = "given"\nservers = { a = -1 }',
+    "a priority that is no number": '[policy]\norder = "given"\npriorities = { a = "high" }',
 }
 
 
-@pytest.mark.parametrize(("more", "line"), BAD.values(), ids=BAD.keys())
-def test_what_is_wrong_is_named_in_one_line(more, line):
-    with pytest.raises(ScenarioError) as refused:
-        parse_scenario(GOOD + more, source="job.toml")
-    assert str(refused.value) == f"job.toml: {line}"
+def test_what_is_wrong_is_named_in_one_line():
+    calls = {
+        name: partial(parse_scenario, GOOD + more, source="job.toml") for name, more in BAD.items()
+    }
+    assert_kept(Path(__file__).parent / "snapshots/scenario-training.txt", refusals(calls))
 
 
 class TestProfiles:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcosim.formatting import one_line, percent, printable, quoted, short_size, shortened, shown
+from netcosim.nearest import listed, nearest, question, typing_errors, unknown
 from netcosim.units import (
     DURATION,
     RATE,
@@ -221,3 +223,121 @@ def test_nothing_is_suggested_where_nothing_fits(parse, text):
     with pytest.raises(ValueError) as refused:
         parse(text)
     assert "did you mean" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0.0, "0 %"),
+        (0.00009, "<0.01 %"),
+        (0.0001, "0.01 %"),
+        (0.0012, "0.12 %"),
+        (0.01, "1 %"),
+        (0.098, "9.8 %"),
+        (0.5, "50 %"),
+        (7.0, "700 %"),
+    ],
+)
+def test_percentages_are_short(fraction: float, text: str) -> None:
+    assert percent(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_500_000, "1.5 MB"), (2 * 10**9, "2 GB")],
+)
+def test_sizes_are_short(size_bytes: int, text: str) -> None:
+    assert short_size(size_bytes) == text
+
+
+@given(st.text(), st.integers(20, 60))
+def test_a_long_text_is_shortened_to_its_beginning_and_its_end(text: str, most: int) -> None:
+    short = shortened(text, most)
+    size = len(text.encode(errors="backslashreplace"))
+    assert len(short.encode(errors="backslashreplace")) <= max(most, 0)
+    if size <= most:
+        assert short == text
+    else:
+        begin, _, end = short.partition(" ... ")
+        escaped = text.encode(errors="backslashreplace").decode()
+        assert escaped.startswith(begin)
+        assert escaped.endswith(short.rpartition(" ... ")[2])
+        assert begin or end
+
+
+@given(st.text())
+def test_any_text_is_one_line_that_a_terminal_shows(text: str) -> None:
+    assert one_line(text).isprintable()
+    assert printable(text).isprintable() and len(printable(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("a", '"a"'), (7, "7"), (None, "None"), ("x" * 81, '"' + "x" * 80 + '..."')],
+)
+def test_a_value_stands_in_quotes_if_it_is_text_and_is_cut_off(value: object, text: str) -> None:
+    assert quoted(value) == shown(value) == text
+
+
+def test_a_number_that_python_can_not_write_is_named() -> None:
+    assert shown(10**5000) == "a number of many digits"
+
+
+PROFILES = ("alexnet", "googlenet", "inception_v3", "resnet50", "resnet50_b4", "vgg11")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("resnet", PROFILES, "resnet50"),
+        ("ResNet-50", PROFILES, "resnet50"),
+        ("inceptionv3", PROFILES, "inception_v3"),
+        ("lenet", PROFILES, None),
+        ("nosuch", PROFILES, None),
+        ("maxmin", ("equal", "max_min"), "max_min"),
+        ("clutser", ("cluster", "policy"), "cluster"),
+        ("--wokers", ("--workers", "--workload"), "--workers"),
+        ("dsp", ("asp", "bsp", "ssp"), None),
+        ("re", ("random", "reverse"), None),
+        ("s", ("star",), None),
+        ("", ("star",), None),
+        ("x" * 10_000, ("x" * 9_999,), None),
+    ],
+)
+def test_what_is_taken_for_what(name, known, meant):
+    assert nearest(name, known) == meant
+
+
+words = st.text("abcd", max_size=6)
+
+
+@given(words, words, words)
+def test_typing_errors_count_edits(a, b, c):
+    assert typing_errors(a, a) == 0
+    assert typing_errors(a, b) == typing_errors(b, a) <= max(len(a), len(b))
+    assert typing_errors(a, b) >= abs(len(a) - len(b))
+    assert typing_errors(a + c, b + c) <= typing_errors(a, b)
+
+
+@given(st.sampled_from(PROFILES), st.data())
+def test_one_typing_error_finds_the_name(name, data):
+    at = data.draw(st.integers(0, len(name) - 1))
+    letter = data.draw(st.sampled_from("qzx"))
+    wrong = data.draw(
+        st.sampled_from(
+            [name[:at] + letter + name[at:], name[:at] + letter + name[at + 1 :]]
+            + [name[: at - 1] + name[at] + name[at - 1] + name[at + 1 :]] * (at > 0)
+        )
+    )
+    assert nearest(wrong, PROFILES) == (name if wrong != name else nearest(name, PROFILES))
+
+
+def test_messages():
+    assert unknown("gredy", ("given", "greedy")) == (
+        "unknown; did you mean greedy? allowed: given, greedy"
+    )
+    assert unknown("all", ("given", "greedy")) == "unknown; allowed: given, greedy"
+    assert unknown("x", ()) == "unknown; allowed: none"
+    assert question("all", ("given",)) == ""
+    many = [f"w{i}" for i in range(1024)]
+    assert listed(many) == f"{', '.join(many[:19])}, ... (1024 in all)"

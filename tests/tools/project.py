@@ -116,19 +116,20 @@ class Project:
         return done.stdout.strip()
 
 
-def make_wheel(path: Path, name: str, version: str) -> None:
+def make_wheel(path: Path, name: str, version: str, file: str = "", body: str = "") -> None:
+    """A wheel of one module: a version, or in this file this body."""
     info = f"{name}-{version}.dist-info"
     files = {
-        f"{name}.py": f"VERSION = {version!r}\n",
+        file or f"{name}.py": body or f"VERSION = {version!r}\n",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
     }
     lines = []
-    for name, text in files.items():
+    for made, text in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
-        lines.append(f"{name},sha256={digest.decode()},{len(text)}\n")
+        lines.append(f"{made},sha256={digest.decode()},{len(text)}\n")
     files[f"{info}/RECORD"] = "".join([*lines, f"{info}/RECORD,,\n"])
     with zipfile.ZipFile(path, "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)
+        for made, text in files.items():
+            wheel.writestr(made, text)

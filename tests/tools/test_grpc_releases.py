@@ -1,6 +1,5 @@
 """Environments of gRPC releases, built offline from a wheel that only looks like grpcio."""
 
-import base64
 import hashlib
 import json
 import os
@@ -9,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.tools.project import make_wheel
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 OWN = "{}.{}".format(*sys.version_info)
@@ -45,20 +45,8 @@ class Checkout:
 
     def wheel(self, release: str, body: str = GRPC, name: str = "grpcio") -> str:
         """Make a wheel; its digest."""
-        info = f"{name}-{release}.dist-info/"
-        files = {
-            f"{name.removesuffix('io')}/__init__.py": body,
-            info + "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {release}\n",
-            info + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        }
-        record = ""
-        for path, text in files.items():
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
-            record += f"{path},sha256={digest.decode()},{len(text)}\n"
         made = self.wheels / f"{name}-{release}-py3-none-any.whl"
-        with zipfile.ZipFile(made, "w") as wheel:
-            for path, text in (*files.items(), (info + "RECORD", record)):
-                wheel.writestr(path, text)
+        make_wheel(made, name, release, f"{name.removesuffix('io')}/__init__.py", body or "\n")
         return hashlib.sha256(made.read_bytes()).hexdigest()
 
     def lock(self, **releases: tuple[str, str]) -> None:

@@ -52,9 +52,6 @@ class TestOrder:
             'policy.priorities: "g": no such tensor; there are a, b, c, d, e, ...'
         )
 
-    def test_other_orders_go_without(self):
-        assert release_order(PolicySpec(order="reverse"), NAMES, SIZES, rng()) == [5, 4, 3, 2, 1, 0]
-
 
 class TestPlacement:
     def test_as_given(self):
@@ -73,10 +70,6 @@ class TestPlacement:
         with pytest.raises(ScenarioError) as refused:
             server_of_each(at(**servers), ["a", "b"], [1, 1], 2)
         assert str(refused.value) == line
-
-    def test_other_placements_go_without(self):
-        policy = PolicySpec(placement="round_robin")
-        assert server_of_each(policy, NAMES, SIZES, 3) == [0, 1, 2, 0, 1, 2]
 
 
 class TestSynchronisation:

@@ -5,14 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
-from netcosim.formatting import percent
 from netcosim.report import write_report
 from netcosim.report.streams import timeline
 from netcosim.report.streams.data import ReportData
@@ -20,6 +19,7 @@ from netcosim.report.streams.panels import panels_png
 from netcosim.report.streams.timeline import plain, timeline_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.streams.summary import NotRun
+from tests.netcosim.report.pages import HOSTILE, PNG, kept_text, report
 from tests.netcosim.results.synthetic import (
     Case,
     measured_rows,
@@ -31,131 +31,86 @@ from tests.netcosim.results.synthetic import (
     window_rows,
     write_folder,
 )
+from tests.snapshots import assert_kept
 
 SMALL = Case(sizes=(400_000, 3_000_000, 300_000, 2_500_000), bursts=2)
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
-class Page(HTMLParser):
-    """Tags, their attributes and the text of a page; complains about tags left open."""
-
-    VOID = ("meta", "img", "link", "br", "hr", "input")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style":
-            self.text += data
-
-    def of_class(self, name: str) -> int:
-        return sum(name in (a.get("class") or "").split() for _, a in self.tags)
-
-
-def report(path: Path) -> Page:
-    return Page(write_report(path).read_text("utf-8"))
-
-
-def test_the_page_shows_each_calibrated_receiver(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
+def all_that_there_is(path: Path) -> None:
+    """Calibrated receivers, announced windows, shared links, more levels, a cell that is left."""
+    cases = (replace(SMALL, workload="alexnet", transport="grpc-on", truth="fifo", invalid=(1,)),)
+    write_folder(path, cases)
     line = {"alpha_ns_per_byte": 1.25, "beta_ns": 300_000.0}
     calibration = {
         "overhead": {"first": line, "later": {**line, "alpha_ns_per_byte": 0.5}, "stretch": 1.7},
         "samples": [{"size_bytes": 4096}] * 30,
         "reasons": ["the capture lost 75 packets"],
-        **{
-            f"residual_{kind}_ns": 1000 * (i + 1) for i, kind in enumerate(("median", "p95", "max"))
-        },
+        **{f"residual_{kind}_ns": 1000 * i for i, kind in enumerate(("median", "p95", "max"), 1)},
     }
-    with ResultsFolder.open(tmp_path / "run") as folder:
-        record = run_record((SMALL,))
-        folder.write_run(record.model_copy(update={"overheads": {"grpc <1>": calibration}}))
-    text = report(tmp_path / "run").text
-    for word in (
-        "grpc <1>",
-        "1.250 ms/MB + 0.3 ms",
-        "0.500 ms/MB",
-        "1.7",
-        "0.003 ms",
-        "disturbed: the capture lost 75 packets",
-    ):
-        assert word in text
+    windows = [4194304, 65535, 65536, 65537, 65538]
+    ends = {
+        "sender": {"release": "1.<b>39.0", "settings": {}},
+        "receiver": {"release": None, "settings": {"initial_window_size": windows}},
+    }
+    links = [{"path": f"s0 to w{i}", **{f"f{k}_bps": 1e6 * k for k in range(3)}} for i in range(9)]
+    left = NotRun(cell="w/old", workload="w", transport="old", reason="no <b>Python</b> 3.7")
+    made = summary(cases, not_run=(left,))
+    (cell,) = made.cells
+    models = tuple(m.model_copy(update={"share": m.order}) for m in cell.models)
+    ratios = {"window_to_message": 0.26, "bdp_to_window": None}
+    changes = {
+        "counted": False,
+        "ratios": cell.ratios.model_copy(update=ratios),
+        "models": (*models, models[0].model_copy(update={"level": "ORACLE"})),
+    }
+    told = {"overheads": {"grpc <1>": calibration}, "peers": {"w/t connection 0": ends}}
+    with ResultsFolder.open(path) as folder:
+        folder.write_run(run_record(cases).model_copy(update={**told, "links": links}))
+        folder.write_summary(made.model_copy(update={"cells": (cell.model_copy(update=changes),)}))
 
 
-def test_the_page_says_what_was_found(tmp_path: Path) -> None:
-    other = replace(SMALL, workload="alexnet", transport="grpc-on", truth="fifo", invalid=(1,))
-    write_folder(tmp_path / "run", (SMALL, other))
-    page = report(tmp_path / "run")
-    for case, model in ((SMALL, "two_visit"), (other, "fifo")):
-        assert page.text.count(f"h2 with flow control on (window 1MiB) follows {model} (") == 2
-        assert case.cell in page.text
-    assert page.of_class("banner") == 0
-    assert "errors by model and level" in page.text
-    assert "invalid: the capture lost 73 packets" in page.text
-    assert "1 of 4 bursts were invalid, in 0 a pause delayed an input of the models" in page.text
-    assert "server1 to worker1" in page.text and "93.7" in page.text  # the link as measured
-    images = [a["src"] or "" for tag, a in page.tags if tag == "img"]
-    assert len(images) == 4
-    pictures = sorted((tmp_path / "run" / "pictures").iterdir())
-    assert [p.name for p in pictures] == [
-        "alexnet@grpc-on.panels.png",
-        "alexnet@grpc-on.timeline.png",
-        "mixed8@h2-on.panels.png",
-        "mixed8@h2-on.timeline.png",
-    ]
-    assert all(p.read_bytes().startswith(PNG) for p in pictures)
+def without_rows(path: Path) -> None:
+    with ResultsFolder.create(path, scenario()) as folder:
+        folder.write_summary(summary((replace(SMALL, invalid=(0, 1)),)))
+        folder.write_run(run_record())
 
 
-def test_the_best_model_of_each_cell_is_marked_once_a_table(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    page = report(tmp_path / "run")
-    tables = sum(a.get("class") == "errors" for tag, a in page.tags if tag == "table")
-    assert page.of_class("best") == tables == 6
+def before_its_summary(path: Path) -> None:
+    with ResultsFolder.create(path, scenario()) as folder:
+        folder.write_trace(measured_rows(SMALL))
 
 
-def test_the_page_names_levels_and_what_is_not_counted(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    with ResultsFolder.open(tmp_path / "run") as folder:
-        summary = folder.read_summary()
-        assert summary is not None
-        (cell,) = summary.cells
-        ratios = cell.ratios.model_copy(update={"window_to_message": 0.26, "bdp_to_window": None})
-        oracle = cell.models[0].model_copy(update={"level": "ORACLE"})
-        changes = {"counted": False, "ratios": ratios, "models": (*cell.models, oracle)}
-        folder.write_summary(
-            summary.model_copy(update={"cells": (cell.model_copy(update=changes),)})
-        )
-    page = report(tmp_path / "run")
-    assert "window / the largest message: 0.26" in page.text
-    assert "bandwidth-delay product / the window" not in page.text
-    assert "the window stalled no stream: not counted" in page.text
-    assert page.text.count("two_visit (ORACLE)") == page.of_class("best") == 6
+def paused(path: Path) -> None:
+    write_folder(path, (replace(SMALL, bursts=3, shown=(1,), pause=(90_000_000, 20_000_000)),))
 
 
-def test_the_page_says_what_the_machine_took_and_what_was_cut_out(tmp_path: Path) -> None:
-    case = replace(SMALL, bursts=3, shown=(1,), pause=(90_000_000, 20_000_000))
-    write_folder(tmp_path / "run", (case,))
-    page = report(tmp_path / "run")
-    assert "2 bursts judged, 1 shown only: a pause delayed an input" in page.text
-    assert "not judged: a grant came 7.3 ms of link work late" in page.text
-    assert "0 of 3 bursts were invalid, in 1 a pause delayed an input of the models" in page.text
-    lost = 21 / (max(row.wire_end_ns for row in predicted_rows(case)) / 1e6 + 20)
-    assert f"the link lost {percent(lost)} of the time" in page.text
-    assert page.text.count("21.020.0") == 3  # lost and cut, in ms
+def unjudged(path: Path) -> None:
+    """No valid burst, and none that is judged, beside others."""
+    invalid = replace(SMALL, workload="alexnet", invalid=(0, 1))
+    write_folder(path, (SMALL, invalid, replace(SMALL, transport="paused", shown=(0, 1))))
+
+
+def untrusted(path: Path) -> None:
+    why = ("the link lost 3 packets",)
+    write_folder(path, (SMALL,), trusted=False, complete=False, reasons=why)
+
+
+FOLDERS: dict[str, Callable[[Path], None]] = {
+    "all": all_that_there_is,
+    "paused": paused,
+    "unjudged": unjudged,
+    "untrusted": untrusted,
+    "begun": lambda path: ResultsFolder.create(path, scenario()).close(),
+    "killed": before_its_summary,
+    "no-rows": without_rows,
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_page_says_what_the_folder_has(tmp_path: Path, name: str) -> None:
+    FOLDERS[name](tmp_path / "run")
+    kept = Path(__file__).parent / f"snapshots/streams-{name}.txt"
+    assert_kept(kept, kept_text(tmp_path / "run"))
 
 
 def test_pictures_and_errors_stand_on_the_clock_of_link_work(tmp_path: Path) -> None:
@@ -168,113 +123,6 @@ def test_pictures_and_errors_stand_on_the_clock_of_link_work(tmp_path: Path) -> 
     assert ends == calm
     assert cell.cut_ns == {0: 20_000_000, 1: 20_000_000}
     assert cell.windows == tuple(window_rows(SMALL, measured_rows(SMALL)))
-
-
-def test_shares_of_links_have_a_table_where_links_are_shared(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    assert "Shares of links" not in report(tmp_path / "run").text
-    with ResultsFolder.open(tmp_path / "run") as folder:
-        summary = folder.read_summary()
-        assert summary is not None
-        (cell,) = summary.cells
-        shared = tuple(m.model_copy(update={"share": m.order}) for m in cell.models)
-        folder.write_summary(
-            summary.model_copy(update={"cells": (cell.model_copy(update={"models": shared}),)})
-        )
-    page = report(tmp_path / "run")
-    assert "Shares of links: errors by model and level" in page.text
-    assert page.of_class("best") == 7
-
-
-def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    page = report(tmp_path / "run")
-    for tag, attributes in page.tags:
-        assert tag not in ("script", "link", "iframe", "object", "embed", "base", "form")
-        for name in ("src", "href"):
-            target = attributes.get(name) or "#"
-            assert target.startswith(("#", "data:image/png;base64,")), target
-        assert not any(name.startswith("on") for name in attributes)
-    text = (tmp_path / "run" / "report.html").read_text("utf-8")
-    assert "url(" not in text and "@import" not in text and "http://" not in text
-
-
-def test_the_page_shows_what_the_ends_announced(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    windows = [4194304, 65535, 65536, 65537, 65538]
-    ends = {
-        "sender": {"release": "1.<b>39.0", "settings": {}},
-        "receiver": {"release": None, "settings": {"initial_window_size": windows}},
-    }
-    with ResultsFolder.open(tmp_path / "run") as folder:
-        record = run_record((SMALL,))
-        folder.write_run(record.model_copy(update={"peers": {"w/t connection 0": ends}}))
-    text = report(tmp_path / "run").text
-    assert "1.<b>39.0" in text
-    assert "4MiB, then 65535B, then 64KiB, then 65537B, then ..." in text
-
-
-def test_what_was_not_run_is_found_on_the_page_with_its_reason(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    left = NotRun(cell="w/old", workload="w", transport="old", reason="no <b>Python</b> 3.7")
-    with ResultsFolder.open(tmp_path / "run") as folder:
-        folder.write_summary(summary((SMALL,), not_run=(left,)))
-    page = report(tmp_path / "run")
-    assert "w/old" in page.text and "not run: no <b>Python</b> 3.7" in page.text
-    assert page.of_class("banner") == 0
-
-
-def test_an_untrusted_run_says_so_first_and_says_why(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,), trusted=False, reasons=("the link lost 3 packets",))
-    page = report(tmp_path / "run")
-    assert (page.of_class("untrusted"), page.of_class("incomplete")) == (1, 0)
-    assert page.text.index("Do not trust") < page.text.index("What was found")
-    assert page.text.index("the link lost 3 packets") < page.text.index("What was found")
-
-
-def test_an_incomplete_run_shows_what_it_has(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,), complete=False, reasons=("interrupted",))
-    page = report(tmp_path / "run")
-    assert (page.of_class("untrusted"), page.of_class("incomplete")) == (0, 1)
-    assert "follows two_visit" in page.text
-
-
-def test_a_run_interrupted_before_its_first_burst_has_a_page(tmp_path: Path) -> None:
-    ResultsFolder.create(tmp_path / "run", scenario()).close()
-    page = report(tmp_path / "run")
-    assert page.of_class("incomplete") == 1
-    assert "No burst was finished" in page.text
-    assert not (tmp_path / "run" / "pictures").exists()
-
-
-def test_a_run_killed_before_its_summary_shows_what_was_measured(tmp_path: Path) -> None:
-    with ResultsFolder.create(tmp_path / "run", scenario()) as folder:
-        folder.write_trace(measured_rows(SMALL))
-    page = report(tmp_path / "run")
-    assert page.of_class("incomplete") == 1
-    assert "measured, but the run ended before it was judged" in page.text
-    assert len([tag for tag, _ in page.tags if tag == "img"]) == 2
-
-
-def test_a_cell_with_no_valid_burst_shows_an_invalid_one_as_such(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (replace(SMALL, invalid=(0, 1)),))
-    page = report(tmp_path / "run")
-    assert "no burst was valid" in page.text
-    assert (page.of_class("errors"), page.of_class("unjudged")) == (0, 1)
-    assert "No burst was valid. What is shown below counts for nothing." in page.text
-
-
-def test_a_cell_without_a_judged_burst_is_shown_as_such_beside_others(tmp_path: Path) -> None:
-    invalid = replace(SMALL, workload="alexnet", invalid=(0, 1))
-    shown = replace(SMALL, transport="paused", shown=(0, 1))
-    write_folder(tmp_path / "run", (SMALL, invalid, shown))
-    page = report(tmp_path / "run")
-    tables = page.of_class("errors")
-    assert page.of_class("best") == tables == 6  # of the cell that is judged alone
-    assert page.of_class("unjudged") == 2 * tables + 2
-    assert page.text.count("No burst was valid") == tables + 1
-    delayed = "No burst was judged: in each a pause delayed an input of the models"
-    assert page.text.count(delayed) == tables + 1
 
 
 @pytest.mark.parametrize(
@@ -296,32 +144,6 @@ def test_the_timeline_says_what_its_burst_is_worth(
     timeline_png(data.cells[0], dict.fromkeys(data.models, "red"))
     title = figures[0].axes[0].get_title(loc="left")
     assert title.partition("burst 0")[2] == (f", {said}" if said else "")
-
-
-def test_links_stand_side_by_side_and_not_one_beside_all_fields(tmp_path: Path) -> None:
-    write_folder(tmp_path / "run", (SMALL,))
-    with ResultsFolder.open(tmp_path / "run") as folder:
-        record = run_record((SMALL,))
-        links = [
-            {"path": f"s0 to w{i}", **{f"f{k}_bps": 1e6 * k for k in range(20)}} for i in range(9)
-        ]
-        folder.write_run(record.model_copy(update={"links": links}))
-    text = (write_report(tmp_path / "run")).read_text("utf-8")
-    rows = re.findall(r'<tr><th scope="row">path</th>(.*?)</tr>', text)
-    assert [row.count("<td>") for row in rows] == [4, 4, 1]
-    assert '<th scope="row">f7, Mbit/s</th><td>7</td><td>7</td>' in text
-
-
-def test_a_cell_without_any_row_says_so(tmp_path: Path) -> None:
-    with ResultsFolder.create(tmp_path / "run", scenario()) as folder:
-        made = summary((replace(SMALL, invalid=(0, 1)),))
-        folder.write_summary(made)
-        folder.write_run(run_record())
-    page = report(tmp_path / "run")
-    assert "No burst of this cell was finished" in page.text
-
-
-HOSTILE = '<script>alert("x")</script><img src=x onerror=y>&\'"'
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from netcosim.errors import StorageError
 from netcosim.failure import CrashSite
 from netcosim.report.write import draw_report
 from netcosim.results.folder import ResultsFolder, default_path
+from netcosim.results.host import SIMULATION, hash_files, hash_sources, versions
 from netcosim.scenario import parse_scenario
 from tests.netcosim.results.synthetic import (
     Case,
@@ -356,3 +357,26 @@ def test_a_parent_that_becomes_a_link_leads_nobody_elsewhere(tmp_path: Path) -> 
     assert sorted((tmp_path / "victim").rglob("*")) == before
     there = {path.name for path in (tmp_path / "moved/run").iterdir()}
     assert {"report.html", "pictures", "traceback.txt"} <= there
+
+
+def test_a_hash_of_files_tells_every_change_but_bytecode(tmp_path: Path) -> None:
+    (tmp_path / "a" / "deep").mkdir(parents=True)
+    file = tmp_path / "a" / "deep" / "one.py"
+    file.write_text("x = 1")
+    (tmp_path / "b").mkdir()
+    seen = [hash_files(tmp_path, ["a"])]
+    (tmp_path / "a" / "one.pyc").write_text("bytecode")
+    (tmp_path / "b" / "other.py").write_text("elsewhere")
+    assert hash_files(tmp_path, ["a"]) == seen[0]
+    file.write_text("x = 2")
+    seen.append(hash_files(tmp_path, ["a"]))
+    file.rename(file.with_name("two.py"))
+    seen.append(hash_files(tmp_path, ["a"]))
+    (tmp_path / "a" / "data.json").write_text("{}")
+    seen.append(hash_files(tmp_path, ["a"]))
+    assert len(set(seen)) == len(seen)
+
+
+def test_versions_have_the_hash_of_the_sources() -> None:
+    assert versions(SIMULATION)["sources"] == hash_sources()
+    assert len(hash_sources()) == 64

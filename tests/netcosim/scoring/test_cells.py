@@ -11,6 +11,7 @@ from netcosim.scoring.figures import cell_ratios, link_stall_ns
 from netcosim.scoring.separations import model_separations
 from netcosim.trace import Service, Stall, StreamRow
 from tests.netcosim.results.synthetic import Case, facts, lost_rows, measured_rows, predicted_rows
+from tests.netcosim.rows import stream_row
 
 MS = 1_000_000
 SMALL = Case(sizes=(300_000, 2_000_000, 400_000))
@@ -26,18 +27,15 @@ def row(
     services = tuple(
         Service(start_ns=a * MS, end_ns=b * MS, size_bytes=(b - a) * MS) for a, b in spans
     )
-    base = StreamRow(
-        world="emu",
+    size_bytes = sum(s.size_bytes for s in services)
+    base = stream_row(
         cell="mixed8/h2-on",
-        burst=0,
         source="server1",
         destination="worker1",
-        connection=0,
         stream=stream,
         tensor=f"t{stream}",
-        size_bytes=sum(s.size_bytes for s in services),
-        wire_bytes=sum(s.size_bytes for s in services),
-        ready_ns=0,
+        size_bytes=size_bytes,
+        wire_bytes=size_bytes,
         start_ns=services[0].start_ns,
         wire_end_ns=services[-1].end_ns,
         services=services,

@@ -1,17 +1,91 @@
 """Decision on the rule that a cell follows, from errors burst by burst."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.results.streams.summary import ModelResult
+from netcosim.metrics import summarise
+from netcosim.results.streams.summary import Answer, BurstErrors, Errors, ModelResult
 from netcosim.scoring.bounds import FACTOR, FITS, MARGIN
 from netcosim.scoring.decision import Limits, decide, undecided_between
+from netcosim.scoring.separations import Separations
 from netcosim.scoring.verdict import verdict
-from tests.netcosim.scoring.models import ROUND_ROBIN, TWO_VISIT, ranked, result, separations
+
+
+def errors_of(values: Sequence[float], largest: float | None = None) -> Errors:
+    found = summarise(np.array(values))
+    most = max(values) if largest is None else largest
+    return Errors(
+        streams=found.streams,
+        mean=found.mean,
+        median=found.median,
+        p95=found.p95,
+        p99=found.p99,
+        max=most,
+    )
+
+
+def result(
+    model: str,
+    *order_means: float,
+    first: Sequence[int] = (),
+    largest: float | None = None,
+    time: float | Sequence[float] = 0.001,
+) -> ModelResult:
+    """A model with these mean order errors, burst by burst; `first` are first on connections."""
+    times = [time] * len(order_means) if isinstance(time, float) else time
+    in_time = errors_of(times)
+    by_first = {
+        told: [e for i, e in enumerate(order_means) if (i in first) is told]
+        for told in (True, False)
+    }
+    return ModelResult(
+        model=model,
+        level="PREDICT",
+        bursts=len(order_means),
+        orders_equal=0,
+        order=errors_of(order_means, largest),
+        order_first=errors_of(by_first[True]) if by_first[True] else None,
+        order_later=errors_of(by_first[False]) if by_first[False] else None,
+        share=None,
+        by_burst=tuple(
+            BurstErrors(
+                burst=i,
+                first=i in first,
+                order_mean=e,
+                order_max=3 * e,
+                time_mean=times[i],
+                time_max=times[i],
+                order_equal=e == 0,
+            )
+            for i, e in enumerate(order_means)
+        ),
+        wire=in_time,
+        wall=in_time,
+        wire_secondary=in_time,
+        delivered=None,
+    )
+
+
+def ranked(*models: ModelResult) -> list[ModelResult]:
+    return sorted(models, key=lambda m: (m.order.mean, m.model))
+
+
+def separations(spread: float = 0.3, **pairs: float) -> Separations:
+    """Separations of all pairs: `spread`, but for those given, such as two_visit__fifo."""
+    names = ("two_visit", "fifo", "round_robin")
+    found = {frozenset(pair): spread for pair in itertools.combinations(names, 2)}
+    return found | {frozenset(pair.split("__")): far for pair, far in pairs.items()}
+
+
+TWO_VISIT = result("two_visit", 0.0, 0.0, 0.0)
+ROUND_ROBIN = result("round_robin", 0.1, 0.12, 0.09)
+
 
 CASES: Mapping[str, tuple[tuple[ModelResult, ...], str, str, int, set[str]]] = {
     "all bursts": ((TWO_VISIT, ROUND_ROBIN), "follows", "two_visit", 3, set()),
@@ -287,3 +361,78 @@ def test_the_order_of_the_bursts_does_not_matter(table: list[list[float]], shuff
 def test_the_bound_of_a_fit(mean: float, fits: bool) -> None:
     answer = decide([result("fifo", mean), result("two_visit", 0.4)])
     assert (answer.kind == "follows") is fits
+
+
+BEST = result("two_visit", 0.0012, 0.0012, 0.0012, largest=0.006, time=0.002)
+NEXT = result("round_robin", 0.098, 0.098, 0.098)
+
+
+def said(
+    *models: ModelResult, grade: str | None = None, configured: str | None = None, **near: float
+) -> str:
+    answer = decide(ranked(*models), separations(**near), configured)
+    return verdict("h2 with flow control on", answer, ranked(*models), 0.3, grade, configured)
+
+
+def test_a_clear_case_names_the_model_how_sure_it_is_its_errors_and_the_next_best() -> None:
+    assert said(BEST, NEXT, grade="B") == (
+        "h2 with flow control on follows two_visit (3 of 3 bursts, grade B): order error 0.12 % on"
+        " average (max 0.60 %), next best round_robin 9.8 %; time error 0.20 % (max 0.20 %)."
+    )
+
+
+def test_where_the_link_lost_much_the_sentence_speaks_of_the_order_only() -> None:
+    assert said(BEST, NEXT, grade="C").endswith("next best round_robin 9.8 %.")
+
+
+def test_rivals_are_named() -> None:
+    near = result("fifo", 0.01, 0.01, 0.1)
+    assert said(BEST, near, NEXT).startswith(
+        "h2 with flow control on: undecided between two_visit and fifo (1 of 3 bursts): order error"
+        " 0.12 % on average"
+    )
+
+
+def test_models_that_agree_are_no_evidence() -> None:
+    answer = Answer(kind="alike", model="two_visit", agreeing=3, bursts=3)
+    text = verdict("h2", answer, [BEST, NEXT], 0.03)
+    assert text == (
+        "h2: this cell cannot tell the models apart; their orders differ by 3 % at most, and the"
+        " nearest, two_visit, has an order error of 0.12 % on average."
+    )
+
+
+def test_a_best_model_that_is_far_off_does_not_fit() -> None:
+    text = said(result("fifo", 0.0501, 0.0501, 0.0501), result("two_visit", 0.4, 0.4, 0.4))
+    assert text == (
+        "h2 with flow control on fits none of the models: the nearest, fifo, has an order error of"
+        " 5.0 % on average (max 5.0 %)."
+    )
+
+
+def test_bursts_that_contradict_each_other_are_said_to() -> None:
+    text = said(result("two_visit", 0.0, 0.1), result("fifo", 0.2, 0.0))
+    assert text == (
+        "h2 with flow control on: the bursts contradict each other: two_visit is nearest in most,"
+        " and excluded in as many. Its order error is 5 % on average (max 10 %)."
+    )
+
+
+def test_a_twin_is_not_the_next_best() -> None:
+    twin = result("fifo", 0.004, 0.004, 0.004)
+    text = said(BEST, twin, NEXT, two_visit__fifo=0.002)
+    assert "next best round_robin 9.8 %;" in text
+    assert text.endswith("Predicted alike here: fifo.")
+
+
+def test_another_discipline_than_configured_is_said_loudly() -> None:
+    assert said(BEST, NEXT, configured="round_robin").endswith(
+        "It was configured to follow round_robin."
+    )
+    assert "configured" not in said(BEST, NEXT, configured="two_visit")
+
+
+def test_one_model_alone_has_no_next_best() -> None:
+    text = said(BEST)
+    assert text.startswith("h2 with flow control on follows two_visit (3 of 3 bursts)")
+    assert "next best" not in text

@@ -1,6 +1,8 @@
 """The file of a training job: what was dumped is loaded; what makes no sense is refused."""
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,12 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.errors import StorageError
+from netcosim.scenario import build_scenario
+from netcosim.training.coordination import Begun, JobCoordination
 from netcosim.training.job import TrainingJob
 from netcosim.training.job_file import dump_job, hash_of, load_job
 from netcosim.training.speed import SpeedTrace
 from netcosim.training.stragglers import Change
 from netcosim.training.synchronisation import Join
+from netcosim.training.throughput import ends_of_updates, steps_per_s
 from tests.sim.fast.shaped import branching_plan, joined_plan
+from tests.sim.naive.plans import (
+    Op,
+    at_server,
+    at_worker,
+    down,
+    make_plan,
+    same_draws,
+    up,
+)
 from tests.sim.naive.random_plans import random_draws, random_gated_plan
 
 GATED = {
@@ -118,3 +132,101 @@ def test_a_plan_with_gates_needs_a_schedule():
     gated = dump_job(job(1, random_gated_plan, **GATED | {"schedule": None}))
     with pytest.raises(StorageError, match=r"^job: schedule: None: must be one of bytescheduler, "):
         load_job(gated, "job")
+
+
+JOB: dict[str, Any] = {
+    "name": "job",
+    "cluster": {"topology": "star", "workers": 2, "link": {"rate": "1gbit"}},
+    "workload": [{"name": "alexnet", "profile": "alexnet"}],
+    "transport": [{"name": "h2", "sender": "h2", "receiver": "h2"}],
+    "coordination": {"kind": "lb_bsp", "predictor": "memoryless"},
+}
+
+
+def coordination(servers: int) -> JobCoordination:
+    ops = [Op(name="compute", at=at_worker(), duration_ns=100, after=("pull0",))]
+    for server in range(servers):
+        ops += [
+            Op(name=f"pull{server}", at=down(server), size_bytes=10),
+            Op(name=f"push{server}", at=up(server), size_bytes=10, after=("compute",)),
+        ]
+    job = TrainingJob(
+        plan=make_plan(ops, servers=servers),
+        draws=same_draws(workers=2, steps=3, factor=[1.0, 1.0]),
+        staleness=None,
+        join=None,
+        speeds=(None, None),
+    )
+    return JobCoordination.of(build_scenario(JOB), 30, job)
+
+
+def test_a_step_has_ended_with_the_last_of_its_parts() -> None:
+    found = coordination(servers=2)
+    assert found.begin() == [Begun(0, 0, 30, 1.0), Begun(1, 0, 30, 1.0)]
+    # A worker and two servers: three parts each, in any order.
+    for worker, at_ns in ((0, 1000.0), (1, 500.0), (0, 2000.0), (1, 900.0), (1, 1000.0)):
+        assert found.over(worker, at_ns) == []
+    begun = found.over(0, 1500.0)
+    # The first took 2000 ns, the second 1000: 60 examples in proportion to their speeds.
+    assert begun == [
+        Begun(0, 1, 20, pytest.approx(2 / 3)),
+        Begun(1, 1, 40, pytest.approx(4 / 3)),
+    ]
+    assert found.batches.tolist() == [[30, 20, 0], [30, 40, 0]]
+
+
+def test_nobody_begins_behind_the_last_step() -> None:
+    found = coordination(servers=1)
+    begun = found.begin()
+    for at_ns in (1e4, 2e4):
+        for worker in (0, 0, 1, 1):
+            begun = found.over(worker, at_ns)
+        assert len(begun) == 2
+    for worker in (0, 0, 1, 1):
+        begun = found.over(worker, 3e4)
+    assert begun == []
+
+
+def counted_job(first: int) -> TrainingJob:
+    ops = [
+        Op(name="pull", at=down(), size_bytes=1_000),
+        Op(name="compute", at=at_worker(), duration_ns=10_000, after=("pull",)),
+        Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
+        Op(name="one", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
+        Op(name="two", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
+    ]
+    return TrainingJob(
+        plan=make_plan(ops, once={"one": ["pull"], "two": ["pull"]}),
+        draws=same_draws(workers=3, steps=4, factor=[1.0, 1.0, 1.0]),
+        staleness=None,
+        join=Join(by="step", first=first),
+        speeds=(None,) * 3,
+    )
+
+
+def test_each_worker_s_steps_count_where_all_do() -> None:
+    ends_ns = np.array([[0, 1, 2, 3, 4], [0, 2, 4, 6, 8], [0, 1, 2, 4, 9]], dtype=float) * 1e9
+    by_hand = 3 / (4 - 1) + 3 / (8 - 2) + 3 / (9 - 1)
+    assert steps_per_s(counted_job(3), ends_ns, 1) == pytest.approx(by_hand)
+    alone = replace(counted_job(3), join=None)
+    assert steps_per_s(alone, ends_ns, 1) == pytest.approx(by_hand)
+
+
+def test_an_update_is_as_many_steps_as_it_counts() -> None:
+    some = counted_job(2)
+    operation = {name: op for op, name in enumerate(some.plan.names)}
+    one, two = operation["one"], operation["two"]
+    made = [(0, one, 1.0), (0, two, 2.0), (1, two, 3.0), (1, one, 5.0), (2, one, 6.0)]
+    step, ops, ends = (np.array(values) for values in zip(*made, strict=True))
+    ends_ns = ends_of_updates(some, step, ops, ends)
+    # The last update of a step is its end; the third step has one that was not made.
+    assert ends_ns.tolist() == [pytest.approx([0, 2, 5, np.nan, np.nan], nan_ok=True)]
+    ends_ns[0, 3:] = 8.0, 12.0
+    assert steps_per_s(some, ends_ns * 1e9, 1) == pytest.approx(2 * 3 / (12 - 2))
+
+
+def test_a_step_counts_by_its_batch() -> None:
+    ends_ns = np.array([[0, 1, 2, 3, 4], [0, 2, 4, 6, 8], [0, 1, 2, 4, 9]], dtype=float) * 1e9
+    parts = np.array([[9, 1, 1, 2], [9, 0.5, 0.5, 1], [9, 1, 1.5, 0.5]])
+    by_hand = 2 / (3 - 1) + 1 / (6 - 2) + 2.5 / (4 - 1)
+    assert steps_per_s(counted_job(3), ends_ns, 1, parts) == pytest.approx(by_hand)

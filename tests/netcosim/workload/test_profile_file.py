@@ -1,5 +1,6 @@
 """The file format: what is written is read back, what is wrong is one line with a name in it."""
 
+import itertools
 import json
 import random
 
@@ -21,6 +22,7 @@ from netcosim.workload import (
     read_profile,
 )
 from netcosim.workload.model import MOST
+from netcosim.workload.topological_order import cycle_text, find_cycle, sorted_nodes
 from tests.netcosim.workload.profiles import changed, plain, profile
 
 TEXT = st.text(st.characters(exclude_categories=("C",)), min_size=1, max_size=12)
@@ -279,3 +281,28 @@ def read_or_refuse(text: str) -> None:
     except ScenarioError as problem:
         assert str(problem).startswith("p.json: ")
         assert str(problem).isprintable()
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14))
+def test_a_graph_is_sorted_or_has_a_cycle(edges):
+    after = {f"n{i}": [f"n{a}" for a, b in edges if b == i] for i in range(8)}
+    order, cycle = sorted_nodes(after), find_cycle(after)
+    place = {name: i for i, name in enumerate(order)}
+    for name in order:
+        assert all(place[other] < place[name] for other in after[name])
+    assert (len(order) == 8) == (not cycle)
+    if cycle:
+        for earlier, later in itertools.pairwise([*cycle, cycle[0]]):
+            assert earlier in after[later]
+        assert len(set(cycle)) == len(cycle)
+
+
+def test_a_graph_that_needs_no_sorting_stays_as_it_is():
+    assert sorted_nodes({"c": [], "a": ["c"], "b": []}) == ["c", "a", "b"]
+
+
+def test_a_long_cycle_is_cut_in_the_middle():
+    assert cycle_text(["a", "b"]) == "a -> b -> a"
+    assert cycle_text([str(i) for i in range(20)]) == (
+        "0 -> 1 -> 2 -> 3 -> 4 -> 5 -> ... (13 more) -> 19 -> 0"
+    )

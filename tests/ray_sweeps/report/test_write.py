@@ -23,7 +23,7 @@ from ray_sweeps.analysis.dataset import read_dataset
 from ray_sweeps.analysis.outcomes import outcomes_of
 from ray_sweeps.analysis.summary import SweepSummary
 from ray_sweeps.report.write import write_outcomes
-from tests.netcosim.report.test_report import HOSTILE, PNG, Page
+from tests.netcosim.report.pages import HOSTILE, PNG, Page
 from tests.ray_sweeps.made_sweep import Price, Row, Sweep, grid, run_row, write_sweep
 
 LUCK = [1.0, 1.02, 0.97]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from netcosim.results.folder import ResultsFolder
-from tests.netcosim.workload.test_import_batch import SILENT, TELLING
+from tests.netcosim.workload.test_pipedream import SILENT, TELLING
 from tests.sim.cli.started import FAST, Inside, assert_refused
 
 JOB = FAST.replace("steps = 20", "steps = 4").replace("warmup = 5", "warmup = 1")

@@ -10,7 +10,7 @@ from netcosim.training.plan import Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Network, Sending
-from tests.sim.engine.test_engine_twin import assert_same
+from tests.sim.engine.test_engine_twin import assert_equal_bits, assert_same
 from tests.sim.naive.random_plans import (
     random_draws,
     random_gated_plan,
@@ -62,15 +62,10 @@ def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
     for seed in range(20):
         job = random_job(seed, schedule="prophet", share="equal")
         sending = replace(job[2], discipline="fifo", options=())
-        engines = [
-            Engine(*job[:2], sending, job[3], Control(keep_operations=True), compiled=how)
-            for how in (True, False)
-        ]
-        for engine in engines:
-            engine.run()
-        compiled, plain = (engine.operations() for engine in engines)
-        for name in ("worker", "step", "operation", "ready_ns", "start_ns", "end_ns"):
-            np.testing.assert_array_equal(getattr(compiled, name), getattr(plain, name))
+        control = Control(keep_operations=True)
+        assert_equal_bits(
+            *(Engine(*job[:2], sending, job[3], control, compiled=how) for how in (True, False))
+        )
 
 
 def test_a_worker_that_leaves_and_comes_back_finds_its_gates_empty() -> None:

@@ -195,3 +195,113 @@ def test_a_full_disk_keeps_nothing_and_ends_nothing(tmp_path: Path) -> None:
     [line] = done.stderr.splitlines()
     assert line.startswith(f"kernel cache: {tmp_path}/")
     assert line.endswith(": can't be written: No space left on device: not kept")
+
+
+_KERNEL = """
+import sys
+import numba
+from sim.kernels.kept import keep
+
+
+def kernel(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+numba.config.CACHE_DIR = sys.argv[1]
+compiled = keep(numba.njit(kernel))
+print("ready", flush=True)
+sys.stdin.readline()
+assert compiled(4) == 14
+hits, misses = compiled.stats.cache_hits, compiled.stats.cache_misses
+print(sum(hits.values()), sum(misses.values()))
+"""
+
+
+def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> None:
+    script = tmp_path / "kernel.py"
+    script.write_text(_KERNEL)
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(script), str(tmp_path / "cache")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={"PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+        for _ in range(3)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    said = []
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in started:
+        said.append(process.communicate()[0].strip())
+        assert process.returncode == 0
+    assert sorted(said) == ["0 1", "1 0", "1 0"]
+
+
+_KERNELS = """
+import sys
+
+import numpy as np
+
+from sim.kernels import inlining
+from sim.kernels.compiled import compile_kernel
+
+inlining.MOST_INSTRUCTIONS = 100
+STEP = 0
+
+
+def mixed(values, n):
+    total = STEP
+    for i in range(n):
+@MANY@
+    return total
+
+
+def kernel(values):
+    return mixed(values, 3) + mixed(values, 2) - mixed(values, 1)
+
+
+for step in map(int, sys.argv[1:]):
+    compiled = compile_kernel(kernel, f"by_{step}", {}, {"STEP": step}, at_once=True)
+    print(int(compiled(np.arange(100))))
+"""
+
+
+_LINE = "        values[{0}] = total % {1} + values[{2}] * STEP; total += values[{0}] // 3 - i"
+
+
+def script() -> str:
+    """One function is too long to be put where it is called, and is linked."""
+    line = (_LINE.format(i, 2 + i % 41, 7 * i % 100) for i in range(25))
+    return _KERNELS.replace("@MANY@", "\n".join(line))
+
+
+def printed(folder: Path, *steps: int) -> list[str]:
+    """Results of the kernels with these steps, one process having loaded them in this order."""
+    path = folder / "kernels.py"
+    path.write_text(script())
+    root = str(Path(__file__).parents[3])
+    done = subprocess.run(
+        [sys.executable, str(path), *map(str, steps)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": root, "NETCOSIM_KERNELS": str(folder / "cache")},
+    )
+    return done.stdout.split()
+
+
+def test_each_calls_its_own_functions(tmp_path: Path) -> None:
+    one, two = printed(tmp_path, 1), printed(tmp_path, 2)
+    assert one != two
+    assert printed(tmp_path, 1, 2) == [*one, *two]
+    assert printed(tmp_path, 2, 1) == [*two, *one]

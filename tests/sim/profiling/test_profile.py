@@ -1,7 +1,8 @@
 """From steps as a recorder hands them over to a profile: every nanosecond is somewhere."""
 
 import math
-from dataclasses import replace
+import types
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,10 @@ from netcosim.workload import Profile, Transfer, dump_profile, parse_profile
 from netcosim.workload.lint import lint
 from sim.profiling.assemble import Settings, build_profile
 from sim.profiling.attribute import attribute
+from sim.profiling.autograd_layers import BETWEEN, Call, ownership
 from sim.profiling.measure import Measured, measure
 from sim.profiling.records import RecordedLayer, RecordedTensor, Span, StepRecord
+from sim.profiling.target import calling, users_own
 from tests.sim.profiling.made import TWO_WAYS, MadeRecorder, Times, layer, times
 
 CHAIN = Settings(name="made", batch=4)
@@ -238,3 +241,153 @@ def test_nothing_is_lost_even_where_spans_overlap(forward, backward):
     parts = [found.forward_ns, found.backward_ns, found.before_ns, found.behind_ns]
     assert min(min(part) for part in parts) >= 0
     assert math.isclose(found.forward_total_ns, 1000)
+
+
+@dataclass(eq=False)
+class Node:
+    name: str
+    behind: list["Node | None"] = field(default_factory=list)
+
+    @property
+    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+        return tuple((node, 0) for node in self.behind)
+
+
+class Leaf(Node):
+    """Node at which a parameter's gradient arrives."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.variable = object()
+
+
+def test_a_layer_owns_what_is_between_its_inputs_and_outputs():
+    weight, bias = Leaf("weight"), Leaf("bias")
+    inside = Node("transpose", [weight])
+    first = Node("first", [None, inside, bias])
+    second = Node("second", [first])
+    found = ownership(
+        [Call(inputs=[None], outputs=[first]), Call(inputs=[first], outputs=[second])]
+    )
+    assert found.owner == {first: 0, inside: 0, weight: 0, bias: 0, second: 1}
+    assert found.reads == ((), (0,))
+    assert found.loose == {}
+
+
+def test_functions_between_layers_belong_to_none_and_branches_meet_in_them():
+    first = Node("first", [Leaf("weight")])
+    left, right = Node("left", [first]), Node("right", [first])
+    scale = Leaf("scale")
+    added = Node("add", [left, Node("multiply", [right, scale])])
+    last = Node("last", [added])
+    calls = [
+        Call(inputs=[], outputs=[first]),
+        Call(inputs=[first], outputs=[left]),
+        Call(inputs=[first], outputs=[right]),
+        Call(inputs=[added], outputs=[last]),
+    ]
+    found = ownership(calls)
+    assert found.reads == ((), (0,), (0,), (1, 2))
+    assert found.owner[added] == found.owner[scale] == BETWEEN
+    assert found.loose == {id(scale.variable): 3}
+
+
+def test_two_layers_may_read_through_the_same_function():
+    first = Node("first", [Leaf("weight")])
+    pooled = Node("pool", [first])
+    calls = [
+        Call(inputs=[], outputs=[first]),
+        Call(inputs=[pooled], outputs=[Node("left", [pooled])]),
+        Call(inputs=[pooled], outputs=[Node("right", [pooled])]),
+    ]
+    assert ownership(calls).reads == ((), (0,), (0,))
+
+
+def test_a_layer_that_hands_on_its_input_is_read_all_the_same():
+    first = Node("first", [Leaf("weight")])
+    calls = [
+        Call(inputs=[], outputs=[first]),
+        Call(inputs=[first], outputs=[first]),
+        Call(inputs=[first], outputs=[Node("last", [first])]),
+    ]
+    found = ownership(calls)
+    assert found.owner[first] == 0
+    assert found.reads == ((), (0,), (1,))
+
+
+def test_layers_without_gradients_are_a_chain_that_the_next_one_reads():
+    trained = Node("trained", [Leaf("weight")])
+    calls = [
+        Call(inputs=[None], outputs=[]),
+        Call(inputs=[None], outputs=[]),
+        Call(inputs=[None], outputs=[trained]),
+        Call(inputs=[trained], outputs=[Node("last", [trained])]),
+    ]
+    assert ownership(calls).reads == ((), (0,), (1,), (2,))
+
+
+NO_TORCH = types.ModuleType("torch")
+
+SOURCE = """\
+COUNT = 3
+
+def fails(batch):
+    raise ValueError(f"no luck with {batch}")
+
+def needs(size):
+    return size
+
+def leaves():
+    raise SystemExit("bye")
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("fails", r"mine_\w+:fails: raised ValueError: no luck with 5 \(at .*/mine_\w+\.py:4\)$"),
+        ("needs", r"mine_\w+:needs: parameter size: must have a default; only batch is given$"),
+        ("leaves", r"mine_\w+:leaves: raised SystemExit: bye \(at .*/mine_\w+\.py:10\)$"),
+        ("nothing", r"mine_\w+ has no such function: nothing$"),
+        ("COUNT", r"mine_\w+ is no function: COUNT$"),
+    ],
+)
+def test_a_function_that_cant_be_used_is_one_line(function, message, tmp_path, monkeypatch):
+    name = f"mine_{function.lower()}"
+    (tmp_path / f"{name}.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["/nowhere"])
+    with pytest.raises(ScenarioError, match=message):
+        users_own(NO_TORCH, f"{name}:{function}", 5, None)
+
+
+def test_a_module_that_is_not_there_or_is_broken_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken_one.py").write_text("x = (\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["/nowhere"])
+    with pytest.raises(ScenarioError, match=r"ModuleNotFoundError: No module named 'not_there'$"):
+        users_own(NO_TORCH, "not_there:build", None, None)
+    with pytest.raises(ScenarioError, match="broken_one:build: raised SyntaxError"):
+        users_own(NO_TORCH, "broken_one:build", None, None)
+
+
+@pytest.mark.parametrize("where", ["mine", "mine:", ":build", "mine:a.b", "mine:a b"])
+def test_what_is_no_module_and_function_is_refused(where):
+    with pytest.raises(ScenarioError, match="must be MODULE:FUNCTION, such as mymodel:build"):
+        users_own(NO_TORCH, where, None, None)
+
+
+def test_own_complaints_and_the_persons_interruption_pass():
+    complaint = ScenarioError("as it is")
+
+    def complain() -> None:
+        raise complaint
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(ScenarioError) as caught:
+        calling("mine", complain)
+    assert caught.value is complaint
+    with pytest.raises(KeyboardInterrupt):
+        calling("mine", interrupt)

@@ -6,11 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
-from netcosim.scenario import Scenario, build_scenario
+from netcosim.scenario import Scenario, StragglerSpec, build_scenario
 from netcosim.units import format_duration, format_rate
 from sim.plan import Network
-from sim.settings import network, network_of
+from sim.settings import conditions_on, network, network_of
 from sim.shares import share_names
+from tests.sim.naive.plans import make_network
 from topo.catalogue import build_spec
 from topo.paths import path_between
 from topo.share import max_min_bps
@@ -225,3 +226,20 @@ class TestRefused:
         said = rf'delay of w0: "0ns and {format_duration(3_000_000)}": a simulated worker has the'
         with pytest.raises(ScenarioError, match=said):
             network_of(job, 1)
+
+
+@pytest.mark.parametrize("share", ["equal", "two_servers"])
+def test_a_slow_port_that_the_share_does_not_look_at(share):
+    network = make_network(workers=3, share=share, server_bps=100 * MBIT, worker_bps=100 * MBIT)
+
+    def found(rate):
+        spec = StragglerSpec(kind="link", workers=[2], options={"rate": rate})
+        return conditions_on(network, [spec], 5, np.random.SeedSequence(1), horizon_ns=1.0)
+
+    with pytest.raises(ScenarioError) as refused:
+        found("10mbit")
+    assert str(refused.value) == (
+        f'training.share: "{share}": does not look at workers\' links, and w2 has 10mbit'
+        " where s0 has 100mbit; take max_min"
+    )
+    assert found("100mbit").worker_bps.tolist() == [100 * MBIT] * 3

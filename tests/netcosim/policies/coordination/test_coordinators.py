@@ -1,18 +1,24 @@
 """Coordinators by what they observe and decide, without an engine."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcosim.errors import EnvironmentRefusedError
 from netcosim.policies.coordination.asp import Asynchronous
 from netcosim.policies.coordination.bsp import BulkSynchronous
 from netcosim.policies.coordination.lb_bsp import LoadBalanced, in_proportion
 from netcosim.policies.coordination.lb_bsp_gpu import LoadBalancedGpu
 from netcosim.policies.coordination.ssp import StaleSynchronous
 from netcosim.policies.coordinator.observed import Begin, Coordinator, Ended, Limits, Use
+from netcosim.policies.coordinators import predictor_names, predictor_of
 from netcosim.policies.prediction.average import MovingAverage
 from netcosim.policies.prediction.memoryless import Memoryless
+from netcosim.policies.stealing import Help, WorkStealing
+from netcosim.scenario import CoordinationSpec
 from netcosim.training.batch_curve import BatchCurve
 
 
@@ -197,3 +203,54 @@ def test_a_batch_that_can_t_be_made_smaller_is_warned_of():
         batches = round_of(coordinator, step, batches, [3.0, 1.0])
     assert coordinator.warned
     assert batches == [5, 32]
+
+
+LIBRARY = {"arima": "statsmodels", "lstm": "PyTorch", "narx": "PyTorch", "rnn": "PyTorch"}
+
+
+def spec(name: str) -> CoordinationSpec:
+    return CoordinationSpec(kind="lb_bsp", predictor=name)
+
+
+@pytest.mark.parametrize("name", [n for n in predictor_names() if n not in LIBRARY])
+def test_a_constant_speed_is_predicted(name: str) -> None:
+    predictor = predictor_of(spec(name), 1)(0)
+    for _ in range(30):
+        predictor.observe(7.0)
+    assert predictor.predict(Use()) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_a_library_that_is_not_there_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("torch", "statsmodels", "statsmodels.tsa.arima.model"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(EnvironmentRefusedError, match=f"needs {LIBRARY[name]}: pip install"):
+        predictor_of(spec(name), 1)(0)
+
+
+def test_the_furthest_behind_is_helped_by_the_furthest_ahead_a_little_and_then_more():
+    rule = WorkStealing()
+    rule.begin()
+    assert rule.check([100, 100, 100], [90, 50, 80]) == [Help(0, 1, 2)]
+    assert rule.check([100, 100, 100], [90, 50, 80]) == [Help(0, 1, 5)]
+    rule.begin()
+    assert rule.check([100, 100, 100], [90, 50, 80]) == [Help(0, 1, 2)]
+
+
+def test_nobody_is_helped_who_is_not_behind():
+    assert WorkStealing().check([100, 100], [60, 50]) == []
+
+
+@given(left=st.lists(st.integers(0, 100), min_size=1, max_size=12), behind=st.floats(0.01, 0.9))
+def test_nobody_gives_what_it_has_not_and_nobody_helps_twice(left, behind):
+    rule = WorkStealing(behind=behind)
+    rule.begin()
+    helps = rule.check([100] * len(left), left)
+    after = np.array(left)
+    for straggler, helper, examples in helps:
+        assert left[straggler] - left[helper] >= 100 * behind - 1e-9
+        after[straggler] -= examples
+        after[helper] += examples
+    assert after.min() >= 0
+    assert after.sum() == sum(left)
+    assert len({each.helper for each in helps}) == len(helps)

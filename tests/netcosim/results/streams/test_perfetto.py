@@ -1,6 +1,5 @@
 """The Perfetto export: valid trace events, everything in its place, a bounded size."""
 
-import itertools
 import json
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from netcosim.results.streams.perfetto import perfetto_json
 from netcosim.results.streams.windows import WindowRow
 from netcosim.trace import Service, Stall, StreamRow
+from tests.netcosim.results.events import assert_well_formed, names, of_kind
 from tests.netcosim.results.synthetic import Case, measured_rows, predicted_rows, window_rows
 from tests.netcosim.rows import stream_row
 
@@ -24,40 +24,8 @@ def export(limit: int = 10_000) -> dict[str, Any]:
     return dict(json.loads(perfetto_json(measured, predicted, windows, best, limit)))
 
 
-def of_kind(document: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in document["traceEvents"] if event["ph"] == kind]
-
-
-def names(document: dict[str, Any], kind: str) -> dict[tuple[int, int], str]:
-    return {
-        (e["pid"], e["tid"]): e["args"]["name"] for e in of_kind(document, "M") if e["name"] == kind
-    }
-
-
-def test_every_event_has_what_the_format_asks_for() -> None:
-    document = export()
-    assert document["traceEvents"]
-    for event in document["traceEvents"]:
-        assert event["ph"] in "XMC"
-        assert isinstance(event["name"], str)
-        assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
-        if event["ph"] != "M":
-            assert event["ts"] >= 0
-        if event["ph"] == "X":
-            assert event["dur"] >= 0
-        if event["ph"] == "C":
-            assert list(event["args"]) == ["bytes"]
-
-
-def test_every_event_is_on_a_named_track_of_a_named_process() -> None:
-    document = export()
-    processes = {pid for pid, _ in names(document, "process_name")}
-    tracks = names(document, "thread_name")
-    for event in of_kind(document, "X"):
-        assert (event["pid"], event["tid"]) in tracks
-        assert event["pid"] in processes
-    numbers = [tid for _, tid in tracks] + list(processes)
-    assert len(set(numbers)) == len(numbers)
+def test_the_document_is_well_formed() -> None:
+    assert_well_formed(export())
 
 
 def test_measured_and_predicted_stand_side_by_side() -> None:
@@ -91,16 +59,6 @@ def test_all_bytes_are_there_and_bursts_follow_one_another() -> None:
     assert max(e["ts"] + e["dur"] for e in bursts[0]) < min(e["ts"] for e in bursts[1])
     marks = [e["name"] for e in of_kind(document, "X") if "valid" in e["args"]]
     assert sorted(set(marks)) == ["burst 0", "burst 1 (invalid)"]
-
-
-def test_events_of_one_track_never_overlap() -> None:
-    tracks: dict[int, list[tuple[float, float]]] = {}
-    for event in of_kind(export(), "X"):
-        tracks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
-    for spans in tracks.values():
-        spans.sort()
-        for (_, end), (start, _) in itertools.pairwise(spans):
-            assert start >= end - 1e-3
 
 
 def test_stalls_are_on_a_track_beside_their_stream() -> None:

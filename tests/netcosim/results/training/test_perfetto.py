@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from netcosim.results.training import operations
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.perfetto import lanes, operations_json, place_order
+from tests.netcosim.results.events import assert_well_formed, names, of_kind
 from tests.netcosim.results.synthetic_training import Job, operation_columns
 
 JOB = Job(counts=(2, 3), traced_steps=2, servers=2)
@@ -25,25 +26,10 @@ def export(limit: int = 10_000) -> dict[str, Any]:
     return dict(json.loads(operations_json(both(), limit)))
 
 
-def of_kind(document: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    return [event for event in document["traceEvents"] if event["ph"] == kind]
-
-
-def names(document: dict[str, Any], kind: str) -> dict[tuple[int, int], str]:
-    return {
-        (e["pid"], e["tid"]): e["args"]["name"] for e in of_kind(document, "M") if e["name"] == kind
-    }
-
-
-def test_every_event_has_what_the_format_asks_for() -> None:
+def test_the_document_is_well_formed() -> None:
     document = export()
-    for event in document["traceEvents"]:
-        assert event["ph"] in "XM"
-        assert isinstance(event["name"], str)
-        assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
-        if event["ph"] == "X":
-            assert event["ts"] >= 0 and event["dur"] >= 0
-            assert set(event["args"]) >= {"step", "ready_us"}
+    assert_well_formed(document)
+    assert all(set(e["args"]) >= {"step", "ready_us"} for e in of_kind(document, "X"))
 
 
 def test_every_operation_is_on_a_named_track_of_its_worker() -> None:
@@ -68,8 +54,6 @@ def test_every_operation_is_on_a_named_track_of_its_worker() -> None:
         for n, w, place, name, start in columns
     )
     assert len(set(processes.values())) == len(processes) == 5
-    numbers = [tid for _, tid in tracks] + [pid for pid, _ in processes]
-    assert len(set(numbers)) == len(numbers)
 
 
 def test_tracks_of_a_worker_are_in_the_order_of_the_step() -> None:
@@ -92,16 +76,6 @@ def test_tracks_of_a_worker_are_in_the_order_of_the_step() -> None:
         "server 0 ps",
         "server 1 ps",
     ]
-
-
-def test_events_of_one_track_never_overlap() -> None:
-    tracks: dict[int, list[tuple[float, float]]] = {}
-    for event in of_kind(export(), "X"):
-        tracks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
-    for spans in tracks.values():
-        spans.sort()
-        for (_, end), (start, _) in itertools.pairwise(spans):
-            assert start >= end - 1e-3
 
 
 def test_a_long_run_is_cut_after_its_first_steps_and_says_so() -> None:

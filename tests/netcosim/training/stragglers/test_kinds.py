@@ -1,7 +1,11 @@
 """Each kind of straggler: what it draws, what it reads, how speeds multiply."""
 
+import importlib
 import json
 import math
+import re
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
+from netcosim.scenario import StragglerSpec
+from netcosim.training.stragglers import Use, conditions, kind_names, named_stragglers, use_texts
+from netcosim.training.stragglers.kinds.process import process_names
 from netcosim.training.stragglers.speeds import Speeds
 from netcosim.training.stragglers.trace_file import read_trace
 from sim.engine.engine import Engine
@@ -275,3 +282,119 @@ class TestTraceFile:
             read_trace(path)
         except ScenarioError as refused:
             assert str(refused).isprintable()
+
+
+def use(times_s: list[int], cpu: list[float] | None, memory_gb: list[float] | None) -> Use:
+    return Use(
+        time_ns=np.array(times_s) * 1e9,
+        cpu=None if cpu is None else np.array(cpu),
+        memory_bytes=None if memory_gb is None else np.array(memory_gb) * 1e9,
+    )
+
+
+def test_means_are_over_time_up_to_the_last_row() -> None:
+    both = use([0, 30, 40], [0.2, 0.6, 0.9], [1.0, 3.0, 2.0])
+    assert use_texts([None, both]) == [
+        "w1: processors 30 % on average, 90 % at most; memory 1.50 GB on average, 3.00 GB at most"
+    ]
+
+
+def test_a_single_row_holds_all_the_time() -> None:
+    assert use_texts([use([0], None, [2.5])]) == ["w0: memory 2.50 GB on average, 2.50 GB at most"]
+
+
+def test_a_trace_of_several_workers_is_told_once() -> None:
+    one, other = use([0], [0.5], None), use([0], [0.25], None)
+    assert use_texts([one, other, one, None, one, one, one, one]) == [
+        "w0, w2, w4, w5 and 2 more: processors 50 % on average, 50 % at most",
+        "w1: processors 25 % on average, 25 % at most",
+    ]
+    assert use_texts([None, None]) == []
+
+
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "scenario.md").read_text("utf-8")
+SECTION = PAGE[PAGE.index("## `[[straggler]]`") :]
+KINDS = SECTION[: SECTION.index("### By name")]
+
+
+def test_every_kind_stands_there_with_its_options():
+    rows = dict(re.findall(r"^\| `([a-z]+)` \| (.*) \|$", KINDS, re.M))
+    for name in kind_names():
+        options = importlib.import_module(f"netcosim.training.stragglers.kinds.{name}").Options
+        for option in options.model_fields:
+            assert f"`{option}`" in rows[name], (name, option)
+
+
+def test_every_name_stands_there_as_the_program_says_it():
+    for name, text in named_stragglers().items():
+        assert f"| `{name}` | {text} |" in SECTION
+
+
+def test_the_trace_can_be_read(tmp_path):
+    (text,) = re.findall(r"```\n(time_ns,.*?)```", SECTION, re.S)
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    speeds, use = read_trace(path)
+    assert speeds.speed.tolist() == [1, 0.4, 1]
+    assert use is not None and use.cpu is not None and use.memory_bytes is not None
+
+
+ANNOUNCED = ("announced", "wandering", "daily", "bursts")
+
+
+def series(name: str, rows: int = 4000, seed: int = 1):
+    draw = import_module(f"netcosim.training.speed_processes.{name}").draw
+    return draw(rows, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("name", process_names())
+def test_speeds_are_above_zero_and_use_is_a_part(name):
+    found = series(name)
+    assert found.speed.min() > 0
+    assert found.speed.max() <= 1.3
+    assert np.ptp(found.speed) > 0.3
+    for use in (found.processor, found.memory):
+        assert 0 <= use.min() <= use.max() <= 1
+    again = series(name)
+    assert np.array_equal(found.speed, again.speed)
+    assert not np.array_equal(found.speed, series(name, seed=2).speed)
+
+
+def test_there_are_five_and_use_shows_nothing_of_one_of_them():
+    assert len(process_names()) == 5
+    for name in process_names():
+        found = series(name)
+        shown = max(
+            abs(np.corrcoef(found.speed, use)[0, 1]) for use in (found.processor, found.memory)
+        )
+        assert (shown > 0.8) == (name in ANNOUNCED), (name, shown)
+
+
+def of(name: str, horizon_ns: float, workers: int = 2):
+    spec = StragglerSpec(kind="process", workers="all", options={"name": name})
+    ports = np.full(workers, 10**9, dtype=np.int64)
+    return conditions(
+        [spec],
+        10,
+        ports,
+        np.zeros(workers, dtype=np.int64),
+        np.random.SeedSequence(3),
+        horizon_ns=horizon_ns,
+    )
+
+
+def test_a_later_horizon_and_more_workers_leave_what_was_drawn():
+    short, long = of("announced", 1e9), of("announced", 9e12, workers=3)
+    for worker in range(2):
+        one, two = short.speeds[worker], long.speeds[worker]
+        assert one is not None
+        assert two is not None
+        rows = len(one.time_ns) - 1
+        assert np.allclose(one.work_ns[:rows], two.work_ns[:rows])
+    assert short.drawn_until_ns >= 1e9
+    assert long.drawn_until_ns >= 9e12
+
+
+def test_an_unknown_process_is_refused_by_name():
+    with pytest.raises(ScenarioError, match=r"announced, bursts, daily, hidden, wandering"):
+        of("nothing", 1e9)
