@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -95,9 +96,8 @@ def test_a_guest_that_loses_its_first_process_ends_soon() -> None:
 
 def test_a_clock_that_stands_still_ends_the_guest() -> None:
     seen = call("stuck")
-    assert seen["said"] == (
-        "a guest's clock stood still for 3 s of processor time: a program in it never waits"
-    )
+    told = r"a guest's clock stood still for [\d.]+ s of processor time: a program in it never waits"
+    assert re.fullmatch(told, seen["said"])
     assert seen["left"] == []
 
 

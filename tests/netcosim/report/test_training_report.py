@@ -40,8 +40,8 @@ def advised(path: Path) -> None:
 
 
 def compared(path: Path) -> None:
-    small = replace(POINT, counts=(1, 2), runs=2)
-    write_training_folder(path, (small, replace(small, transport="grpc-on", slow=2.0)))
+    small = replace(JOB, runs=1, traced_steps=1)
+    write_training_folder(path, (small, replace(POINT, transport="grpc-on", slow=2.0)))
 
 
 def straggling(path: Path) -> None:
