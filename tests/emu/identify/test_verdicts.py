@@ -199,12 +199,12 @@ def test_who_goes_round_passes_nobody_over(tmp_path, discipline):
     """That is what tells turns from any order with turns of the same sizes."""
     for number, messages in enumerate((together(discipline), staggered(discipline))):
         evidence, _ = seen(tmp_path / f"{number}", World(discipline, messages))
-        turns = sum((read_turns(e.burst, e.credit) for e in evidence), Turns())
+        turns = sum((read_turns(e.burst, e.credit, AHEAD) for e in evidence), Turns())
         assert turns.returned > 5
         assert turns.out_of_turn == 0
         stranger = Stranger(at_random(16 * KIB, 256 * KIB))
         evidence, _ = seen(tmp_path / f"any{number}", World("fifo", messages, stranger=stranger))
-        turns = sum((read_turns(e.burst, e.credit) for e in evidence), Turns())
+        turns = sum((read_turns(e.burst, e.credit, AHEAD) for e in evidence), Turns())
         assert turns.out_of_turn > turns.returned / 5
 
 
