@@ -116,12 +116,14 @@ class _Shares:
 class Credit:
     """Credit of a burst's streams as their sender had it, by position.
 
-    `ahead_bytes` is the most that the sender was ahead of the wire.
+    `ahead_bytes` is the most that the sender was ahead of the wire. What it decides at once, a
+    visit or a write of several, it may have decided before the credit came.
     """
 
     def __init__(self, burst: Burst, ahead_bytes: int) -> None:
         self._burst = burst
-        self._ahead = min(ahead_bytes, _in_flight(burst))
+        at_once = max((size for _, size in burst.runs()), default=0)
+        self._ahead = min(ahead_bytes, _in_flight(burst)) + at_once
         self._levels: dict[int, tuple[list[int], list[int]]] = {}
 
     def wait(self, stream: int, sent_bytes: int, at: int) -> Wait:

@@ -22,13 +22,13 @@ from netcosim.results.streams.identification import CandidateScore, DisciplineVe
 __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
 
 FITS: Final = 0.01
-"""Largest share of bytes out of place, and largest order error, with which a rule fits."""
+"""Largest share of bytes out of place with which a rule fits; of the order error, twice as much."""
 
 FITS_TIMED: Final = 0.05
 """The same for rules whose turns depend on the kernel's pace, which no capture shows."""
 
-ALIKE: Final = 0.0005
-"""Rules that differ in the place of fewer bytes place all alike: it is the grid's resolution."""
+NEARER: Final = 2 / 3
+"""Such a rule misplaces at most this share of what any other one does."""
 
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
@@ -151,13 +151,12 @@ def _ranking(met: Sequence[Replayed], turns: Turns) -> _Ranking:
                 ranked.remove(name)
                 guess = guess if needless or not _explains(pooled[name], name) else name
     nearest = pooled[ranked[0]]
-    worst = max(_misplaced(pooled[name]) for name in ranked)
     # One that fits is no answer where another one that does not is clearly nearer.
     left = [
         name
         for name in ranked
         if _fits(name, pooled[name], turns, met)
-        and 2 * _misplaced(pooled[name]) <= worst
+        and _is_telling(name, {each: _misplaced(pooled[each]) for each in ranked})
         and not _is_excluded(nearest, pooled[name])
     ]
     best = left[0] if left else ranked[0]
@@ -205,8 +204,6 @@ def _finding(met: Sequence[Replayed], turns: Turns, ranking: _Ranking) -> "_Find
         )
     if plain is not None:
         return _plain_rule(plain, ranking)
-    if ranking.alike and not turns.mostly_whole and _place_alike(met, ranking):
-        return _simplest(ranking)
     if ranking.alike:
         return _several_fit(ranking, met)
     return _one_fits(ranking, turns)
@@ -250,27 +247,6 @@ def _no_order(turns: Turns) -> str:
     if turns.idled:
         return "most of them after a pause of the sender, which had nothing else to send then"
     return "and nothing shows in which order they were handed over"
-
-
-def _simplest(ranking: _Ranking) -> _Finding:
-    """The rule with fewest options, of several that place all bytes alike."""
-    names = sorted((ranking.best, *ranking.alike), key=_complexity)
-    named = _named(names[0], ranking.options(names[0]), ranking.score(names[0]))
-    return _Finding(
-        discipline=names[0],
-        options=ranking.options(names[0]),
-        alike=tuple(names[1:]),
-        statement=f"{named}; {', '.join(names[1:])} places all bytes alike here",
-    )
-
-
-def _complexity(name: str) -> tuple[bool, int, str]:
-    return disciplines.traits(name).by_priority, len(disciplines.load(name).OPTIONS), name
-
-
-def _place_alike(met: Sequence[Replayed], ranking: _Ranking) -> bool:
-    """True if the rules that are left do not differ in the place of any bytes."""
-    return _apart(met, ranking) < ALIKE
 
 
 def _apart(met: Sequence[Replayed], ranking: _Ranking) -> float:
@@ -353,7 +329,19 @@ def _explains(fits: Sequence[Fit], name: str) -> bool:
     """True if a rule's replays put hardly any bytes, and hardly any stream's end, out of place."""
     most = FITS_TIMED if disciplines.traits(name).timed else FITS
     order_error = float(np.mean([fit.apart.order_error for fit in fits]))
-    return max(_misplaced(fits), order_error) <= most
+    return _misplaced(fits) <= most and order_error <= 2 * most
+
+
+def _is_telling(name: str, misplaced: Mapping[str, float]) -> bool:
+    """True if a rule is off by clearly less than rules can be off by, with such windows.
+
+    Where windows bind all the time, hardly a byte is out of place by any rule, nor by none.
+    """
+    mine = misplaced[name]
+    if disciplines.traits(name).timed:
+        others = [each for rule, each in misplaced.items() if rule != name]
+        return mine <= NEARER * min(others, default=mine)
+    return 2 * mine <= max(misplaced.values())
 
 
 def _misplaced(fits: Sequence[Fit]) -> float:
