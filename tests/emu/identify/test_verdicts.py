@@ -15,7 +15,6 @@ from emu.identify.discipline import Evidence, judge_discipline, judge_replayed, 
 from emu.identify.distance import distance
 from emu.identify.turns import Turns, read_turns
 from h2model import credit, disciplines
-
 from tests.emu.capture import wire
 
 from .scenes import (
@@ -306,17 +305,17 @@ def test_no_stream_larger_than_its_window_tells_no_credit_rule(tmp_path):
     assert "no whole stream was larger" in verdict.statement
 
 
-def spoken(path, visits, *, heads=(), asked=None):
+def spoken(path, visits, *, heads=()):
     """The evidence of a server that sends whole visits: (stream, bytes, pause before it, ends).
 
-    All is asked for at once, at the default of 16 KiB of a frame each 1.3 ms. `heads` are the
-    HEADERS that answer in one segment before.
+    All is asked for at once, and a frame of 16 KiB passes each 1.3 ms. `heads` are the streams
+    whose HEADERS answer before, in one segment.
     """
     settings = frame(4, 0, 0, (4).to_bytes(2, "big") + LARGEST.to_bytes(4, "big"))
     credit = frame(8, 0, 0, (LARGEST - 65535).to_bytes(4, "big"))
     talk = wire.Talk().handshake(100_000)
     talk.say("client", PREFACE + settings + credit).say("server", frame(4, 0, 0))
-    streams = asked or sorted({visit[0] for visit in visits})
+    streams = sorted({visit[0] for visit in visits})
     talk.pause(MS).say("client", b"".join(frame(1, 5, s, b"\x84") for s in streams))
     if heads:
         talk.pause(MS).say("server", b"".join(frame(1, 4, s, b"\x88") for s in heads))
@@ -325,10 +324,10 @@ def spoken(path, visits, *, heads=(), asked=None):
         talk.pause(pause_ns)
         head = b"" if stream in begun else frame(1, 4, stream, b"\x88")
         begun.add(stream)
-        while size:
-            piece = min(size, 16384)
-            size -= piece
-            content = head + frame(0, int(ends and not size), stream, bytes(piece))
+        for at in range(0, size, 16384):
+            last = at + 16384 >= size
+            piece = bytes(min(16384, size - at))
+            content = head + frame(0, int(ends and last), stream, piece)
             talk.pause(1_290_000).say("server", content, (1 << 15,))
             head = b""
     report = analyse_capture(wire.write(path, talk.close().packets))
@@ -385,27 +384,32 @@ def test_a_turn_of_one_frame_is_a_turn_of_round_robin(tmp_path, size):
     assert "a turn is one DATA frame" in verdict.statement
 
 
-def held_longer(able):
+def held_longer():
     """Turns of four frames in a cycle, of which each eighth is four times as long."""
-    held_longer.count = getattr(held_longer, "count", 0) + 1
-    streams = [*able]
-    held_longer.last = next((s for s in streams if s > getattr(held_longer, "last", 0)), streams[0])
-    return held_longer.last, 65536 * (4 if held_longer.count % 8 == 0 else 1)
+    count, last = 0, 0
+
+    def choose(able):
+        nonlocal count, last
+        count += 1
+        last = next((stream for stream in able if stream > last), min(able))
+        return last, 65536 * (4 if count % 8 == 0 else 1)
+
+    return choose
 
 
 @pytest.mark.parametrize(
     ("choose", "said"),
     [
         (lambda: at_random(16384, 16384), "turns were out of turn"),
-        (lambda: held_longer, "turns were longer while others waited"),
+        (held_longer, "turns were longer while others waited"),
     ],
     ids=["any stream, a frame", "turns longer now and then"],
 )
 def test_every_rule_is_held_to_what_it_never_does(tmp_path, choose, said):
     """Small windows keep all streams abreast, whatever the rule: replays are hardly off."""
     many = [Message(1600 * KIB) for _ in range(8)]
-    default = 65535 if "any" in said or "out" in said else LARGEST
-    world = World("fifo", many, credit="half", window=default, stranger=Stranger(choose(), default))
+    window = 65535 if "out of turn" in said else LARGEST
+    world = World("fifo", many, credit="half", window=window, stranger=Stranger(choose(), window))
     verdict = judge_discipline(seen(tmp_path / "a", world)[0])
     assert verdict.discipline is None
     assert verdict.statement.startswith("none of the known disciplines fits")
