@@ -10,6 +10,17 @@ from typing import Final
 LEAST_FRAME_BYTES: Final = 16_384
 """Size that every receiver must take (RFC 9113, section 6.5.2); a full frame is no smaller."""
 
+_USUAL_FRAME_BYTES: Final = 8_192
+"""The smallest frame that a server is known to send by default (nginx, `http2_chunk_size`)."""
+
+
+def is_whole_frame(size_bytes: int) -> bool:
+    """True if a turn of so many bytes is a DATA frame or more, as servers send them; else a grain.
+
+    Frames are often less than they may be: Apache's have 16,375 bytes, nginx's 8,192.
+    """
+    return size_bytes >= _USUAL_FRAME_BYTES
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:

@@ -114,6 +114,7 @@ def _connection(
         conversation = conversation.turned()
         up = read_direction(records, conversation, client=True, peer=None, search=search)
     down = read_direction(records, conversation, client=False, peer=up, search=search)
+    up, down = up.unless_missing(down), down.unless_missing(up)
     up, down = up.limited_by(down), down.limited_by(up)
     to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)
     to_client, answered, answered_problem = report_direction(down, up, gap_ns=gap_ns, lag_ns=lag_ns)

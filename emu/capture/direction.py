@@ -53,6 +53,13 @@ class Direction:
     opened: bool
     flaws: tuple[Flaw, ...]
 
+    def unless_missing(self, peer: "Direction") -> "Direction":
+        """Note that nothing of this direction was captured, if HTTP/2 was of the other one."""
+        if self.stream.end or not peer.frames.at.size:
+            return self
+        problem = "nothing of this direction was captured"
+        return replace(self, opened=False, problems=(*self.problems, problem))
+
     def limited_by(self, peer: "Direction") -> "Direction":
         """Drop the first frame larger than the other side ever allowed, and all behind it."""
         if not self.opened:

@@ -17,6 +17,7 @@ class StreamDirection:
     Attributes
     ----------
     headers_ns : the first HEADERS frame
+    headers_place : its place among the direction's frames, which orders those of one packet
     first_data_ns, last_data_ns : packets with the first and the last DATA byte
     ended_ns : END_STREAM
     reset_ns, reset_code : RST_STREAM sent in this direction
@@ -30,6 +31,7 @@ class StreamDirection:
     """
 
     headers_ns: int | None
+    headers_place: int | None
     first_data_ns: int | None
     last_data_ns: int | None
     ended_ns: int | None
@@ -45,8 +47,8 @@ class StreamDirection:
 
 
 NOTHING: Final = StreamDirection(
-    headers_ns=None, first_data_ns=None, last_data_ns=None, ended_ns=None, reset_ns=None,
-    reset_code=None, data_bytes=0, flow_bytes=0, start_ns=ints(), end_ns=ints(),
+    headers_ns=None, headers_place=None, first_data_ns=None, last_data_ns=None, ended_ns=None,
+    reset_ns=None, reset_code=None, data_bytes=0, flow_bytes=0, start_ns=ints(), end_ns=ints(),
     size_bytes=ints(), visits=0, credit_stops=0,
 )  # fmt: skip
 
@@ -116,9 +118,11 @@ def half_streams(
         spans = by_interval.get(stream, none)
         visits = by_visit.get(stream, none)
         kinds = frames.kind[places]
+        headers = places[kinds == Kind.HEADERS]
         reset = resets_of.get(stream)
         halves[stream] = StreamDirection(
-            headers_ns=_first(tail_ns[places[kinds == Kind.HEADERS]]),
+            headers_ns=_first(tail_ns[headers]),
+            headers_place=_first(headers),
             first_data_ns=_first(chunks.time_ns[rows]),
             last_data_ns=_first(chunks.time_ns[rows][-1:]),
             ended_ns=_first(tail_ns[places[ends[places]]]),

@@ -6,7 +6,7 @@ wire before it. What reached the sender from outside (requests, credit) has the 
 at that time; the sender was ahead of it by what lay in its buffers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +23,14 @@ PIECE_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """One stream of a burst, with positions and times of its request and its data.
+    """One stream of a burst, with the positions of its request and its data.
 
     Attributes
     ----------
     size_bytes : its DATA in this burst
-    asked_at, asked_ns : when its sender can first have known of it: the request reached it
-    opened_at, opened_ns : its first HEADERS in the data's direction
+    asked_at : when its sender can first have known of it: the request reached it
+    opened_at : its first HEADERS in the data's direction
+    asked_rank, opened_rank : ranks in the burst by these, at equal times by the place on the wire
     first_at, last_at : its first and behind its last DATA byte
     finished : END_STREAM was seen
     """
@@ -37,9 +38,9 @@ class Served:
     stream: int
     size_bytes: int
     asked_at: int
-    asked_ns: int
     opened_at: int
-    opened_ns: int
+    asked_rank: int
+    opened_rank: int
     first_at: int
     last_at: int
     finished: bool
@@ -108,13 +109,7 @@ class Bursts:
     kept: tuple[Burst, ...] = ()
 
 
-def find_bursts(
-    connection: ConnectionReport,
-    *,
-    to_client: bool,
-    arrivals: Mapping[int, int] | None = None,
-    most: int = MOST_KEPT,
-) -> Bursts:
+def find_bursts(connection: ConnectionReport, *, to_client: bool, most: int = MOST_KEPT) -> Bursts:
     """Cut a direction into bursts: between two of them no stream that was asked for is unfinished.
 
     Parameters
@@ -122,10 +117,8 @@ def find_bursts(
     connection
         The connection's report.
     to_client
-        The direction of the data.
-    arrivals
-        Where the application's log is at hand: when it handed each stream's message over, on
-        the capture's clock. Else the request tells, or for a push the stream's own HEADERS.
+        The direction of the data. A request tells when a stream's message can first have been
+        handed over, for a push the stream's own HEADERS.
     most
         How many bursts to keep, the largest.
     """
@@ -135,7 +128,7 @@ def find_bursts(
     direction = _Direction(data, peer)
     if not direction.stream.size:
         return Bursts()
-    spans = _spans(connection, direction, to_client=to_client, arrivals=arrivals or {})
+    spans = _spans(connection, direction, to_client=to_client)
     windows = _Windows(
         peer,
         direction.size_bytes,
@@ -200,25 +193,22 @@ def _pings(data: DirectionReport, peer: DirectionReport) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Span:
-    """Span of a stream in places among the direction's DATA frames; `last` is its last one."""
+    """Span of a stream in places among the direction's DATA frames; `last` is its last one.
+
+    `asked_key` and `opened_key` order streams: the time, and of HEADERS their place on the wire.
+    """
 
     stream: int
     asked: int
-    asked_ns: int
+    asked_key: tuple[int, int]
     opened: int
-    opened_ns: int
+    opened_key: tuple[int, int]
     first: int
     last: int
     finished: bool
 
 
-def _spans(
-    connection: ConnectionReport,
-    data: _Direction,
-    *,
-    to_client: bool,
-    arrivals: Mapping[int, int],
-) -> list[_Span]:
+def _spans(connection: ConnectionReport, data: _Direction, *, to_client: bool) -> list[_Span]:
     order = np.argsort(data.stream, kind="stable")
     numbers, begin = np.unique(data.stream[order], return_index=True)
     places = dict(zip(numbers.tolist(), np.split(order, begin[1:]), strict=False))
@@ -230,15 +220,17 @@ def _spans(
             continue
         first = int(mine[0])
         start_ns = int(data.start_ns[first])
-        opened_ns = start_ns if half.headers_ns is None else half.headers_ns
-        asked_ns = _asked_ns(stream, data, to_client, arrivals)
+        opened = (start_ns, first)
+        if half.headers_ns is not None and half.headers_place is not None:
+            opened = (half.headers_ns, half.headers_place)
+        asked = _asked(stream, data, to_client) or opened
         spans.append(
             _Span(
                 stream=stream.stream,
-                asked=min(first, data.place(opened_ns if asked_ns is None else asked_ns)),
-                asked_ns=opened_ns if asked_ns is None else asked_ns,
-                opened=min(first, data.place(opened_ns)),
-                opened_ns=opened_ns,
+                asked=min(first, data.place(asked[0])),
+                asked_key=asked,
+                opened=min(first, data.place(opened[0])),
+                opened_key=opened,
                 first=first,
                 last=int(mine[-1]),
                 finished=half.ended_ns is not None or half.reset_ns is not None,
@@ -247,15 +239,12 @@ def _spans(
     return sorted(spans, key=lambda span: (span.asked, span.first))
 
 
-def _asked_ns(
-    stream: StreamReport, data: _Direction, to_client: bool, arrivals: Mapping[int, int]
-) -> int | None:
-    """Earliest time at which data that answers the request could pass the capture."""
-    if stream.stream in arrivals:
-        return arrivals[stream.stream]
-    if to_client and stream.request_ns is not None:
-        return stream.request_ns + data.round_trip_ns
-    return None
+def _asked(stream: StreamReport, data: _Direction, to_client: bool) -> tuple[int, int] | None:
+    """Earliest time at which data that answers the request could pass, and the request's place."""
+    time_ns, place = stream.client.headers_ns, stream.client.headers_place
+    if not to_client or time_ns is None or place is None:
+        return None
+    return time_ns + data.round_trip_ns, place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -361,14 +350,18 @@ def _served(data: _Direction, group: _Group, positions: _Positions) -> tuple[Ser
     numbers, stream_of = np.unique(data.stream[frames], return_inverse=True)
     sizes = np.bincount(stream_of, weights=data.size_bytes[frames])
     size_bytes = dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
+    by_request = [s.stream for s in sorted(group.spans, key=lambda span: span.asked_key)]
+    by_headers = [s.stream for s in sorted(group.spans, key=lambda span: span.opened_key)]
+    asked_rank = {stream: rank for rank, stream in enumerate(by_request)}
+    opened_rank = {stream: rank for rank, stream in enumerate(by_headers)}
     return tuple(
         Served(
             stream=span.stream,
             size_bytes=int(size_bytes[span.stream]),
             asked_at=positions.of_frame(span.asked),
-            asked_ns=span.asked_ns,
             opened_at=positions.of_frame(span.opened),
-            opened_ns=span.opened_ns,
+            asked_rank=asked_rank[span.stream],
+            opened_rank=opened_rank[span.stream],
             first_at=positions.of_frame(span.first),
             last_at=positions.of_frame(span.last + 1),
             finished=span.finished,

@@ -138,7 +138,8 @@ class _Read:
                 for stream, half in needing[:MOST_STREAMS]
                 for update in _updates(data, peer, stream, half)
             ),
-            windows=tuple(dict.fromkeys(levels.tolist())) or (DEFAULT_WINDOW_BYTES,),
+            windows=tuple(dict.fromkeys(levels.tolist()))
+            or (DEFAULT_WINDOW_BYTES,) * data.credit_known,
             needing=len(needing),
             streams=len(halves),
             moves=int(late),
@@ -147,6 +148,9 @@ class _Read:
 
     def lines(self) -> Iterator[str]:
         """Describe the evidence in words, line by line."""
+        if not self.windows:
+            yield "the receiver's windows were not captured"
+            return
         shown = ", ".join(str(window) for window in self.windows[:6])
         more = f" and {len(self.windows) - 6} more" if len(self.windows) > 6 else ""
         yield (
@@ -167,6 +171,8 @@ class _Read:
 def _why(read: Sequence[_Read]) -> str:
     if not any(each.streams for each in read):
         return "there is no data"
+    if not any(each.windows for each in read):
+        return "the receiver's windows were not captured"
     if not any(each.needing for each in read):
         return "no whole stream was larger than the window that it started with"
     return "no stream got a WINDOW_UPDATE of its own"

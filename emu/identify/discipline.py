@@ -10,6 +10,7 @@ import numpy as np
 
 from emu.capture.windows import ALL_STREAMS
 from emu.identify.bursts import Burst
+from emu.identify.choices_against import Against, believed, choices_against
 from emu.identify.discipline_candidates import Candidate
 from emu.identify.distance import distance
 from emu.identify.evidence_text import turn_evidence
@@ -21,13 +22,13 @@ from netcosim.results.streams.identification import CandidateScore, DisciplineVe
 __all__ = ["Evidence", "Replayed", "judge_discipline", "judge_replayed", "replay_all"]
 
 FITS: Final = 0.01
-"""Largest share of bytes out of place with which a rule fits."""
+"""Largest share of bytes out of place with which a rule fits; of the order error, twice as much."""
 
 FITS_TIMED: Final = 0.05
 """The same for rules whose turns depend on the kernel's pace, which no capture shows."""
 
-OUT_OF_TURN: Final = 0.05
-"""Largest share of turns that pass over a stream waiting for longer, for cyclic rules to fit."""
+NEARER: Final = 2 / 3
+"""Such a rule misplaces at most this share of what any other one does."""
 
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
@@ -52,11 +53,11 @@ class Replayed:
 
 def replay_all(evidence: Sequence[Evidence]) -> list[Replayed]:
     """Read the structure of all bursts, and replay the largest with overlapping streams."""
-    read = [Replayed(evidence=e, turns=read_turns(e.burst, e.credit)) for e in evidence]
+    most_ahead = most_ahead_of(evidence)
+    read = [_read(each, most_ahead) for each in evidence]
     met = [each for each in read if each.turns.contested and not _is_flood(each.evidence.burst)]
     met.sort(key=lambda each: -each.evidence.burst.total_bytes)
     chosen = met[:MOST_BURSTS]
-    most_ahead = most_ahead_of(evidence)
     found = []
     for each in read:
         if any(each is other for other in chosen):
@@ -66,6 +67,13 @@ def replay_all(evidence: Sequence[Evidence]) -> list[Replayed]:
         else:
             found.append(each)
     return found
+
+
+def _read(evidence: Evidence, most_ahead: int) -> Replayed:
+    measured = evidence.most_ahead_bytes
+    ahead = most_ahead if measured is None else measured
+    turns = read_turns(evidence.burst, evidence.credit, ahead, evidence.priorities)
+    return Replayed(evidence=evidence, turns=turns)
 
 
 def judge_discipline(evidence: Sequence[Evidence]) -> DisciplineVerdict:
@@ -81,10 +89,7 @@ def judge_replayed(replayed: Sequence[Replayed]) -> DisciplineVerdict:
         return _nothing("it was not replayed, others being larger", turns)
     if not met:
         return _nothing("no two streams were unfinished at the same time", turns)
-    fits = [(each.upto_bytes, each.fits) for each in met]
-    ranking = _ranking(fits, turns, guessed=not any(each.evidence.priorities for each in met))
-    announced = all(each.evidence.burst.initial_window is not None for each in met)
-    return _verdict(fits, turns, ranking, unbound=announced and not turns.limited)
+    return _verdict(met, turns, _ranking(met, turns))
 
 
 def _is_flood(burst: Burst) -> bool:
@@ -105,6 +110,7 @@ class _Ranking:
     left : those that explain the bursts and that the nearest does not exclude
     best : the first of these, else the nearest
     alike : of those that are left, the others that the best one does not exclude
+    guess : rule that would explain the bursts by priorities of which nothing else speaks
     """
 
     pooled: Mapping[str, Sequence[Fit]]
@@ -113,6 +119,7 @@ class _Ranking:
     left: Sequence[str]
     best: str
     alike: tuple[str, ...]
+    guess: str | None
 
     def table(self) -> tuple[CandidateScore, ...]:
         """Return the score of each rule, the nearest first."""
@@ -131,44 +138,47 @@ class _Ranking:
         return _int_options(self.pooled[name][0].candidate)
 
 
-def _ranking(
-    fits: Sequence[tuple[int, Mapping[str, Fit]]], turns: Turns, *, guessed: bool
-) -> _Ranking:
-    """Rank the rules; `guessed` priorities were inferred."""
-    pooled = _pooled(fits)
+def _ranking(met: Sequence[Replayed], turns: Turns) -> _Ranking:
+    """Rank the rules by their fits of the bursts that were replayed."""
+    pooled = _pooled([each.fits for each in met])
     scores = {name: float(np.mean([f.score for f in mine])) for name, mine in pooled.items()}
     ranked = sorted(pooled, key=lambda name: (scores[name], name))
-    if guessed:
-        ranked = [name for name in ranked if not _needless(name, scores)]
+    guess = None
+    if not any(each.evidence.priorities for each in met):
+        for name in [name for name in ranked if disciplines.traits(name).by_priority]:
+            needless = _is_needless(name, scores)
+            if needless or not believed(_with_bursts(met, pooled[name])):
+                ranked.remove(name)
+                guess = guess if needless or not _explains(pooled[name], name) else name
     nearest = pooled[ranked[0]]
     # One that fits is no answer where another one that does not is clearly nearer.
     left = [
         name
         for name in ranked
-        if _fits(name, pooled[name], turns) and not _is_excluded(nearest, pooled[name])
+        if _fits(name, pooled[name], turns, met)
+        and _is_telling(name, {each: _misplaced(pooled[each]) for each in ranked})
+        and not _is_excluded(nearest, pooled[name])
     ]
     best = left[0] if left else ranked[0]
     alike = tuple(name for name in left[1:] if not _is_excluded(pooled[best], pooled[name]))
-    return _Ranking(pooled=pooled, scores=scores, ranked=ranked, left=left, best=best, alike=alike)
+    return _Ranking(
+        pooled=pooled,
+        scores=scores,
+        ranked=ranked,
+        left=left,
+        best=best,
+        alike=alike,
+        guess=guess,
+    )
 
 
-def _verdict(
-    fits: Sequence[tuple[int, Mapping[str, Fit]]],
-    turns: Turns,
-    ranking: _Ranking,
-    *,
-    unbound: bool,
-) -> DisciplineVerdict:
-    """Turn a ranking into a verdict; `unbound` windows are known never to have bound."""
-    plain = _same_without_windows(ranking.best, ranking.alike) if unbound else None
-    if not ranking.left:
-        finding = _none_fits(ranking, turns)
-    elif plain is not None:
-        finding = _plain_rule(plain, ranking)
-    elif ranking.alike:
-        finding = _several_fit(ranking, fits)
-    else:
-        finding = _one_fits(ranking)
+def _with_bursts(met: Sequence[Replayed], fits: Sequence[Fit]) -> list[tuple[Burst, Fit]]:
+    return [(each.evidence.burst, fit) for each, fit in zip(met, fits, strict=True)]
+
+
+def _verdict(met: Sequence[Replayed], turns: Turns, ranking: _Ranking) -> DisciplineVerdict:
+    """Turn a ranking into a verdict."""
+    finding = _finding(met, turns, ranking)
     return DisciplineVerdict(
         discipline=finding.discipline,
         options=finding.options,
@@ -177,6 +187,26 @@ def _verdict(
         evidence=turn_evidence(turns),
         candidates=ranking.table(),
     )
+
+
+def _finding(met: Sequence[Replayed], turns: Turns, ranking: _Ranking) -> "_Finding":
+    """Say which rule explains the bursts, if the evidence tells it from others."""
+    announced = all(each.evidence.burst.initial_window is not None for each in met)
+    unbound = announced and not turns.limited
+    plain = _same_without_windows(ranking.best, ranking.alike) if unbound else None
+    if not ranking.left:
+        return _unexplained(met, turns, ranking)
+    shuffled = turns.shuffled and not any(each.evidence.priorities for each in met)
+    if turns.mostly_whole and (turns.idled or shuffled):
+        return _Finding(
+            alike=(ranking.best, *ranking.alike),
+            statement=_CANNOT_TELL + f"{_gone_whole(turns)}, {_no_order(turns)}",
+        )
+    if plain is not None:
+        return _plain_rule(plain, ranking)
+    if ranking.alike:
+        return _several_fit(ranking, met)
+    return _one_fits(ranking, turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,8 +222,42 @@ class _Finding:
     statement: str
 
 
-def _none_fits(ranking: _Ranking, turns: Turns) -> _Finding:
-    return _Finding(alike=ranking.alike, statement=_none_of_them(ranking.table()[0], turns))
+_CANNOT_TELL: Final = "cannot tell the discipline with this capture, because "
+
+
+def _unexplained(met: Sequence[Replayed], turns: Turns, ranking: _Ranking) -> _Finding:
+    """No rule explains the bursts: because none does, or because they do not say enough."""
+    if ranking.guess is not None:
+        why = (
+            "streams overtook others that came before: priorities would explain it, which no"
+            " capture shows, and so would another order"
+        )
+        return _Finding(statement=_CANNOT_TELL + why)
+    if turns.mostly_whole:
+        return _Finding(statement=_CANNOT_TELL + f"{_gone_whole(turns)}, {_no_order(turns)}")
+    return _Finding(statement=_none_of_them(ranking, turns, met))
+
+
+def _gone_whole(turns: Turns) -> str:
+    return f"{turns.whole} of {turns.contested} streams went whole in one visit"
+
+
+def _no_order(turns: Turns) -> str:
+    """Why an order of whole streams tells no rule."""
+    if turns.idled:
+        return "most of them after a pause of the sender, which had nothing else to send then"
+    return "and nothing shows in which order they were handed over"
+
+
+def _apart(met: Sequence[Replayed], ranking: _Ranking) -> float:
+    """The largest share of a burst's bytes that the rules which are left place differently."""
+    return max(
+        distance(one.runs, other.runs, each.upto_bytes).misplaced
+        for name in ranking.alike
+        for each, one, other in zip(
+            met, ranking.pooled[ranking.best], ranking.pooled[name], strict=True
+        )
+    )
 
 
 def _plain_rule(plain: str, ranking: _Ranking) -> _Finding:
@@ -210,22 +274,25 @@ def _plain_rule(plain: str, ranking: _Ranking) -> _Finding:
     )
 
 
-def _several_fit(ranking: _Ranking, fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> _Finding:
+def _several_fit(ranking: _Ranking, met: Sequence[Replayed]) -> _Finding:
     return _Finding(
-        alike=(ranking.best, *ranking.alike),
-        statement=_cannot_tell(ranking.best, ranking.alike, ranking.pooled, fits),
+        alike=(ranking.best, *ranking.alike), statement=_cannot_tell(ranking, _apart(met, ranking))
     )
 
 
-def _one_fits(ranking: _Ranking) -> _Finding:
+def _one_fits(ranking: _Ranking, turns: Turns) -> _Finding:
     best = ranking.best
     options = ranking.options(best)
     others = [each for each in ranking.table() if each.name != best]
     second = f"; next best {_shown(others[0])}" if others else ""
+    traits = disciplines.traits(best)
+    same = traits.in_turns if options.get(traits.turn_option or "") == turns.frame_bytes else None
+    frame = f"; a turn is one DATA frame, and {same} with it serves alike" if same else ""
     return _Finding(
         discipline=best,
         options=options,
-        statement=_named(best, options, ranking.score(best)) + second,
+        alike=() if same is None else (same,),
+        statement=_named(best, options, ranking.score(best)) + frame + second,
     )
 
 
@@ -237,38 +304,67 @@ def _same_without_windows(best: str, alike: Sequence[str]) -> str | None:
     return plain if {disciplines.without_windows(name) for name in alike} == {plain} else None
 
 
-def _pooled(fits: Sequence[tuple[int, Mapping[str, Fit]]]) -> dict[str, list[Fit]]:
+def _pooled(found: Sequence[Mapping[str, Fit]]) -> dict[str, list[Fit]]:
     """Each rule's fits of all bursts; without priorities in a burst, those of its plain rule."""
-    every = dict.fromkeys(name for _, found in fits for name in found)
+    every = dict.fromkeys(name for fits in found for name in fits)
     names = [
         name
         for name in every
-        if disciplines.traits(name).by_priority or all(name in found for _, found in fits)
+        if disciplines.traits(name).by_priority or all(name in fits for fits in found)
     ]
-    return {name: [_fit_of(name, found) for _, found in fits] for name in names}
+    return {name: [_fit_of(name, fits) for fits in found] for name in names}
 
 
 def _fit_of(name: str, found: Mapping[str, Fit]) -> Fit:
     return found[name if name in found else disciplines.without_priorities(name)]
 
 
-def _fits(name: str, fits: Sequence[Fit], turns: Turns) -> bool:
+def _fits(name: str, fits: Sequence[Fit], turns: Turns, met: Sequence[Replayed]) -> bool:
     """True if a rule explains what was captured, whatever others do."""
-    if disciplines.traits(name).cyclic and turns.out_of_turn > OUT_OF_TURN * turns.returned:
-        return False
-    misplaced = float(np.mean([fit.apart.misplaced for fit in fits]))
-    return misplaced <= (FITS_TIMED if disciplines.traits(name).timed else FITS)
+    against = _against(name, fits, turns, met)
+    return _explains(fits, name) and not any(each.refutes for each in against)
 
 
-def _none_of_them(nearest: CandidateScore, turns: Turns) -> str:
+def _explains(fits: Sequence[Fit], name: str) -> bool:
+    """True if a rule's replays put hardly any bytes, and hardly any stream's end, out of place."""
+    most = FITS_TIMED if disciplines.traits(name).timed else FITS
+    order_error = float(np.mean([fit.apart.order_error for fit in fits]))
+    return _misplaced(fits) <= most and order_error <= 2 * most
+
+
+def _is_telling(name: str, misplaced: Mapping[str, float]) -> bool:
+    """True if a rule is off by clearly less than rules can be off by, with such windows.
+
+    Where windows bind all the time, hardly a byte is out of place by any rule, nor by none.
+    """
+    mine = misplaced[name]
+    if disciplines.traits(name).timed:
+        others = [each for rule, each in misplaced.items() if rule != name]
+        return mine <= NEARER * min(others, default=mine)
+    return 2 * mine <= max(misplaced.values())
+
+
+def _misplaced(fits: Sequence[Fit]) -> float:
+    return float(np.mean([fit.apart.misplaced for fit in fits]))
+
+
+def _against(
+    name: str, fits: Sequence[Fit], turns: Turns, met: Sequence[Replayed]
+) -> list[Against]:
+    replayed = [(each.turns, fit) for each, fit in zip(met, fits, strict=True)]
+    return [*choices_against(name, turns, replayed)]
+
+
+def _none_of_them(ranking: _Ranking, turns: Turns, met: Sequence[Replayed]) -> str:
+    name = ranking.best
+    nearest = ranking.score(name)
+    against = _against(name, ranking.pooled[name], turns, met)
     text = (
-        f"none of the known disciplines fits: the nearest, {nearest.name}, is off by"
-        f" {100 * nearest.misplaced:.1f} % of the bytes"
+        f"none of the known disciplines fits: the nearest, {name}, is off by"
+        f" {100 * nearest.misplaced:.1f} % of the bytes (order error"
+        f" {100 * nearest.order_error:.1f} %)"
     )
-    cyclic = disciplines.traits(nearest.name).cyclic
-    if cyclic and turns.out_of_turn > OUT_OF_TURN * turns.returned:
-        text += f", and {turns.out_of_turn} of {turns.returned} turns were out of turn"
-    return text
+    return text + "".join(f", and {each}" for each in against if each.refutes)
 
 
 def _named(name: str, options: Mapping[str, int], score: CandidateScore) -> str:
@@ -303,10 +399,8 @@ def _shown(rival: CandidateScore) -> str:
     return text
 
 
-def _needless(name: str, scores: Mapping[str, float]) -> bool:
+def _is_needless(name: str, scores: Mapping[str, float]) -> bool:
     """True if priorities were guessed though the rule without them does as well."""
-    if not disciplines.traits(name).by_priority:
-        return False
     plain = disciplines.without_priorities(name)
     return scores[plain] - scores[name] < max(MARGIN, scores[name])
 
@@ -329,17 +423,9 @@ def _int_options(candidate: Candidate) -> dict[str, int]:
     return {name: int(value) for name, value in candidate.options.items()}
 
 
-def _cannot_tell(
-    best: str,
-    alike: Sequence[str],
-    pooled: Mapping[str, Sequence[Fit]],
-    fits: Sequence[tuple[int, Mapping[str, Fit]]],
-) -> str:
-    apart = max(
-        distance(one.runs, other.runs, upto).misplaced
-        for name in alike
-        for (upto, _), one, other in zip(fits, pooled[best], pooled[name], strict=True)
-    )
+def _cannot_tell(ranking: _Ranking, apart: float) -> str:
+    """State that several rules explain the bursts, which differ in the place of these bytes."""
+    best, alike, pooled = ranking.best, ranking.alike, ranking.pooled
     ahead = {name: max(fit.setting.ahead_bytes for fit in pooled[name]) for name in (best, *alike)}
     far = max(ahead, key=lambda name: ahead[name])
     if apart >= 2 * MARGIN:

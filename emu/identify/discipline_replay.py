@@ -165,9 +165,9 @@ def _hand_overs(burst: Burst, setting: Setting) -> list[tuple[Served, int]]:
     if setting.hand_over is HandOverMark.QUEUE:
         return _queued(burst)
     if setting.hand_over is HandOverMark.HEADERS:
-        chosen = sorted(streams, key=lambda s: (s.opened_at, s.opened_ns, s.stream))
+        chosen = sorted(streams, key=lambda s: (s.opened_at, s.opened_rank))
         return [(s, s.opened_at) for s in chosen]
-    chosen = sorted(streams, key=lambda s: (s.asked_ns, s.stream))
+    chosen = sorted(streams, key=lambda s: s.asked_rank)
     positions = [s.asked_at for s in chosen]
     if setting.hand_over is HandOverMark.REQUEST:
         return list(zip(chosen, positions, strict=True))

@@ -23,12 +23,14 @@ def turn_evidence(turns: Turns) -> tuple[str, ...]:
         )
     if turns.credit_ended:
         lines.append(f"visits that ended with the stream's credit: {turns.credit_ended}")
+    if turns.connection_ended:
+        lines.append(f"visits that ended with the connection's credit: {turns.connection_ended}")
     if turns.turn_bytes:
         lines.append(_sizes(turns))
     if turns.returned:
         lines.append(
-            f"streams that came again before one that had waited for longer: {turns.out_of_turn} of"
-            f" {turns.returned}"
+            "streams that came again before one that had certainly waited for longer, with fewer"
+            f" bytes: {turns.out_of_turn} of {turns.returned}"
         )
     return tuple(lines)
 

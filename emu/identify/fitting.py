@@ -186,10 +186,10 @@ def _best(fits: Iterable[Fit | None]) -> Fit | None:
 def inferred_priorities(burst: Burst, setting: Setting) -> dict[int, int]:
     """Infer priorities: a stream that came later and finished earlier was more urgent."""
 
-    def handed(stream: Served) -> tuple[int, int, int]:
+    def handed(stream: Served) -> tuple[int, int]:
         if setting.hand_over is HandOverMark.HEADERS:
-            return stream.opened_at, stream.opened_ns, stream.stream
-        return stream.asked_at, stream.asked_ns, stream.stream
+            return stream.opened_at, stream.opened_rank
+        return stream.asked_at, stream.asked_rank
 
     found: dict[int, int] = {}
     earlier: list[Served] = []

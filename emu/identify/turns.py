@@ -1,17 +1,23 @@
 """Structure of a burst, read without any model: visits, turns, used-up windows, preemptions."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
 from emu.capture.windows import CreditHistory
 from emu.identify.bursts import Burst, Served
+from emu.identify.choices import Credit, Queue, Wait, connection_stops
 
 _NEAR = 0.02
 """Turns this close to one another count as equal."""
 
 _MOST_COMPARED = 1000
+_MOST_VISITS = 20_000
+_NEARLY_ALL = 0.95
+
+NO_PRIORITIES: Mapping[int, int] = MappingProxyType({})
 
 _Levels = dict[int, set[int]]
 
@@ -23,34 +29,48 @@ class Turns:
     Attributes
     ----------
     streams, contested : all streams; those that met another unfinished one
+    total_bytes : DATA of all streams
     visits : visits of contested streams
     whole : contested streams that were served in one visit
-    overtaken : pairs of contested streams first served against the order of hand-over
-    turn_bytes : sizes of the visits that neither finished their stream nor ended with its credit
-    credit_ended : visits that did not finish their stream and ended with its credit
+    overtaken, pairs : pairs of contested streams first served against the order of requests; all
+        pairs in a burst
+    turn_bytes : sizes of the visits that left data and credit behind
+    credit_ended, connection_ended : visits that left data behind and ended with the credit of
+        their stream, or the connection's
     limited, first_is_window : streams larger than the credit that their first visit found; of
         these, how many sent exactly that in it
     second_finishes : of the latter, how many finished with their second visit
-    returned, out_of_turn : visits of contested streams that had been served before and left with
-        credit; of these, those that passed over a stream which had waited for longer
+    returned, out_of_turn, met_bytes, overtook, less_urgent : as of `choices.Queue`
     preempted : visits that ended, with data and credit left, as another stream was handed over
         and then served to its end
+    untold : contested streams of bursts in which no HEADERS show the hand-over
+    begin_ns, within_ns : times since the DATA before, of the first DATA of contested streams, and
+        of DATA of the same stream
     frame_bytes : the largest DATA frame
     """
 
     streams: int = 0
     contested: int = 0
+    total_bytes: int = 0
     visits: int = 0
     whole: int = 0
     overtaken: int = 0
+    pairs: int = 0
     turn_bytes: tuple[int, ...] = ()
     credit_ended: int = 0
+    connection_ended: int = 0
     limited: int = 0
     first_is_window: int = 0
     second_finishes: int = 0
     returned: int = 0
     out_of_turn: int = 0
+    met_bytes: tuple[int, ...] = ()
+    overtook: int = 0
+    less_urgent: int = 0
     preempted: int = 0
+    untold: int = 0
+    begin_ns: tuple[int, ...] = ()
+    within_ns: tuple[int, ...] = ()
     frame_bytes: int = 0
 
     def __add__(self, other: "Turns") -> "Turns":
@@ -61,37 +81,91 @@ class Turns:
 
     @property
     def usual_turn_bytes(self) -> int | None:
-        """The size of most turns, where there is such a size."""
+        """The size of most turns, where there is such a size; of sizes near it, the commonest."""
         if not self.turn_bytes:
             return None
         sizes, counts = np.unique(self.turn_bytes, return_counts=True)
         near = [int(counts[np.abs(sizes - size) <= _NEAR * size].sum()) for size in sizes.tolist()]
         best = int(np.argmax(near))
-        return int(sizes[best]) if 2 * near[best] > len(self.turn_bytes) else None
+        if 2 * near[best] <= len(self.turn_bytes):
+            return None
+        close = np.abs(sizes - sizes[best]) <= _NEAR * sizes[best]
+        return int(sizes[close][np.argmax(counts[close])])
+
+    @property
+    def mostly_whole(self) -> bool:
+        """True if most streams went whole, in an order for which no hand-over is known."""
+        return 2 * self.whole >= self.contested and 2 * self.untold >= self.contested
+
+    @property
+    def shuffled(self) -> bool:
+        """True if streams began in no order of requests: over half the pairs that chance swaps."""
+        return 2 * self.overtaken > self.pairs / 2
+
+    @property
+    def idled(self) -> bool:
+        """True if most streams began after a pause in which another one could have gone on.
+
+        That is twice as long as nearly all times within streams. Their sender had nothing else to
+        send then, whatever had been asked for.
+        """
+        if not self.begin_ns or not self.within_ns:
+            return False
+        usual_ns = float(np.quantile(self.within_ns, _NEARLY_ALL))
+        return float(np.median(self.begin_ns)) > 2 * usual_ns
 
 
-def read_turns(burst: Burst, credit: CreditHistory | None) -> Turns:
-    """Read the structure off a burst; `credit` as the capture saw it, None where unknown."""
+def read_turns(
+    burst: Burst,
+    credit: CreditHistory | None,
+    ahead_bytes: int,
+    priorities: Mapping[int, int] = NO_PRIORITIES,
+) -> Turns:
+    """Read the structure off a burst.
+
+    Parameters
+    ----------
+    burst
+        The burst.
+    credit
+        The credit of its streams as the capture saw it; None where unknown.
+    ahead_bytes
+        The most bytes that its sender was ahead of the wire.
+    priorities
+        By stream, where they are known.
+    """
     visits = _Visits(burst)
     contested = _contested(burst.streams)
     window, levels = _credit(burst, credit)
-    ended, ring = _ended_visits(visits, contested, levels)
+    queue = Queue(priorities)
+    ended = _ended_visits(visits, contested, levels, queue, Credit(burst, ahead_bytes))
+    begin_ns, within_ns = _gaps(burst, contested)
     limited = [s for s in burst.streams if s.stream in window and s.size_bytes > window[s.stream]]
     exact = [s for s in limited if visits.first_bytes(s.stream) == window[s.stream]]
+    compared = min(len(contested), _MOST_COMPARED)
     return Turns(
         streams=len(burst.streams),
         contested=len(contested),
+        total_bytes=burst.total_bytes,
         visits=sum(visits.count(stream) for stream in contested),
         whole=sum(visits.count(stream) == 1 for stream in contested),
         overtaken=_overtaken([s for s in burst.streams if s.stream in contested]),
+        pairs=compared * (compared - 1) // 2,
         turn_bytes=tuple(ended.turn_bytes),
         credit_ended=ended.by_credit,
+        connection_ended=ended.by_connection,
         limited=len(limited),
         first_is_window=len(exact),
         second_finishes=sum(visits.count(s.stream) == 2 for s in exact),
-        returned=ring.returned,
-        out_of_turn=ring.out_of_turn,
+        returned=queue.returned,
+        out_of_turn=queue.out_of_turn,
+        met_bytes=tuple(queue.met_bytes),
+        overtook=queue.overtook,
+        less_urgent=queue.less_urgent,
         preempted=ended.preempted,
+        untold=0 if headers_tell(burst) else len(contested),
+        begin_ns=begin_ns,
+        within_ns=within_ns,
         frame_bytes=burst.frame_bytes,
     )
 
@@ -103,6 +177,7 @@ class _Visits:
         self.runs = burst.runs()
         self._ends: list[int] = np.cumsum([size for _, size in self.runs]).tolist()
         self._served = {served.stream: served for served in burst.streams}
+        self._stops = connection_stops(burst)
         self._places: dict[int, list[int]] = {}
         for place, (stream, _) in enumerate(self.runs):
             self._places.setdefault(stream, []).append(place)
@@ -119,71 +194,82 @@ class _Visits:
         """True if a visit is the last one to its stream."""
         return self._places[self.runs[place][0]][-1] == place
 
+    def begin(self, place: int) -> int:
+        """Position at which a visit begins."""
+        return self._ends[place] - self.runs[place][1]
+
+    def end(self, place: int) -> int:
+        """Position at which a visit ends."""
+        return self._ends[place]
+
+    def is_stopped(self, place: int) -> bool:
+        """True if a visit used up the connection's credit."""
+        return self._ends[place] in self._stops
+
     def is_preempted(self, place: int) -> bool:
         """True if the next visit's stream came during this one, and is then served to its end."""
         if self._places[self.runs[place + 1][0]] != [place + 1]:
             return False
         following = self._served[self.runs[place + 1][0]]
         arrived_at = max(following.asked_at, min(following.opened_at, following.first_at))
-        return self._ends[place] - self.runs[place][1] < arrived_at <= self._ends[place]
+        return self.begin(place) < arrived_at <= self.end(place)
 
 
 @dataclass(slots=True)
 class _Ended:
     """Visits that did not finish their stream, by their end.
 
-    `by_credit` ended with the stream's credit; all others are turns, some of them `preempted`.
+    `by_credit` ended with the stream's credit, `by_connection` with the connection's; all others
+    are turns, some of them `preempted`.
     """
 
     turn_bytes: list[int] = field(default_factory=list)
     by_credit: int = 0
+    by_connection: int = 0
     preempted: int = 0
 
 
 def _ended_visits(
-    visits: _Visits, contested: Collection[int], levels: _Levels
-) -> tuple[_Ended, "_Ring"]:
-    """Visits of contested streams by their end, and the order in which these streams were served.
+    visits: _Visits, contested: Collection[int], levels: _Levels, queue: Queue, credit: Credit
+) -> _Ended:
+    """Read visits of contested streams by their end, and put them through the queue.
 
     `levels` are the credit that each stream had been granted at any time.
     """
-    ended, ring = _Ended(), _Ring()
+    ended = _Ended()
     sent: dict[int, int] = {}
-    for place, (stream, size) in enumerate(visits.runs):
+    for place, (stream, size) in enumerate(visits.runs[:_MOST_VISITS]):
         sent[stream] = sent.get(stream, 0) + size
         if stream not in contested:
             continue
-        ring.served(stream)
+        queue.served(stream, size, visits.begin(place))
         if visits.is_last(place):
             continue
+        at = visits.end(place)
         if sent[stream] in levels.get(stream, ()):
             ended.by_credit += 1
+            queue.waits(stream, credit.wait(stream, sent[stream], at))
             continue
-        ring.waits(stream)
+        if visits.is_stopped(place):
+            ended.by_connection += 1
+            continue
+        queue.waits(stream, Wait(earliest=at, latest=at))
         ended.turn_bytes.append(size)
         if visits.is_preempted(place):
             ended.preempted += 1
-    return ended, ring
+    return ended
 
 
-class _Ring:
-    """Streams that were served and have more to send, those that have waited longest first."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[int, None] = {}
-        self.returned = 0
-        self.out_of_turn = 0
-
-    def served(self, stream: int) -> None:
-        """Note that a stream is served, and whether it was another one's turn."""
-        if stream in self._waiting:
-            self.returned += 1
-            self.out_of_turn += next(iter(self._waiting)) != stream
-            del self._waiting[stream]
-
-    def waits(self, stream: int) -> None:
-        """Note that a stream's turn is over, with data and credit left."""
-        self._waiting[stream] = None
+def _gaps(burst: Burst, contested: Collection[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Times since the DATA before: of the first DATA of streams, and of DATA within a visit."""
+    streams, times_ns = burst.stream[:_MOST_VISITS], burst.time_ns[:_MOST_VISITS]
+    since_ns = np.diff(times_ns)
+    _, first = np.unique(streams, return_index=True)
+    begins = [place for place in first.tolist() if place and int(streams[place]) in contested]
+    within = streams[1:] == streams[:-1]
+    return tuple(since_ns[np.array(begins, dtype=np.int64) - 1].tolist()), tuple(
+        since_ns[within].tolist()
+    )
 
 
 def _contested(streams: Sequence[Served]) -> set[int]:
@@ -210,9 +296,7 @@ def headers_tell(burst: Burst) -> bool:
 
 def _overtaken(streams: Sequence[Served]) -> int:
     """Pairs first served in another order than asked for, of the first `_MOST_COMPARED` streams."""
-    keys = [(s.asked_ns, s.opened_ns, s.stream) for s in streams]
-    rank = {key: place for place, key in enumerate(sorted(keys))}
-    ranks = np.array([rank[key] for key in keys[:_MOST_COMPARED]])
+    ranks = np.array([served.asked_rank for served in streams[:_MOST_COMPARED]])
     return int((np.triu(ranks[:, None] > ranks[None, :])).sum())
 
 

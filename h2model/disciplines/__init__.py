@@ -37,7 +37,12 @@ class Traits:
     ----------
     work_conserving : it always chooses something while a stream has bytes and credit
     preempts : a stream may go before what is left of another
-    cyclic : no stream's turn passes over one that has waited for longer
+    cyclic : no stream's turn passes over one that has waited for longer and was given less
+    by_arrival : no visit passes over a stream that was handed over before and can be served
+    to_the_end : a visit ends only with its stream's data or credit, or where a stream may preempt
+    turn_option : the option that bounds a turn while another stream waits, if one does
+    write_option : the option that is the least size of a write, if only writes cut turns
+    in_turns : the rule that it equals where a turn is one DATA frame, if there is one
     timed : its turns depend on how fast the kernel takes them, which no capture shows
     gathers : its writes are gathered by `h2model.grpc_write`, and in the registers of that
     without_windows : the rule that it is where no window binds, if that is another one
@@ -47,6 +52,11 @@ class Traits:
     work_conserving: bool = False
     preempts: bool = False
     cyclic: bool = False
+    by_arrival: bool = False
+    to_the_end: bool = False
+    turn_option: str | None = None
+    write_option: str | None = None
+    in_turns: str | None = None
     timed: bool = False
     gathers: bool = False
     without_windows: str | None = None

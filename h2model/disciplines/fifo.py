@@ -15,7 +15,7 @@ from h2model.state import HEAD, NONE, OUT, STALLED, State, allowed, push_sorted,
 
 ABOUT = "whole streams in the order of hand-over"
 OPTIONS: dict[str, int] = {}
-TRAITS: Final = Traits(work_conserving=True)
+TRAITS: Final = Traits(work_conserving=True, by_arrival=True)
 
 
 def start(s: State) -> None:

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from h2model.disciplines import Traits
-from h2model.observed import LEAST_FRAME_BYTES, Observed
+from h2model.observed import Observed, is_whole_frame
 from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by_tag, take, unlink
 
 ABOUT = "equal shares in grains below a frame"
 OPTIONS: dict[str, int] = {"grain": 4096}
-TRAITS: Final = Traits(work_conserving=True, cyclic=True)
+TRAITS: Final = Traits(
+    work_conserving=True, cyclic=True, turn_option="grain", in_turns="round_robin"
+)
 
 _GRAIN: Final = 0
 _VIRTUAL: Final = OWN
@@ -69,7 +71,7 @@ def cancelled(s: State, i: int, now: int) -> None:
 def suggested(observed: Observed) -> list[dict[str, int]]:
     """A grain of the usual turn, where that is below a frame."""
     usual = observed.usual_turn_bytes
-    return [{"grain": usual if usual and usual < LEAST_FRAME_BYTES else OPTIONS["grain"]}]
+    return [{"grain": OPTIONS["grain"] if not usual or is_whole_frame(usual) else usual}]
 
 
 def describe(options: Mapping[str, int]) -> str:

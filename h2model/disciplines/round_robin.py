@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from h2model.disciplines import Traits
-from h2model.observed import LEAST_FRAME_BYTES, Observed
+from h2model.observed import Observed, is_whole_frame
 from h2model.state import (
     CURRENT,
     HEAD,
@@ -27,7 +27,9 @@ from h2model.state import (
 
 ABOUT = "equal turns"
 OPTIONS: dict[str, int] = {"quantum": 16384}
-TRAITS: Final = Traits(work_conserving=True, cyclic=True)
+TRAITS: Final = Traits(
+    work_conserving=True, cyclic=True, turn_option="quantum", in_turns="processor_sharing"
+)
 
 _QUANTUM: Final = 0
 
@@ -89,9 +91,9 @@ def cancelled(s: State, i: int, now: int) -> None:
 
 
 def suggested(observed: Observed) -> list[dict[str, int]]:
-    """A quantum of the usual turn; one below a frame would be processor sharing in grains."""
+    """A quantum of the usual turn; one below any frame would be processor sharing in grains."""
     quantum = observed.usual_turn_bytes or observed.median_turn_bytes or OPTIONS["quantum"]
-    return [{"quantum": max(quantum, min(LEAST_FRAME_BYTES, OPTIONS["quantum"]))}]
+    return [{"quantum": quantum if is_whole_frame(quantum) else OPTIONS["quantum"]}]
 
 
 def describe(options: Mapping[str, int]) -> str:

@@ -49,7 +49,9 @@ OPTIONS: dict[str, int] = {
     "write_max": 0,
     "frame": 16384,
 }
-TRAITS: Final = Traits(work_conserving=True, gathers=True, without_windows="fifo")
+TRAITS: Final = Traits(
+    work_conserving=True, gathers=True, cyclic=True, to_the_end=True, without_windows="fifo"
+)
 
 # Places in State.option.
 _REQUEUE_AT_COMPLETION: Final = 0

@@ -42,7 +42,9 @@ OPTIONS: dict[str, int] = {
     "tail": 0,
 }
 IN_WORDS = {"finish_first": "finishes messages first"}
-TRAITS: Final = Traits(work_conserving=True, cyclic=True, timed=True, gathers=True)
+TRAITS: Final = Traits(
+    work_conserving=True, cyclic=True, timed=True, gathers=True, write_option="target_min"
+)
 
 # Places in State.option.
 _TARGET: Final = 0

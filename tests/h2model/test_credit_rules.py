@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from h2model import credit
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
+from h2model.observed import ObservedUpdate
 
 WINDOW = st.integers(1, 100_000)
 MESSAGE = st.integers(1, 1_000_000)
@@ -46,6 +47,32 @@ def test_what_each_rule_grants() -> None:
     assert play("rest_when_exhausted", 100, 350, 40) == [(100, 250)]
     assert play("fixed", 100, 350, 40) == [(100, 100), (200, 100), (300, 100)]
     assert play("half", 100, 200, 25) == [(50, 50), (100, 50), (150, 50)]
+    assert play("half", 101, 150, 25) == [(50, 50), (100, 50)]
+
+
+@pytest.mark.parametrize(
+    ("amount", "received", "explained"),
+    [
+        (32_767, 32_767, True),  # nghttp2 and python h2: half of 65,535, rounded down
+        (32_766, 32_766, False),
+        (32_767 + 16_384, 65_535, False),  # a whole frame more than was needed
+        (16_384, 65_535, True),  # python h2, which finds the window used up
+        (1024, 65_535, False),
+    ],
+)
+def test_half_of_an_odd_window_is_rounded_down(amount, received, explained) -> None:
+    update = ObservedUpdate(
+        window_bytes=65_535,
+        granted_bytes=65_535,
+        amount_bytes=amount,
+        least_bytes=0,
+        least_silent_bytes=0,
+        received_bytes=received,
+        message_bytes=1_000_000,
+        frame_bytes=16_384,
+        first=True,
+    )
+    assert credit.load("half").explains(update) == explained
 
 
 @pytest.mark.parametrize("name", ["fixed", "rest_at_header", "rest_when_exhausted"])

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from emu.capture import analyse_capture
+from emu.identify.analysis_record import analysis_record
 from netcosim.policies import load_placement
 from netcosim.tensors import tensor_set
 
@@ -53,3 +55,35 @@ def test_greedy_placement_is_that_of_the_paper(shared):
     servers = load_placement("greedy")(sizes, 2)
     loads = [sum(z for z, s in zip(sizes, servers, strict=True) if s == k) / MIB for k in (0, 1)]
     assert [round(load) for load in loads] == [407, 100]
+
+
+CAPTURES = {
+    # File: discipline and its options, credit rule, and what the discipline's statement says.
+    "headers_5_1_3_in_one_segment": ("fifo", {}, None, "fifo (whole streams"),
+    "credit_half_of_65535_is_32767": ("fifo", {}, "half", "fifo (whole streams"),
+    "h2c_upgrade_without_syn": ("round_robin", {"quantum": 16384}, None, "one DATA frame"),
+    "programs/apache-wide": ("round_robin", {"quantum": 16375}, None, "one DATA frame"),
+    "programs/caddy2-default": ("round_robin", {"quantum": 16384}, "half", "one DATA frame"),
+    "programs/hypercorn-default": ("round_robin", {"quantum": 16384}, "half", "one DATA frame"),
+    "programs/nghttpd-default": ("round_robin", {"quantum": 16384}, "half", "one DATA frame"),
+    # The last one asked for fills the buffer, then all take turns.
+    "programs/granian-default": (None, {}, "half", "none of the known disciplines fits"),
+    # The oldest stream takes what room there is, the others 64 KiB.
+    "programs/nginx-wide": (None, {}, None, "turns were longer while others waited"),
+    "programs/pull-1.59.5-six5": (None, {}, "grpc_progress", "10 of 12 streams went whole"),
+    "programs/push-1.59.5-5242880": (None, {}, "grpc_progress", "3 of 5 streams went whole"),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_captures_of_known_programs_get_the_right_names(shared, name):
+    """The larger direction of each; what no rule explains gets no name."""
+    discipline, options, rule, said = CAPTURES[name]
+    path = shared / "data" / "captures" / f"{name}.pcap.gz"
+    report = analyse_capture(path, gap_ns=None, search=True)
+    (connection,) = analysis_record(report, name).connections
+    direction = max(connection.directions, key=lambda each: each.data_bytes)
+    verdict = direction.discipline
+    assert (verdict.discipline, verdict.options) == (discipline, options), verdict.statement
+    assert said in verdict.statement
+    assert direction.credit.rule == rule, direction.credit.statement

@@ -96,7 +96,9 @@ def test_a_guest_that_loses_its_first_process_ends_soon() -> None:
 
 def test_a_clock_that_stands_still_ends_the_guest() -> None:
     seen = call("stuck")
-    told = r"a guest's clock stood still for [\d.]+ s of processor time: a program in it never waits"
+    told = (
+        r"a guest's clock stood still for [\d.]+ s of processor time: a program in it never waits"
+    )
     assert re.fullmatch(told, seen["said"])
     assert seen["left"] == []
 

@@ -65,6 +65,17 @@ def test_a_capture_from_the_middle_is_read_as_far_as_it_tells(tmp_path, capsys):
     assert len(said.err.splitlines()) == 1
 
 
+def test_a_direction_that_is_missing_is_told_and_its_windows_are_not_known(tmp_path, capsys):
+    packets = wire_packets(tmp_path, World("round_robin", together("round_robin")))
+    path = wire.write(tmp_path / "half.pcap", [p for p in packets if p.source == wire.SERVER])
+    assert main([str(path)]) == 1
+    said = capsys.readouterr()
+    assert "discipline: round_robin (equal turns) of 16384 bytes" in said.out
+    assert "not complete: to server: nothing of this direction was captured" in said.out
+    assert "because the receiver's windows were not captured" in said.out
+    assert "initial windows announced" not in said.out
+
+
 def wire_packets(tmp_path, world):
     """The packets themselves, to be cut."""
     kept = []
