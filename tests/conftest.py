@@ -135,3 +135,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail where CI runs: on a machine that is slow or busy nothing is wrong with the project."""
     if "CI" in os.environ and _too_long() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run files with long tests first, so that short ones fill the processors at the end."""
+    long = {i.path for i in items if any(i.get_closest_marker(name) for name in ("root", *TIERS))}
+    items.sort(key=lambda item: item.path not in long)

@@ -20,6 +20,7 @@ def test_the_published_batches_take_equally_long() -> None:
     assert curve(3).of(32) - curve(3).of(6) == pytest.approx(2000, rel=0.01)
 
 
+@pytest.mark.soak
 def test_four_gpus_find_the_published_equilibrium() -> None:
     rows: list[dict[str, Any]] = []
     figures = list(gpu_figures(rows, quick=True))
@@ -32,6 +33,7 @@ def test_two_spare_workers_hide_two_stragglers_and_not_three() -> None:
     assert [figure.met for figure in _redundancy()] == [True, True, True]
 
 
+@pytest.mark.soak
 def test_work_stealing_is_varied_around_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stealing, "process_names", lambda: ("announced",))
     monkeypatch.setattr(stealing, "STEPS_QUICK", 2)

@@ -13,6 +13,7 @@ from bench.crosscheck.running import run_missing
 from emu.training.job_cells import job_cells
 
 
+@pytest.mark.soak
 def test_all_cells_can_be_emulated_and_no_two_are_the_same() -> None:
     cells = (*development(), *drawn())
     assert len({cell.name for cell in cells}) == len(cells)

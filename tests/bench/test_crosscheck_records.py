@@ -25,6 +25,7 @@ def test_each_belongs_to_an_attempt() -> None:
     assert set(CELLS) <= ended
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", CELLS)
 def test_the_seal_is_of_the_record(name: str) -> None:
     path = RECORDS / name / RUN / SEAL
@@ -32,6 +33,7 @@ def test_the_seal_is_of_the_record(name: str) -> None:
     assert dict(record.sha256) == seal.record_sha256
 
 
+@pytest.mark.soak
 def test_a_run_is_checked_as_when_it_was_measured() -> None:
     """The smallest job: what was measured and sealed is compared again, from the kept files."""
     name = "alexnet-fifo-bsp-1-w2_4-parsing-random"

@@ -67,6 +67,7 @@ def test_cells_of_several_connections_are_jobs_of_several_connections(
     assert {c.direction for c in several} == {"pull", "both"}
 
 
+@pytest.mark.soak
 def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Path) -> None:
     cells, path = pair
     store = Store(path=tmp_path / "kept")
@@ -133,6 +134,7 @@ def with_lost_time(path: Path, where: Path, cells: list[Listed], length_ns: int)
     return folder
 
 
+@pytest.mark.soak
 def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
     pair: Pair, tmp_path: Path
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair: Pair, tmp_path: Pat
     assert store.valid_bursts(cell) == 2
 
 
+@pytest.mark.soak
 def test_scores_are_of_the_judged_bursts_and_of_the_right_model(pair: Pair, tmp_path: Path) -> None:
     (cell, *_), path = pair
     store = Store(path=tmp_path)
@@ -202,6 +205,7 @@ def test_scores_are_of_the_judged_bursts_and_of_the_right_model(pair: Pair, tmp_
     assert row.seconds == 3.0
 
 
+@pytest.mark.soak
 def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
     (cell, *_), path = pair
     store = Store(path=tmp_path)
@@ -225,6 +229,7 @@ def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.soak
 def test_the_page_and_the_totals_say_what_was_not_run(
     pair: Pair, cells: list[Listed], tmp_path: Path
 ) -> None:

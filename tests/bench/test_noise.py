@@ -125,6 +125,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made: Path) -> None:
     with ResultsFolder.open(made) as folder:
         cells = run_records.cells_of(folder)

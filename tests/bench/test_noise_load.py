@@ -13,7 +13,7 @@ from bench.noise.load import schedule
 from emu.pauses.pauses import recording
 from netcosim.spans import Spans, common, total_ns, united, without
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 ROOT = Path(__file__).parents[2]
 PROCESSORS = sorted(os.sched_getaffinity(0))
 

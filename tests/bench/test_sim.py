@@ -113,6 +113,7 @@ class TestAgreement:
         assert set(timed) == {PEERS[1].name}
         assert all(PEERS[1].name in figure.name for figure in figures)
 
+    @pytest.mark.soak
     def test_nothing_is_timed_if_our_own_engines_part(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -137,6 +138,7 @@ def test_a_run_that_is_timed_has_done_all_steps(collapsed: bool) -> None:
         loop_s(lambda _: engine, replace(draws, step=monkey))
 
 
+@pytest.mark.soak
 def test_a_fresh_process_tells_its_peak() -> None:
     command = [sys.executable, "-m", "bench.sim.fresh_process", "memory", "3", "5", str(10**9)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -145,6 +147,7 @@ def test_a_fresh_process_tells_its_peak() -> None:
     assert 10e6 < found["loaded"] <= found["ran"] <= found["listed"] < 2e9
 
 
+@pytest.mark.soak
 def test_everyday_jobs_are_done_by_both_engines() -> None:
     figures = list(everyday_figures(replace(QUICK, rounds=1, least_s=1e-9), []))
     about = [f"resnet50/{name}, 1 Gbit/s" for name in ("grpc", "whole-messages")]

@@ -42,6 +42,7 @@ def same(
     np.testing.assert_array_equal(run.ends_ns, expected)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("servers", [1, 3])
 @pytest.mark.parametrize(
     "sending",

@@ -68,7 +68,7 @@ def play(kind, name, options, steps):
     return driver
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", names())
 def test_replay_of_a_long_sequence(name):
     for seed, options in enumerate([{}, BUSY.get(name, {})]):
@@ -81,7 +81,7 @@ def test_replay_of_a_long_sequence(name):
             assert ours == theirs.tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_compiled_functions_are_called_from_compiled_code():
     """As a simulator does: a kernel of its own around a discipline's functions."""
     from numba import njit
@@ -114,7 +114,7 @@ def test_compiled_functions_are_called_from_compiled_code():
     assert order[:count].tolist() == [[0, 20], [1, 20], [2, 20], [0, 10], [2, 20], [2, 5]]
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_moves_of_the_list_are_compiled_too():
     state = array_state(2, [])
     compile_move("push_tail")(state, 0)

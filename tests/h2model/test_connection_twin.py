@@ -38,6 +38,7 @@ settings_of_the_path = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", names())
 @settings(max_examples=150, deadline=None)
 @given(

@@ -72,6 +72,7 @@ def test_accounts_hold_and_everything_arrives(setup, steps):
     assert all(driver.machine.done(stream) for stream in STREAMS)
 
 
+@pytest.mark.oracle
 @settings(max_examples=400, deadline=None)
 @given(setup=setups(), steps=operations)
 def test_ready_list_stays_whole(setup, steps):
@@ -101,6 +102,7 @@ def test_one_stream_alone_gets_everything(name):
     assert machine.next(16384, 0) == (BLOCKED, 0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", names())
 def test_as_many_streams_as_there_are(name):
     """More than there was room for at first; the order is that of a machine with room for all."""
@@ -140,6 +142,7 @@ def test_slots_are_used_again_without_memory(name):
         assert machine.idle
 
 
+@pytest.mark.oracle
 @settings(max_examples=300, deadline=None)
 @given(
     setup=setups(),

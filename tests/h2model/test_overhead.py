@@ -58,6 +58,7 @@ lines_drawn = st.builds(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=300, deadline=None)
 @given(arrivals_drawn, spans_drawn, lines_drawn, st.integers(1, 4))
 def test_as_a_receiver_played_step_by_step(arrivals, busy, linear, stretch):
@@ -116,6 +117,7 @@ samples_drawn = st.lists(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=200, deadline=None)
 @given(samples_drawn, st.integers(0, 2**32 - 1))
 def test_no_line_fits_better(samples, seed):

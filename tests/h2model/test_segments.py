@@ -118,6 +118,7 @@ def ends(queue):
     return found
 
 
+@pytest.mark.oracle
 @settings(max_examples=300)
 @given(puts, st.sampled_from([0, 1, 2, 5]))
 def test_frames_end_as_in_the_twin(given_puts, flight):

@@ -40,6 +40,7 @@ def covered(pairs: list[tuple[np.ndarray, np.ndarray]], truth: float, *, paired:
     return held / len(pairs)
 
 
+@pytest.mark.oracle
 def test_paired_intervals_hold_the_truth_in_95_of_100_cases() -> None:
     """Runs that share most of their chance: exact for any number of pairs."""
     rng = np.random.default_rng(13)

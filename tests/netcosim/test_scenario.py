@@ -142,6 +142,7 @@ scenarios = record(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=200, deadline=None)
 @given(data=scenarios)
 def test_there_and_back(data):

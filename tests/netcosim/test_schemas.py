@@ -45,6 +45,7 @@ def test_the_projects_scenarios_are_valid_and_mistakes_are_not():
             checked.validate({**right, **wrong})
 
 
+@pytest.mark.oracle
 def test_the_built_in_profiles_are_valid_and_mistakes_are_not():
     checked = validator("profile")
     for name in profile_names():

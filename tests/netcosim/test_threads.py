@@ -92,6 +92,7 @@ def test_what_is_begun_goes_on_beside() -> None:
     assert call.result()
 
 
+@pytest.mark.oracle
 def test_an_interruption_at_any_moment_locks_nothing_up() -> None:
     """With `concurrent.futures` one of some hundreds left a lock held, and all waited for ever."""
     done = subprocess.run(

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from ray_sweeps.key_set import KEY_BYTES, RUN_BYTES, KeySet, keys_of, runs_of
 KEYS = st.integers(0, 255).map(lambda n: bytes(KEY_BYTES - 1) + bytes([n]))
 
 
+@pytest.mark.oracle
 @given(st.lists(st.lists(KEYS, max_size=20), max_size=12))
 def test_as_a_set_of_python(batches: list[list[bytes]]) -> None:
     """Keys that end in zero bytes included, which numpy does not show."""
@@ -35,6 +37,7 @@ def as_bytes(ids: np.ndarray) -> list[bytes]:
     return [bytes(row) for row in ids.view(np.uint8).reshape(-1, RUN_BYTES)]
 
 
+@pytest.mark.oracle
 def test_a_million_keys_take_twenty_megabytes() -> None:
     rng = np.random.default_rng(1)
     found = KeySet(RUN_BYTES)

@@ -89,6 +89,7 @@ def test_two_spellings_of_a_point_are_one(sweep: Path, tmp_path: Path) -> None:
     assert record["twice"] == 6
 
 
+@pytest.mark.soak
 def test_more_values_and_replications_keep_what_was_made(
     sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +125,7 @@ def damaged(part: Path, damage: str) -> None:
             pq.write_table(table.rename_columns(names), part)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("damage", ["gone", "cut", "other columns", "other factors"])
 def test_a_complete_sweep_whose_rows_are_lost_is_not_complete(
     sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
@@ -167,6 +169,7 @@ def test_a_sweep_of_another_name_is_told_of(
     assert note in capsys.readouterr().err
 
 
+@pytest.mark.soak
 def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
     """A sweep that names a scenario and a profile by their paths, resumed without either file."""
     folder = tmp_path / "files"
@@ -220,6 +223,7 @@ def test_what_reads_runs_says_that_a_folder_is_of_a_sweep(
     assert "python -m netcosim.cli.compare compares runs" in capsys.readouterr().err
 
 
+@pytest.mark.soak
 def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path) -> None:
     more = 'workers = [1, 2]\nservers = [1, 2, 3]\n"training.share" = ["two_servers", "max_min"]'
     sweep.write_text(BURST.replace("workers = [1, 2, 3]", more))
@@ -328,7 +332,7 @@ def alive(record: dict[str, Any]) -> list[int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path: Path) -> None:
     """The driver is killed while runs are made; the next start makes the others."""
     sweep = tmp_path / "burst.toml"
@@ -369,7 +373,7 @@ def only_here(process: int) -> bool:
     return own or os.geteuid() != 0
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
     sweep = tmp_path / "burst.toml"
     sweep.write_text(LONGER)
@@ -387,7 +391,7 @@ def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
     assert not json.loads((out / "run.json").read_text())["complete"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("number", CRASHES)
 def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path: Path, number: int) -> None:
     sweep = tmp_path / "burst.toml"

@@ -37,7 +37,7 @@ def simulated(without: list[str]) -> list[float]:
     return list(json.loads(done.stdout))
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_figures_are_the_same() -> None:
     """Where this processor has AVX-512, its exponentials differ in the last bit from AVX2's."""
     there = [name for name in __cpu_dispatch__ if __cpu_features__[name]]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tools.project import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 MAKING = "making the Python environment"
 

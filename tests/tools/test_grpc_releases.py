@@ -146,6 +146,7 @@ def built(built_once: Checkout, tmp_path: Path) -> Checkout:
     return Checkout(root=tmp_path / "check out")
 
 
+@pytest.mark.soak
 def test_an_environment_has_its_release_and_nothing_of_ours(built: Checkout) -> None:
     assert built.runs("1.2.3") == "1.2.3"
     ours = subprocess.run(
@@ -180,6 +181,7 @@ def test_a_missing_interpreter_is_no_failure_unless_it_was_asked_for(checkout: C
     assert (checkout.folder / "1.2.3.not-ready").read_text() == "no Python 2.1 on this machine\n"
 
 
+@pytest.mark.soak
 def test_a_release_that_is_not_locked_is_tried_with_what_is_there(checkout: Checkout) -> None:
     checkout.lock()
     checkout.wheel("1.2.4")
@@ -195,6 +197,7 @@ def test_a_release_that_is_not_locked_is_tried_with_what_is_there(checkout: Chec
     assert errors[0].endswith(": No matching distribution found for grpcio==1.2.5")
 
 
+@pytest.mark.soak
 def test_a_python_that_can_not_make_an_environment_is_passed_over(checkout: Checkout) -> None:
     checkout.lock(r1_2_3=(OWN, checkout.wheel("1.2.3")))
     variables = own_python(checkout)
@@ -216,6 +219,7 @@ def test_a_python_that_can_not_make_an_environment_is_passed_over(checkout: Chec
     assert checkout.runs("1.2.3") == "1.2.3"
 
 
+@pytest.mark.soak
 def test_a_registry_that_does_not_answer_is_told_as_such(checkout: Checkout) -> None:
     checkout.lock()
     away = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_NO_INDEX": "0"}
@@ -232,6 +236,7 @@ def test_what_is_no_release_is_refused(checkout: Checkout, name: str) -> None:
     assert not checkout.folder.exists()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -250,6 +255,7 @@ def test_what_does_not_work_is_not_ready(checkout: Checkout, body: str, reason: 
     assert checkout.leftovers() == []
 
 
+@pytest.mark.soak
 def test_another_wheel_than_the_locked_one_is_refused(checkout: Checkout) -> None:
     checkout.wheel("1.2.3")
     checkout.lock(r1_2_3=(OWN, "0" * 64))
@@ -259,6 +265,7 @@ def test_another_wheel_than_the_locked_one_is_refused(checkout: Checkout) -> Non
     assert not (checkout.folder / "1.2.3").exists()
 
 
+@pytest.mark.soak
 def test_a_killed_build_is_done_again(checkout: Checkout) -> None:
     mark = checkout.root / "importing"
     slow = f"open({str(mark)!r}, 'w').close()\nimport time\ntime.sleep(1000)"
@@ -293,6 +300,7 @@ def lose_python(environment: Path) -> None:
     (environment / "bin" / "python").symlink_to("/nowhere/python")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("spoil", [spoil_stamp, cut_stamp, lose_python])
 def test_an_environment_is_believed_only_as_it_was_built(built: Checkout, spoil) -> None:
     spoil(built.folder / "1.2.3")
@@ -302,6 +310,7 @@ def test_an_environment_is_believed_only_as_it_was_built(built: Checkout, spoil)
     assert built.leftovers() == []
 
 
+@pytest.mark.soak
 def test_two_at_once_build_once(checkout: Checkout) -> None:
     checkout.lock(r1_2_3=(OWN, checkout.wheel("1.2.3")))
     both = [checkout.start(**own_python(checkout)) for _ in range(2)]

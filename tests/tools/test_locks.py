@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tools.locks import FOLDER, SETS, name_of, read_locks
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +75,7 @@ raise SystemExit(codes != [0, 0])
 """
 
 
+@pytest.mark.soak
 def test_plans_of_both_worlds_are_made_with_what_the_lock_of_plans_has():
     """And without a tool of the emulation, which is told."""
     environ = {"PATH": "/nowhere", "PYTHONPATH": str(ROOT)}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tools.project import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 CHECKOUT = Path(__file__).parents[2]
 

@@ -79,6 +79,7 @@ def chunk_bytes(direction):
     return found
 
 
+@pytest.mark.oracle
 @settings(max_examples=60, deadline=None)
 @given(
     kind=st.integers(0, 2),
@@ -111,6 +112,7 @@ def test_any_order_equals_the_twin_and_the_endpoints(
     assert rows(split) == naive.intervals(side, client=False, gap_ns=2500)
 
 
+@pytest.mark.oracle
 @settings(max_examples=120, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
@@ -267,6 +269,7 @@ def test_a_syn_sent_twice_is_one_connection(tmp_path):
     assert len(report.connections) == 1
 
 
+@pytest.mark.oracle
 @settings(max_examples=250, deadline=None)
 @given(
     seed=st.integers(0, 2**32),

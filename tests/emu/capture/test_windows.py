@@ -205,6 +205,7 @@ def test_a_visit_may_have_been_framed_before_the_credit_that_came_in_its_midst(
     assert connection.streams[0].server.credit_stops == stops
 
 
+@pytest.mark.oracle
 @settings(max_examples=60, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 60_000), min_size=1, max_size=4),
@@ -255,6 +256,7 @@ def test_a_stream_opened_later_never_had_the_older_window(tmp_path):
     assert connection.streams[0].server.credit_stops == 0
 
 
+@pytest.mark.oracle
 def test_many_moves_of_many_windows_cost_no_more_than_their_frames(tmp_path):
     """A frame of 2,730 settings moves the windows once; and the last value counts."""
     rows = b"".join(struct.pack("!HI", 4, 50_000 + n) for n in range(2730))

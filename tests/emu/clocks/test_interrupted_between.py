@@ -7,7 +7,7 @@ import pytest
 from tests.emu.run.running import scenario
 from tests.inside import inside
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 
 
 def test_what_was_told_to_be_done_is_kept(tmp_path: Path) -> None:

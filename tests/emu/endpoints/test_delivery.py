@@ -7,7 +7,7 @@ from emu.endpoints import Connection, open_connections, run_burst
 from .conftest import Net, burst, plan, tensors, transport
 from .wire import DATA
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 
 PAIRS = [("h2", "h2"), ("grpc", "grpc"), ("h2", "grpc"), ("grpc", "h2")]
 SIZES = (300_000, 1, 70_000, 1_200_000, 65_536)

@@ -17,7 +17,7 @@ from netcosim.errors import EndpointError
 
 from .conftest import PORT, SERVER, WORKER, Net, after, burst, plan, tensors, transport
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 
 BIG = 3_000_000
 
@@ -171,7 +171,6 @@ def test_unknown_congestion_control(net: Net) -> None:
         Connection(spec, net.popen).open()
 
 
-@pytest.mark.emulation
 @pytest.mark.parametrize("victim", ["requester", "responder"])
 def test_an_end_that_hangs_is_reported(net: Net, victim: str) -> None:
     net.shape("10mbit")
@@ -184,7 +183,6 @@ def test_an_end_that_hangs_is_reported(net: Net, victim: str) -> None:
             burst(connection, tensors(BIG), patience_s=0.5)
 
 
-@pytest.mark.emulation
 def test_a_slow_burst_that_goes_on_is_no_failure(net: Net) -> None:
     """It takes many times as long as nothing may go on, as its receiver is hardly let run."""
     net.shape("10mbit")

@@ -10,6 +10,7 @@ STREAMS = 3500
 """gRPC's servers cancel some calls beyond 1,000 that nobody has taken, and all beyond 3,000."""
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("sender", "receiver"), [("h2", "h2"), ("grpc", "h2"), ("grpc", "grpc")])
 def test_thousands_of_streams(net: Net, sender: str, receiver: str) -> None:
     with Connection(plan(transport(sender, receiver)), net.popen) as connection:

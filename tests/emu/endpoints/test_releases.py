@@ -14,7 +14,7 @@ from tests.releases import OLD, provided
 from .conftest import Net, after, burst, plan, tensors, transport
 from .wire import DATA, SETTINGS, WINDOW_UPDATE, Frame
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 MS = 1_000_000
 INITIAL_WINDOW = 4
 

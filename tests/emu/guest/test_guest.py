@@ -16,7 +16,7 @@ from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.errors import EnvironmentRefusedError
 from tests import inside
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 CASES = "tests.emu.guest.cases"
 COUNTER = Path(__file__).with_name("time_stamp_counter.c")
 

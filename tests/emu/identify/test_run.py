@@ -112,7 +112,7 @@ def test_what_makes_no_subject_is_one_line_and_two(capsys, arguments, said):
 
 
 @pytest.mark.root
-@pytest.mark.slow
+@pytest.mark.emulation
 @pytest.mark.parametrize(
     ("arguments", "discipline", "rule", "statement"),
     [

@@ -59,6 +59,7 @@ def seen(path, world, **known):
     return found, connection
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("rule", "early"),
     [*((rule, True) for rule in credit.names()), ("half", False), ("rest_at_header", False)],
@@ -179,6 +180,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("early", [True, False], ids=["headers-first", "headers-with-data"])
 @pytest.mark.parametrize("choose", STRANGERS.values(), ids=STRANGERS.keys())
 def test_a_rule_that_no_discipline_has_is_given_no_name(tmp_path, choose, early):

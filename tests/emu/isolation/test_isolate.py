@@ -19,7 +19,7 @@ from emu.isolation import isolate, namespace_init
 from netcosim.errors import EnvironmentRefusedError
 from tests.inside import ROOT, command, inside
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 VICTIM = [sys.executable, "-m", "tests.emu.isolation.victim"]
 KINDS_OF_NAMESPACES = ("net", "mnt", "pid")
 KINDS = ("sudo", "outer", "init", "run", "host shell", "switch shell", "ping", "tcpdump")

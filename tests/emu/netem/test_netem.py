@@ -7,7 +7,7 @@ import pytest
 
 from tests.emu.netem import guest
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ from tests.emu.netem import guest
 from tests.emu.netem.socket_room import RATE_BPS
 from topo.spec import PAYLOAD_BYTES
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 
 OBSERVE = "tests.emu.netem.socket_room:observe"
 WRITES = [90_000, 112_670, 40, 40, 25_000, 500_000]

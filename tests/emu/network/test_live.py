@@ -14,7 +14,7 @@ from netcosim.metrics import jain_index
 from tests.emu.netem import guest
 from tests.inside import inside
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 CASES = "tests.emu.network.cases"
 
 TOPOLOGIES: list[dict[str, Any]] = [

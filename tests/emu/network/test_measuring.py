@@ -12,7 +12,7 @@ from tests.emu.netem import guest
 from tests.inside import inside
 from topo.spec import GOODPUT_SHARE
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 CASES = "tests.emu.network.measuring_cases"
 EXPECTED_BPS = 100e6 * GOODPUT_SHARE
 

@@ -29,6 +29,7 @@ def test_a_mask_is_written_in_words_of_32_bits(processor: int, mask: str) -> Non
 
 
 @pytest.mark.root
+@pytest.mark.emulation
 @pytest.mark.parametrize("topology", ["pair", "racks"])
 def test_every_end_is_steered_and_the_host_stays_as_it_was(topology: str) -> None:
     before = host_steering()
@@ -56,6 +57,7 @@ def host_steering() -> dict[str, str]:
 
 
 @pytest.mark.root
+@pytest.mark.emulation
 def test_the_processor_is_one_that_is_allowed() -> None:
     allowed = max(os.sched_getaffinity(0))
     found = inside(f"{CASES}:steering_on", processor=allowed)
@@ -63,6 +65,7 @@ def test_the_processor_is_one_that_is_allowed() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.emulation
 def test_a_steering_that_does_not_hold_is_refused() -> None:
     said = inside(f"{CASES}:steering_undone")
     assert said == "receive steering of w0-eth0: is 0, asked for 1"
@@ -74,6 +77,7 @@ def test_an_interface_without_steering_is_refused() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.emulation
 @pytest.mark.alone
 def test_tcp_sees_no_reordering_while_processors_are_taken_away() -> None:
     """Order is asserted, not time: without steering, most such transfers saw one.
@@ -88,6 +92,7 @@ def test_tcp_sees_no_reordering_while_processors_are_taken_away() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.emulation
 def test_what_a_full_backlog_drops_is_counted_at_the_receiving_interface() -> None:
     found = inside(f"{CASES}:flooded")
     assert found["sent"] > found["received"]

@@ -59,6 +59,7 @@ def random_pauses(length_ns: int, share: float, seed: int) -> Pauses:
     return found
 
 
+@pytest.mark.oracle
 @given(
     share=st.sampled_from([0.05, 0.2, 0.4]),
     seed=st.integers(0, 10_000),
@@ -77,6 +78,7 @@ def test_pauses_and_the_buckets_catching_up_do_not_move_the_rate(
     assert found.rate_bps == pytest.approx(GOODPUT_BPS * slower, rel=1e-3)
 
 
+@pytest.mark.oracle
 @given(seed=st.integers(0, 10_000))
 def test_a_reading_with_pauses_tells_the_same_as_one_without_and_is_not_biased(seed: int) -> None:
     quiet = measure_spacing([arrivals(600 * MS, seed=seed)], RATE_BPS).rate_bps
@@ -109,6 +111,7 @@ def test_a_slow_links_windows_hold_enough_frames() -> None:
     assert found.rate_bps == pytest.approx(GOODPUT_BPS / 100, rel=1e-3)
 
 
+@pytest.mark.oracle
 @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.05, 0.2]))
 def test_what_is_lost_for_good_is_the_pauses_without_what_the_bucket_keeps(
     seed: int, share: float

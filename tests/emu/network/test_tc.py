@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,6 +98,7 @@ def test_jitter_alone_still_names_its_delay() -> None:
     assert "loss" not in words
 
 
+@pytest.mark.oracle
 @given(
     rate=st.integers(10**6, 10**11),
     count=st.integers(0, 64),

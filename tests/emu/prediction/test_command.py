@@ -87,6 +87,7 @@ def cells_of(folder: Path) -> dict[str, CellSummary]:
     return {cell.cell: cell for cell in summary.cells}
 
 
+@pytest.mark.oracle
 def test_a_recorded_pause_changes_neither_predictions_nor_errors(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def _alone(busy: frozenset[int]) -> dict[int, float]:
     return dict.fromkeys(busy, LINK.rate_bps)
 
 
+@pytest.mark.oracle
 def test_other_processes_claim_the_same(
     cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +52,7 @@ def test_other_processes_claim_the_same(
     assert own[0] != own[1]
 
 
+@pytest.mark.oracle
 def test_a_killed_process_loses_no_claim(
     cells: list[CellInputs], monkeypatch: pytest.MonkeyPatch
 ) -> None:

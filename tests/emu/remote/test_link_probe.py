@@ -161,6 +161,7 @@ def exchange(process: subprocess.Popen[str], request: Json) -> Json:
     return answer
 
 
+@pytest.mark.oracle
 def test_many_requests_at_once_are_all_answered() -> None:
     """Ten askers on two processors: threads of the serving side are late all the time."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:

@@ -14,7 +14,7 @@ from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.results.folder import ResultsFolder
 from tests.added import ROOT, copy_with_added_files
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 
 RATE_BPS = 100e6
 SEGMENT_NS = 1514 * 8e9 / RATE_BPS

@@ -24,7 +24,7 @@ from tests.emu.run.running import (
 )
 from tests.emu.run.world import World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 SLOW = ("--scenario", scenario("slow"), "--out", "out")
 
 

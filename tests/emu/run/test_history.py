@@ -9,7 +9,7 @@ import pytest
 from tests.emu.run.running import WORK, run_to_end, scenario
 from tests.emu.run.world import World
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 BUSY = "import time; [now() for now in [time.time_ns] * 2000]; [object() for _ in range(20000)]\n"
 
 

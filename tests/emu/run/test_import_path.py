@@ -11,7 +11,7 @@ import pytest
 from tests.emu.run.running import DIRECT, WORK, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 PROJECT = ("netcosim", "topo", "h2model", "sim")
 PLANTED = """\
 import os

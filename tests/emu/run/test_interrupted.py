@@ -25,7 +25,7 @@ from tests.emu.run.running import (
 from tests.emu.run.terminal import Terminal
 from tests.emu.run.world import ROOT, World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 SLOW = ("--scenario", scenario("slow"), "--out", "out")
 _TRIES = 5
 """A run that has written its results before the signal comes ends as if there had been none."""

@@ -9,7 +9,7 @@ from sim.sealing.predict import simulate
 from tests.emu.run.running import results, run_to_end, scenario
 from tests.emu.run.world import World
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 
 
 def test_each_takes_what_models_and_simulator_say(world: World) -> None:

@@ -19,7 +19,7 @@ from tests.emu.run.surroundings import Surroundings, bystanders
 from tests.emu.run.terminal import Terminal
 from tests.emu.run.world import ROOT, World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 TRIALS = int(os.environ.get("KILL_TRIALS", "12"))
 SEED = int(os.environ["KILL_SEED"])
 GONE_S = 30

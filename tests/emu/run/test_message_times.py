@@ -11,7 +11,7 @@ from tests.emu.run.running import WORK, results, run_to_end, scenario
 from tests.emu.run.world import World
 
 # A network by the machine's clock is refused where other tests keep the processors from it.
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.root, pytest.mark.emulation, pytest.mark.alone]
 
 
 def sealed(record: Path, path: Path) -> Seal:

@@ -8,7 +8,7 @@ from netcosim.results.folder import ResultsFolder
 from tests.emu.run.running import WORK, run_to_end, scenario
 from tests.emu.run.world import World
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 MOST_APART_NS = 20_000
 """A sixth of a packet's time on the link."""
 

@@ -14,7 +14,7 @@ from tests.emu.network.cases import build_spec, cluster
 from tests.emu.run.running import DIRECT, WORK, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 NOBODY = (
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
     # Python may be installed below root's home.

@@ -11,7 +11,7 @@ from tests.emu.run.running import WORK, Done, results, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
 from tests.releases import provided
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 NEEDS = {
     "mix/newest": None,
     "mix/to-h2": "1.59.5",

@@ -15,7 +15,7 @@ from netcosim.trace import StreamRow
 from tests.emu.run.running import IN_LITTLE_MEMORY, results, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 SMALL = ("scenario.toml", "trace.parquet", "grants.parquet", "lost.parquet", "run.json")
 WINDOW = 64 * 1024
 

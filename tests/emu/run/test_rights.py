@@ -7,7 +7,7 @@ import pytest
 from tests.emu.run.running import WORK, results, run_to_end, scenario
 from tests.emu.run.world import World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 HARMFUL = Path(__file__).with_name("harmful_endpoint.py")
 OWN = f"""
 [[transport]]

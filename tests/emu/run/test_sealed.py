@@ -21,7 +21,7 @@ STREAMS = {"h2": 0.005, "grpc": 0.03, "priority": 0.005, "whole": 0.005}
 OVER_MODELS = {"h2": 0.003, "grpc": 0.02, "priority": 0.005, "whole": 0.005}
 THROUGHPUT = 0.01
 _LONG_S = 900
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.root, pytest.mark.guest, pytest.mark.timeout(3000)]
 
 
 @pytest.fixture

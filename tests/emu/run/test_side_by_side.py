@@ -13,7 +13,7 @@ from tests.emu.run.running import WORK, Run, finish, results, running, scenario,
 from tests.emu.run.surroundings import Surroundings, bystanders
 from tests.emu.run.world import World
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 
 
 def test_two_at_once(world: World) -> None:

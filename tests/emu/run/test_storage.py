@@ -25,7 +25,7 @@ from tests.emu.run.running import (
 from tests.emu.run.world import World
 from tests.netcosim.results.synthetic import Case, summary
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.soak]
 TINY = ("--scenario", scenario("tiny"), "--out", "out")
 
 

@@ -34,7 +34,7 @@ from tests.emu.run.world import ROOT, World
 from tests.sim.naive.plans import make_network
 from topo.spec import GOODPUT_SHARE
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 UNEQUAL = {"alexnet/h2": 0.005, "alexnet/grpc": 0.03}
 JOBS = ("jobs/alexnet@h2.json", "jobs/alexnet@grpc.json")
 CAPTURES = tuple(f"captures/alexnet@{name}.w2.c0.pcap.gz" for name in ("h2", "grpc"))

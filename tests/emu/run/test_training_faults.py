@@ -26,7 +26,7 @@ from tests.emu.run.terminal import Terminal
 from tests.emu.run.test_storage import fill, left_by_a_full_disk
 from tests.emu.run.world import World
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 # A network by the machine's clock is refused where other tests keep the processors from it.
 by_the_machines_clock = pytest.mark.alone
 VIRTUAL = ("--scenario", scenario("training"), "--out", "out")

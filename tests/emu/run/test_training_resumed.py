@@ -12,7 +12,7 @@ from netcosim.results.folder import OPERATIONS, PERFETTO, STEPS, SUMMARY
 from tests.emu.run.running import WORK, finish, run_to_end, running, scenario, wait_for_line
 from tests.emu.run.world import World
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 SCENARIO = ("--scenario", scenario("training"))
 _TRIES = 5
 """The second cell may be over, too, before the kill comes."""

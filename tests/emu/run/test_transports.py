@@ -33,10 +33,10 @@ from topo.spec import FRAME_BYTES
 
 pytestmark = pytest.mark.root
 NAMES = (
-    "transports",
-    pytest.param("directions", marks=pytest.mark.alone),
+    pytest.param("transports", marks=pytest.mark.guest),
+    pytest.param("directions", marks=[pytest.mark.emulation, pytest.mark.alone]),
     pytest.param("star", marks=pytest.mark.alone),
-    "workers",
+    pytest.param("workers", marks=pytest.mark.guest),
 )
 OUT = f"{WORK}/out"
 

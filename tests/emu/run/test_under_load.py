@@ -17,7 +17,7 @@ from tests.emu.run.running import WORK, Done, results, run_to_end, scenario
 from tests.emu.run.world import World
 from tests.loaded import loaded
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.emulation]
 SHARE = 0.2
 RULES = {"mix/fifo": "fifo", "mix/turns": "round_robin"}
 

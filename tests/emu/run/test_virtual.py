@@ -26,7 +26,7 @@ from tests.emu.run.test_kill import strike
 from tests.emu.run.world import World
 from tests.loaded import loaded
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 VIRTUAL = ("--clock", "virtual", "--scenario")
 MANY = ("--repetitions", "8")  # on a busy machine a line is read when a burst more is over
 MORE = ("--repetitions", "30")  # so that one cell is not over when the other has begun

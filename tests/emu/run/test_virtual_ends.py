@@ -8,7 +8,7 @@ from tests.emu.run.test_storage import fill, left_by_a_full_disk
 from tests.emu.run.test_virtual import VIRTUAL, assert_kept
 from tests.emu.run.world import World
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.guest]
 LONG = (*VIRTUAL, scenario("slow"), "--repetitions", "30", "--out", "out")
 
 

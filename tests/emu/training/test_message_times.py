@@ -41,6 +41,7 @@ def logged(times: MessageTimes, servers: int, delay_ns: int) -> list[Row]:
     return rows
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("servers", [1, 2, 3])
 @pytest.mark.parametrize("delay_ns", [0, 10_000_000])
 def test_times_that_the_simulator_is_told_come_back(servers: int, delay_ns: int) -> None:

@@ -105,6 +105,7 @@ def test_the_citation_has_the_version_and_the_licence():
     assert "\nlicense: Apache-2.0\n" in text
 
 
+@pytest.mark.oracle
 def test_a_shell_gets_commands_options_and_names():
     def completions(line: str) -> set[str]:
         done = subprocess.run(

@@ -71,6 +71,7 @@ def test_streams_that_can_not_be_written(
     assert (tmp_path / "result").read_text() == "finished"
 
 
+@pytest.mark.oracle
 def test_help_that_can_not_be_written(tmp_path: Path) -> None:
     body = (
         "import sys; from netcosim.cli import Parser, run_main\n"

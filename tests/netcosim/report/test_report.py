@@ -169,6 +169,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert names >= {"mixed8@h2-on.timeline.png", "x-h2@-399c8225aec1.timeline.png"}
 
 
+@pytest.mark.oracle
 def test_the_same_folder_makes_the_same_bytes(tmp_path: Path) -> None:
     write_folder(tmp_path / "run", (SMALL,))
     first = write_report(tmp_path / "run").read_bytes()
@@ -225,6 +226,7 @@ def run_report(*arguments: object, **variables: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.oracle
 def test_the_command_draws_the_report_again_and_leaves_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     write_folder(tmp_path / "run", (SMALL,))

@@ -30,6 +30,7 @@ from tests.netcosim.results.synthetic_training import (
 )
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("lead", [None, 0])
 def test_straggling_is_shown_where_workers_go_in_rounds(
     tmp_path: Path, lead: int | None, figures: list[Figure]
@@ -112,6 +113,7 @@ def test_one_number_of_workers_has_bars_with_their_values(figures: list[Figure])
     assert {"server 0 downlink", "server 1 uplink", "workers compute"} <= set(use)
 
 
+@pytest.mark.oracle
 def test_of_many_links_the_fullest_are_drawn(figures: list[Figure]) -> None:
     made = series(replace(JOB, counts=(16,), servers=5))
     assert scaling_png(made) is not None

@@ -89,6 +89,7 @@ def test_the_page_says_what_the_folder_has(tmp_path: Path, name: str) -> None:
     assert_kept(kept, kept_text(tmp_path / "run"))
 
 
+@pytest.mark.oracle
 def test_the_same_folder_makes_the_same_bytes(tmp_path: Path) -> None:
     write_training_folder(tmp_path / "run", (POINT,))
     first = write_report(tmp_path / "run").read_bytes()

@@ -59,6 +59,7 @@ def assert_holds(collection: Collection, name: str, value: int, rows: int, *, lo
         assert folder.read_lost() == (pause(value),) * (rows % 2 if lost else 0)
 
 
+@pytest.mark.oracle
 @settings(max_examples=25)
 @given(
     st.lists(
@@ -89,6 +90,7 @@ def test_order_of_rows_stays(tmp_path: Path) -> None:
             assert folder.read_grants() == tuple(mine)
 
 
+@pytest.mark.oracle
 def test_a_real_run_is_predicted_from_it(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     write_folder(whole, (Case(),))
@@ -147,6 +149,7 @@ for value in itertools.count(1):
 """
 
 
+@pytest.mark.oracle
 def test_whoever_is_killed_leaves_whole_runs(tmp_path: Path) -> None:
     collection = Collection(path=tmp_path / "runs")
     for trial in range(5):

@@ -26,6 +26,7 @@ from tests.sim.naive.plans import (
 FIFO = make_sending("fifo")
 
 
+@pytest.mark.oracle
 @given(step=steps(most_pulls=5, most_others=12))
 @settings(max_examples=200, deadline=None)
 def test_no_order_is_better(step):

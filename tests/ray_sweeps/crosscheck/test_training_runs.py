@@ -18,6 +18,7 @@ PROBED = KEPT / "alexnet_b4-grpc-bsp-1-w1_4-bound/run"
 SCHEDULED = KEPT / "alexnet-fifo-bsp-2-w2_4-p3/run"
 
 
+@pytest.mark.oracle
 def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -34,6 +35,7 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
     assert len(found["lines"]) == 2
 
 
+@pytest.mark.oracle
 def test_what_was_checked_before_an_interruption_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +118,7 @@ def test_throughput_that_its_steps_do_not_have_is_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("run", "by_models"), [(RUN, True), (PROBED, True), (SCHEDULED, False)])
 def test_ends_of_streams_are_told_over_models_that_follow_packets_or_receivers_that_probe(
     run: Path, tmp_path: Path, *, by_models: bool

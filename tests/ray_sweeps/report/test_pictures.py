@@ -77,6 +77,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("design", DESIGNS)
 def test_text_is_apart_and_within_the_picture(
     tmp_path: Path, figures: list[Figure], design: str

@@ -52,6 +52,7 @@ def page_of(folder: Path) -> Page:
     return Page((folder / "report.html").read_text("utf-8"))
 
 
+@pytest.mark.oracle
 def test_all_files_are_written_and_read_by_others(tmp_path: Path) -> None:
     summary = outcome(tmp_path, grid(LEVELS, rate))
     stored = json.loads((tmp_path / "summary.json").read_text())
@@ -262,6 +263,7 @@ def test_prices_have_a_best_each_and_a_front_each(tmp_path: Path) -> None:
     assert costs == {round(0.3 * w + 0.5 * s, 9) for w in (1, 2, 4) for s in (1, 2)}
 
 
+@pytest.mark.oracle
 def test_what_is_given_has_a_best_and_a_front_for_each_value(tmp_path: Path) -> None:
     sweep = Sweep(given=("straggler", "synchronisation", "nosuch"))
     summary = outcome(tmp_path, grid(LEVELS, rate), sweep)
@@ -300,6 +302,7 @@ def test_conditions_are_those_that_some_point_has(tmp_path: Path) -> None:
     assert found == [("1", "1"), ("1", "2"), ("1", "4"), ("2", "2"), ("2", "4")]
 
 
+@pytest.mark.oracle
 def test_points_of_a_changed_file_are_told(tmp_path: Path) -> None:
     rows = grid(LEVELS, rate)
     assert not outcome(tmp_path / "same", rows).reasons

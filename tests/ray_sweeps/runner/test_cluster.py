@@ -173,7 +173,7 @@ def is_told(machine: Machine, address: str, port: int, *, head: bool) -> bool:
 
 
 @pytest.mark.root
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
     cluster: Cluster, nodes: list[Node], serial: polars.DataFrame
 ) -> None:
@@ -197,7 +197,7 @@ def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
 
 
 @pytest.mark.root
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_machine_with_another_engine(
     cluster: Cluster, nodes: list[Node], serial: polars.DataFrame
 ) -> None:
@@ -246,7 +246,7 @@ def test_a_machine_with_another_engine(
 
 
 @pytest.mark.root
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
     """The driver's part of it; the cluster goes on."""
     driver = cluster.sweep("long.toml", "crashed", "--ship-code")
@@ -269,7 +269,7 @@ def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> N
 
 
 @pytest.mark.root
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
     """Also by a driver whose Ray crashes before that. The last test: there is no head after it."""
     driver = cluster.sweep("long.toml", "headless", "--ship-code")

@@ -51,6 +51,7 @@ options.factor = {{ distribution = "uniform", low = 1, high = 3 }}
     )
 
 
+@pytest.mark.oracle
 @settings(max_examples=25)
 @example(["gap < 5"], "workers > 2", True, 0)  # told late that gap does not vary
 @given(conditions, whens, st.booleans(), st.integers(0, 3500))

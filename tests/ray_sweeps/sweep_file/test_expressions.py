@@ -57,6 +57,7 @@ values = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=300)
 @given(conditions, values)
 def test_a_condition_is_what_python_makes_of_it(text, given) -> None:

@@ -30,6 +30,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.oracle
 def test_two_processes_leave_the_same_bytes(first: Path, tmp_path: Path) -> None:
     """Other hashes, another order of sets, one processor for all runs instead of several."""
     (tmp_path / "job.toml").write_text(FAST)

@@ -146,6 +146,7 @@ def test_a_folder_s_name_can_not_steer_the_terminal(here: Path, inside: Inside) 
     assert "\x1b[2J\\udcff" in record["command"]
 
 
+@pytest.mark.oracle
 def test_progress_that_nobody_reads_ends_nothing(here: Path) -> None:
     """As ``sim.run 2>&1 >/dev/null | head -n 1`` does."""
     with start("--scenario", "job.toml", "--out", "out", cwd=here) as process:

@@ -70,7 +70,7 @@ def kept(copy: Path) -> dict[Path, tuple[int, bytes]]:
     return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_a_change_of_a_discipline_is_seen_and_nothing_is_compiled_twice(copy: Path) -> None:
     assert order_of_service(copy) == "cab"
     first = kept(copy)
@@ -94,7 +94,7 @@ def test_a_change_of_a_discipline_is_seen_and_nothing_is_compiled_twice(copy: Pa
     assert strays == []
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_who_has_no_cache_folder_compiles_for_once(tmp_path: Path) -> None:
     """Not root, and a home that can't be written: no kernel is left anywhere."""
     (tmp_path / "job.toml").write_text(FAST)

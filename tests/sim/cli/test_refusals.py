@@ -78,6 +78,7 @@ def test_a_wrong_option(inside: Inside, nowhere: Path, arguments: str, message: 
     assert [path.name for path in nowhere.iterdir()] == ["job.toml"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -109,6 +110,7 @@ def test_long_runs_and_large_ones_are_asked_for_twice(
     assert inside.run(*arguments, "--yes", interpreted=True).code == 0
 
 
+@pytest.mark.oracle
 def test_a_wrong_option_from_the_shell(nowhere: Path) -> None:
     assert_refused(run("--order", "nosuch", cwd=nowhere), "policy.order: ")
     assert list(nowhere.iterdir()) == []
@@ -174,6 +176,7 @@ NOT_SIMULATED = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("scenario", EMULATED, ids=lambda path: path.name)
 def test_what_is_emulated_is_simulated_or_refused(
     inside: Inside, nowhere: Path, scenario: Path
@@ -224,6 +227,7 @@ def test_a_folder_of_kernels_that_can_not_be_written(
     assert list(nowhere.iterdir()) == []
 
 
+@pytest.mark.oracle
 def test_a_folder_without_permission(nowhere: Path) -> None:
     """As one who is not root."""
     (nowhere / "closed").mkdir(mode=0o555)

@@ -34,6 +34,7 @@ def killed(job: Path, line: str) -> None:
         process.communicate(timeout=60)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("line", ["interleaved: 1 worker", "interleaved: tracing", "whole: 1 w"])
 def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
     inside: Inside, job: Path, line: str, monkeypatch: pytest.MonkeyPatch
@@ -51,6 +52,7 @@ def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
     assert_refused(inside.run("--resume", "out"), '--resume: "out": is complete')
 
 
+@pytest.mark.oracle
 def test_what_would_change_the_simulation_is_refused(
     inside: Inside, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +74,7 @@ def test_what_would_change_the_simulation_is_refused(
     assert_refused(inside.run("--resume", "out"), "was begun by another release of the simulator")
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["0.json", "0.steps.parquet"])
 def test_what_was_damaged_is_named(
     inside: Inside, job: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +91,7 @@ def test_what_was_damaged_is_named(
     assert inside.run("--resume", "out", "--yes").code == 0
 
 
+@pytest.mark.oracle
 def test_a_folder_that_is_being_written_is_left_alone(inside: Inside, job: Path) -> None:
     with start("--scenario", "job.toml", "--steps", "100000", "--out", "out", cwd=job) as process:
         while not (job / "out/summary.json").exists():

@@ -53,6 +53,7 @@ def assert_complete_files(folder: Path) -> None:
             )
 
 
+@pytest.mark.oracle
 def test_a_run_leaves_valid_files_and_a_report(whole: tuple[Done, Path]) -> None:
     done, out = whole
     assert done.code == 0, done.err
@@ -176,6 +177,7 @@ def test_the_plan_says_who_straggles(inside: Inside, tmp_path: Path) -> None:
     assert found == [f"straggler   {each}: slow factor 2" for each in who.values()]
 
 
+@pytest.mark.oracle
 def test_what_is_not_simulated_is_told_before_and_kept(inside: Inside, tmp_path: Path) -> None:
     text = FAST.replace("flow_control = false", 'window = "64KiB"')
     (tmp_path / "job.toml").write_text(text)
@@ -220,6 +222,7 @@ def test_a_description_says_what_options_changed(
     assert planned.out.splitlines()[0] == f"scenario    fast: {said}"
 
 
+@pytest.mark.oracle
 def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
     done = run("--help", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
@@ -228,6 +231,7 @@ def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("number", "who"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
 )
@@ -248,6 +252,7 @@ def test_interrupted_in_mid_run_it_keeps_what_was_finished(
     assert_what_was_finished_is_kept(tmp_path / "out", who)
 
 
+@pytest.mark.oracle
 def test_a_terminal_that_closes_is_an_interruption(tmp_path: Path, job: tuple[str, ...]) -> None:
     """Nobody sees the end of it, but the results are there."""
     ours, theirs = os.openpty()
@@ -266,6 +271,7 @@ def test_a_terminal_that_closes_is_an_interruption(tmp_path: Path, job: tuple[st
     assert_what_was_finished_is_kept(tmp_path / "out", "SIGHUP")
 
 
+@pytest.mark.oracle
 def test_nohup_is_heeded(tmp_path: Path, job: tuple[str, ...]) -> None:
     with start(*job, cwd=tmp_path, prefix=("nohup",)) as process:
         assert process.stderr is not None
@@ -314,6 +320,7 @@ def loading(pid: int) -> bool:
         return False
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("line", ["simulating", "1 worker:", "tracing"])
 def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line: str) -> None:
     with start(*job, cwd=tmp_path) as process:
@@ -342,6 +349,7 @@ def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line
     assert summary.reasons[0] in (tmp_path / "out/report.html").read_text()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("option", ["--list", "--plan"])
 def test_nobody_reading_is_quiet(tmp_path: Path, option: str) -> None:
     with start(option, cwd=tmp_path) as process:

@@ -132,7 +132,7 @@ def test_an_interruption_ends_what_is_being_compiled(monkeypatch):
     assert [process.poll() for process in started] == [-9]
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_a_kernel_is_kept_once_it_was_compiled_whatever_its_age(tmp_path: Path):
     """In processes of their own, with a cache of their own."""
     asks = "from sim.compiling import Kernel; print(Kernel.named('fast').is_kept())"

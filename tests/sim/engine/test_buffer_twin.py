@@ -43,6 +43,7 @@ def buffered(seed: int, discipline: str, *, ties: bool = False) -> Job:
     return plan, network, sending, draws, staleness
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_text_agrees_with_the_twin(discipline: str) -> None:
     for seed in range(10):
@@ -55,6 +56,7 @@ def test_the_text_agrees_with_the_twin(discipline: str) -> None:
             assert_same(engine, simulate(*job))
 
 
+@pytest.mark.oracle
 def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
     for seed in range(0, 20, 2):
         job = buffered(seed, "write_cycle")

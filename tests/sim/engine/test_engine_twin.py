@@ -73,6 +73,7 @@ def engine_of(job: Job, *, compiled: bool = False) -> Engine:
     return Engine(plan, network, sending, draws, control, compiled=compiled)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
@@ -83,6 +84,7 @@ def test_the_text_agrees_with_the_twin(discipline: str, share: str) -> None:
         assert_same(engine, simulate(*job))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 def test_what_a_port_carries_at_once_after_a_rest(share: str) -> None:
     """Of several that begin at one instant any may have it, so each link has one connection."""
@@ -105,6 +107,7 @@ def test_what_a_port_carries_at_once_after_a_rest(share: str) -> None:
     assert found == 12
 
 
+@pytest.mark.oracle
 def test_the_order_of_what_happens_at_one_time_is_the_twins() -> None:
     """With fixed arithmetic: equal shares of ports that always have their whole rate."""
     for seed in range(120):

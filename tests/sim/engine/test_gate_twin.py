@@ -43,6 +43,7 @@ def assert_gated_alike(job: Job, staleness: int | None) -> None:
     assert_same(engine, simulate(*job, staleness))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 @pytest.mark.parametrize("schedule", schedule_names())
 def test_the_text_agrees_with_the_twin(schedule: str, share: str) -> None:
@@ -51,6 +52,7 @@ def test_the_text_agrees_with_the_twin(schedule: str, share: str) -> None:
         assert_gated_alike(job, [None, 0, 1][seed % 3])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("schedule", schedule_names())
 def test_what_happens_at_one_time_happens_in_the_twins_order(schedule: str) -> None:
     for seed in range(40):
@@ -58,6 +60,7 @@ def test_what_happens_at_one_time_happens_in_the_twins_order(schedule: str) -> N
         assert_gated_alike((plan, replace(network, both_busy=1.0), *rest), None)
 
 
+@pytest.mark.oracle
 def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
     for seed in range(20):
         job = random_job(seed, schedule="prophet", share="equal")

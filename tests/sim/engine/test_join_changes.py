@@ -101,6 +101,7 @@ def test_a_step_whose_gradients_are_joined_is_not_abandoned() -> None:
         found.abandon(0)
 
 
+@pytest.mark.oracle
 def test_whatever_workers_do_those_who_stay_reach_the_end() -> None:
     for seed in range(60):
         plan, network, sending, draws, join = random_join(seed, share="equal")

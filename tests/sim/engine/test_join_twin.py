@@ -66,18 +66,21 @@ def assert_joined_alike(job: Job) -> None:
         assert weight == twin.weights[worker, step]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 def test_the_text_agrees_with_the_twin(share: str) -> None:
     for seed in range(60):
         assert_joined_alike(random_join(seed, share=share))
 
 
+@pytest.mark.oracle
 def test_what_happens_at_one_time_happens_in_the_twins_order() -> None:
     for seed in range(150):
         plan, network, *rest = random_join(1000 + seed, share="equal", ties=True)
         assert_joined_alike((plan, replace(network, both_busy=1.0), *rest))
 
 
+@pytest.mark.oracle
 def test_shared_processors_without_a_join_agree_with_the_twin() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -99,6 +102,7 @@ def test_shared_processors_without_a_join_agree_with_the_twin() -> None:
         assert_same(engine, simulate(plan, *job, staleness))
 
 
+@pytest.mark.oracle
 def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
     for seed in range(20):
         plan, network, _, draws, join = random_join(seed, share="equal")

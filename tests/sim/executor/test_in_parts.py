@@ -86,6 +86,7 @@ def network(job: TrainingJob, delay_ns: int):
     return replace(found, delay_ns=np.full(job.workers, delay_ns, dtype=np.int64))
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -104,6 +105,7 @@ def test_executor_and_engine_agree(seed, workers, servers, staleness, delay_ns, 
     assert_same(job, engine, delay_ns)
 
 
+@pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -138,6 +140,7 @@ def test_they_agree_where_gradients_are_joined(seed, workers, servers, first, de
     assert not updates
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -41,6 +41,7 @@ def by_hand(rows: list[tuple[int, int, float, float]], first: int, last: int) ->
     return rates * 1e9
 
 
+@pytest.mark.oracle
 @given(st.data())
 def test_it_is_the_sum_of_the_rates_that_each_workers_log_gives(data: st.DataObject) -> None:
     rows = []

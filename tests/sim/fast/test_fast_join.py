@@ -17,7 +17,7 @@ from tests.sim.fast.test_fast_path import asked_sendings, assert_same, sendings,
 from tests.sim.naive.plans import make_network, make_sending
 from tests.sim.naive.random_plans import random_draws, random_join_plan
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.oracle
 
 
 @pytest.mark.parametrize("servers", [1, 3])

@@ -30,7 +30,7 @@ from tests.sim.naive.plans import (
 )
 from tests.sim.naive.random_plans import random_draws
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.oracle
 
 RELATIVE = 1e-9
 

@@ -48,6 +48,7 @@ def test_a_watched_array_refuses() -> None:
         array[0][np.int64(-1)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("share", ["equal", "two_servers", "max_min"])
 @pytest.mark.parametrize("discipline", disciplines.names())
 def test_the_generic_engine_counts_from_the_first(discipline: str, share: str) -> None:
@@ -60,6 +61,7 @@ def test_the_generic_engine_counts_from_the_first(discipline: str, share: str) -
         assert len(engine.steps().worker) == job[3].step.size
 
 
+@pytest.mark.oracle
 def test_joins_and_shared_processors_count_from_the_first() -> None:
     for seed in range(30):
         engine = engine_of_join(random_join(seed, share="equal"))

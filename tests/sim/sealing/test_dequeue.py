@@ -52,6 +52,7 @@ def simulated(plan: StepPlan, *, in_parts: bool) -> Engine:
     return engine
 
 
+@pytest.mark.oracle
 @given(seed=st.integers(0, 2**32 - 1), servers=st.integers(1, 2), in_parts=st.booleans())
 def test_what_the_simulator_computed_comes_back_within_a_nanosecond(seed, servers, in_parts):
     rng = np.random.default_rng(seed)

@@ -68,6 +68,7 @@ def apart(plan: StepPlan) -> StepPlan:
     return replace(plan, processors=alone)
 
 
+@pytest.mark.oracle
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

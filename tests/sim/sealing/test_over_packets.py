@@ -37,6 +37,7 @@ def measured(name, workers, part=RUN):
         return rate, folder.read_operations()
 
 
+@pytest.mark.oracle
 def test_pulls_through_slow_start_and_its_losses_come_when_they_came():
     """Two windows that double fill the queue of 150 kB, and are repaired, within 360 ms."""
     assumed = cell(STEP_BY_STEP)
@@ -55,7 +56,7 @@ def test_pulls_through_slow_start_and_its_losses_come_when_they_came():
     assert max(off_ms) < 1.5
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 @pytest.mark.parametrize(("name", "workers"), FAR_AT_EQUAL_RATES.items())
 def test_throughput_is_what_tcp_leaves_and_links_at_equal_rates_are_far_from_it(name, workers):
     assumed = cell(name)
@@ -65,7 +66,7 @@ def test_throughput_is_what_tcp_leaves_and_links_at_equal_rates_are_far_from_it(
     assert abs(over / rate - 1) < abs(alone / rate - 1) / 2
 
 
-@pytest.mark.slow
+@pytest.mark.oracle
 def test_a_prediction_is_the_mean_of_runs_whose_range_has_what_was_measured():
     name = "alexnet-grpc-asp-1-w1_4-fifo-5ms-2s"
     rate, _ = measured(name, 1)
@@ -86,6 +87,7 @@ TAKING_TURNS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("name", "workers"), TAKING_TURNS.items())
 def test_streams_end_when_they_did_where_workers_take_turns(name, workers):
     """By 0.04, 0.02 and 0.04 % of a step; 0.21, 0.1 and 0.16 where links are shared at rates."""
@@ -118,6 +120,7 @@ def test_turns_are_not_known_where_several_workers_meet_several_servers(topology
     assert (found.packets is not None) == followed
 
 
+@pytest.mark.oracle
 def test_where_chance_decides_a_prediction_is_the_mean_of_runs_that_follow_packets(monkeypatch):
     """Of as many as there are; the simulation stands beside it."""
     assumed = cell("alexnet_b4-fifo-asp-2-w3-smallest_first-drawn")

@@ -172,6 +172,7 @@ def test_mean_values_are_those_of_mean_value_analysis(
     elsewhere.assert_is(at_ports, within=0.02)
 
 
+@pytest.mark.oracle
 def test_many_who_come_rarely_are_a_poisson_stream() -> None:
     """M/G/1 with processor sharing: mean time there is S / (1 - rho), whatever the sizes."""
     workers, size, rho = 1500, 1000, 0.7
@@ -251,6 +252,7 @@ def test_waits_for_a_link_with_equal_sizes_are_those_of_m_d_1(rho: float) -> Non
     Mean.over((waited**2).mean(axis=1)).assert_is(second, within=0.3)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("rho", [0.3, 0.6])
 def test_waits_for_a_link_with_exponential_sizes_are_those_of_m_m_1(rho: float) -> None:
     """In every run the same sizes in another order, so that their moments are known exactly."""

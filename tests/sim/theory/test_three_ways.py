@@ -71,6 +71,7 @@ def error(values: np.ndarray) -> float:
     return float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
+@pytest.mark.oracle
 def test_fast_and_generic_part_ways_and_agree_in_the_mean() -> None:
     """The same draws, so that what differs is what a last bit grew to."""
     runs = [[ends(how, seed, 1500) for how in (FAST, GENERIC)] for seed in range(80)]
@@ -93,6 +94,7 @@ def samples() -> dict[str, list[np.ndarray]]:
     }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("one", "other"), [(FAST, GENERIC), (FAST, TWIN), (GENERIC, TWIN)])
 def test_each_two_agree_with_draws_of_their_own(
     samples: dict[str, list[np.ndarray]], one: str, other: str

@@ -47,6 +47,7 @@ def test_any_rows_survive_arrow(name: str, data: st.DataObject) -> None:
     assert table.rows(table.table(rows)) == tuple(rows)
 
 
+@pytest.mark.oracle
 @given(st.lists(STREAM_ROWS, max_size=5))
 def test_any_trace_survives_its_file(rows: list[StreamRow]) -> None:
     assert trace_rows(pq.read_table(io.BytesIO(trace_file(rows)))) == tuple(rows)

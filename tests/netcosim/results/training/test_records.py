@@ -150,6 +150,7 @@ def test_rows_say_what_the_engine_said() -> None:
     assert ops.cell.texts() == ["a/b"] * 3
 
 
+@pytest.mark.oracle
 def test_a_million_rows_take_about_a_second(tmp_path: Path) -> None:
     part = synthetic_training.operation_columns(SMALL, 2)
     whole = operations.TABLE.joined([part] * (10**6 // len(part) + 1))
@@ -167,6 +168,7 @@ def test_a_million_rows_take_about_a_second(tmp_path: Path) -> None:
 words = st.lists(st.text(max_size=5), min_size=1, max_size=5)
 
 
+@pytest.mark.oracle
 @given(st.lists(words, max_size=4))
 def test_joined_words_keep_their_text(parts: list[list[str]]) -> None:
     made = [Words.chosen(part, np.arange(len(part))) for part in parts]

@@ -1,6 +1,7 @@
 """Fused operations on random DAGs: branches, several processors, capacities."""
 
 import numpy as np
+import pytest
 
 from netcosim.training.plan import StepPlan
 from netcosim.training.prepare import fuse
@@ -32,6 +33,7 @@ def branching(rng: np.random.Generator) -> StepPlan:
     return make_plan(ops, recorded=2)
 
 
+@pytest.mark.oracle
 def test_no_step_of_any_random_dag_changes() -> None:
     smaller = 0
     for seed in range(80):

@@ -93,6 +93,7 @@ def random_dag(random: Random) -> StepPlan:
     return plans.make_plan(ops, recorded=2)
 
 
+@pytest.mark.oracle
 @given(random=RANDOM)
 @settings(max_examples=200, deadline=None)
 def test_fused_operations_are_the_twins(random: Random) -> None:
