@@ -57,8 +57,8 @@ class Direction:
         """Note that nothing of this direction was captured, if HTTP/2 was of the other one."""
         if self.stream.end or not peer.frames.at.size:
             return self
-        problem = "nothing of this direction was captured"
-        return replace(self, opened=False, problems=(*self.problems, problem))
+        flaw = Flaw(at=0, text="nothing of this direction was captured")
+        return replace(self, opened=False, flaws=(*self.flaws, flaw))
 
     def limited_by(self, peer: "Direction") -> "Direction":
         """Drop the first frame larger than the other side ever allowed, and all behind it."""

@@ -16,6 +16,8 @@ from netcosim.results.training.seal import load_seal
 from ray_sweeps.crosscheck.training.check import check_run
 from sim.sealing.record import read_record
 
+pytestmark = pytest.mark.soak
+
 CELLS = sorted(path.name for path in RECORDS.iterdir())
 
 
@@ -25,7 +27,6 @@ def test_each_belongs_to_an_attempt() -> None:
     assert set(CELLS) <= ended
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("name", CELLS)
 def test_the_seal_is_of_the_record(name: str) -> None:
     path = RECORDS / name / RUN / SEAL
@@ -33,7 +34,6 @@ def test_the_seal_is_of_the_record(name: str) -> None:
     assert dict(record.sha256) == seal.record_sha256
 
 
-@pytest.mark.soak
 def test_a_run_is_checked_as_when_it_was_measured() -> None:
     """The smallest job: what was measured and sealed is compared again, from the kept files."""
     name = "alexnet-fifo-bsp-1-w2_4-parsing-random"

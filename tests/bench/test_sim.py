@@ -97,6 +97,7 @@ class TestAgreement:
         assert second.agrees
         assert second.figure().note == ""
 
+    @pytest.mark.soak
     def test_only_those_who_agree_are_timed(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

@@ -160,6 +160,7 @@ def test_links_have_the_goodput_that_was_measured(tmp_path: Path):
     assert unfed.bursts[0].end == pytest.approx(-0.1, abs=0.005)
 
 
+@pytest.mark.oracle
 def test_a_connection_has_the_kernel_buffer_that_the_record_tells(tmp_path: Path):
     asked = scenario([CYCLE])
     rows = simulated(asked, socket_buffer="100kB")

@@ -58,6 +58,6 @@ def test_a_report_is_not_headed_by_a_description_that_options_made_untrue(tmp_pa
     path.write_text('description = "Two at one Gbit/s."\n' + FAST)
     before = read_scenario(path)
     found = sim_parser("sim.run").parse_args(["--rate", "2gbit", "--workers", "3"])
-    now = changed(before, found)
+    now, _ = changed(before, found)
     assert lead(before) == "Two at one Gbit/s."
     assert lead(now) == "Scenario fast, changed by options: --workers 3 --rate 2gbit"

@@ -373,6 +373,7 @@ def assert_replayed(job: TrainingJob) -> None:
     workers=st.integers(1, 4),
     staleness=st.sampled_from([None, 0, 1, 2]),
 )
+@pytest.mark.oracle
 def test_it_hands_over_when_the_simulator_does(seed, workers, staleness):
     rng = np.random.default_rng(seed)
     assert_replayed(pulled_job(pulled_plan(rng), rng, workers, staleness))

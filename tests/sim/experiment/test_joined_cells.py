@@ -14,6 +14,8 @@ from netcosim.results.training.summary import Joined
 from sim.experiment.joined import joined_of
 from tests.sim.cli.started import FAST
 
+pytestmark = pytest.mark.oracle
+
 JOB: dict[str, Any] = tomllib.loads(FAST)
 FASTER = {"cluster.link.rate": "10gbit"}
 

@@ -36,6 +36,7 @@ def test_it_is_the_cheapest_that_is_right_unless_it_is_given(
     assert {cell.network(1).share for cell in checked_cells(scenario)} == {share}
 
 
+@pytest.mark.oracle
 def test_no_port_carries_more_than_its_rate() -> None:
     """A worker alone with eight servers is as fast as its own port, whoever asks."""
     alone = {"training.workers": [1], "cluster.servers": 8, "cluster.link.rate": "100mbit"}

@@ -173,6 +173,7 @@ print(sorted(name[-4:] for _, _, names in os.walk(cache) for name in names if '.
 
 
 @pytest.mark.root
+@pytest.mark.oracle
 def test_a_full_disk_keeps_nothing_and_ends_nothing(tmp_path: Path) -> None:
     script = 'mount -t tmpfs -o size=200k none "$1" && exec "$2" -c "$3"'
     done = subprocess.run(
@@ -220,6 +221,7 @@ print(sum(hits.values()), sum(misses.values()))
 """
 
 
+@pytest.mark.oracle
 def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> None:
     script = tmp_path / "kernel.py"
     script.write_text(_KERNEL)
@@ -300,6 +302,7 @@ def printed(folder: Path, *steps: int) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.oracle
 def test_each_calls_its_own_functions(tmp_path: Path) -> None:
     one, two = printed(tmp_path, 1), printed(tmp_path, 2)
     assert one != two

@@ -55,6 +55,7 @@ def test_a_senseless_caller_is_refused(value: str) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.soak
 def test_everything_belongs_to_who_called_sudo(tmp_path: Path) -> None:
     done = python(
         WRITE_ALL, tmp_path / "results" / "run", SUDO_UID=str(CALLER.uid), SUDO_GID=str(CALLER.gid)
