@@ -97,18 +97,20 @@ def pytest_runtest_logstart() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
+    report.tier = next(filter(item.get_closest_marker, TIERS), "default")  # type: ignore[attr-defined]
     report.processor_s = _WATCH.lap()  # type: ignore[attr-defined]
     return report
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up what the phases of a test took, wherever it ran."""
-    tier = next((t for t in TIERS if t in report.keywords), "default")
-    _, own, shared = _TESTS.get(report.nodeid, (tier, 0.0, 0.0))
+    _, own, shared = _TESTS.get(report.nodeid, ("", 0.0, 0.0))
     more_own, more_shared = report.processor_s  # type: ignore[attr-defined]
-    _TESTS[report.nodeid] = tier, own + more_own, shared + more_shared
+    _TESTS[report.nodeid] = report.tier, own + more_own, shared + more_shared  # type: ignore[attr-defined]
 
 
 def _too_long() -> list[tuple[str, float]]:

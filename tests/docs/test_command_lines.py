@@ -13,6 +13,15 @@ from tests.docs.shell import Call, NotUnderstoodError, calls, calls_if_understoo
 LINES = command_lines()
 
 
+LONG = "examples/sweeps/balance.toml"
+"""A sweep whose points take three seconds of processor time to be planned."""
+
+
+def marks_of(call: Call) -> list[pytest.MarkDecorator]:
+    needs_guest, is_long = "virtual" in call.arguments, LONG in call.arguments
+    return [pytest.mark.guest] * needs_guest + [pytest.mark.pages] * is_long
+
+
 def programs_of_the_pages() -> list[Call]:
     """Each call once, planned or not."""
     found: dict[str, Call] = {}
@@ -29,10 +38,7 @@ def test_every_line_starts_what_exists(line):
 
 @pytest.mark.parametrize(
     "call",
-    [
-        pytest.param(call, id=call.title, marks=[pytest.mark.guest] * ("virtual" in call.arguments))
-        for call in programs_of_the_pages()
-    ],
+    [pytest.param(c, id=c.title, marks=marks_of(c)) for c in programs_of_the_pages()],
 )
 def test_every_program_takes_its_arguments(call):
     check(call)

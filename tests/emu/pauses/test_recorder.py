@@ -94,6 +94,7 @@ def test_what_is_taken_of_one_processor_is_not_written_to_another(tmp_path: Path
     assert total_ns(common(pauses.anywhere, spans)) == mine
 
 
+@pytest.mark.emulation
 @pytest.mark.alone
 def test_what_ordinary_processes_do_is_no_pause(tmp_path: Path) -> None:
     """Wherever a pause was recorded, busy processes of that processor did not run either.
