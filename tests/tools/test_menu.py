@@ -68,7 +68,7 @@ def test_run_replaces_the_shell_and_stays_where_the_caller_is(
         stderr=subprocess.PIPE,
         text=True,
     )
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=600)
     assert (process.returncode, errors) == (0, "")
     assert json.loads(out) == {
         "pid": process.pid,

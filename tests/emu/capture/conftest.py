@@ -39,7 +39,7 @@ class Host:
 
     def close(self):
         self.holder.stdin.close()
-        self.holder.wait(10)
+        self.holder.wait(600)
         self.holder.stdout.close()
 
 
@@ -70,6 +70,6 @@ def _talk_live(client, server, kind, sizes):
     there = server.end(f"{kind}-server", server.address, *sizes)
     assert there.stdout.readline() == "ready\n"
     here = client.end(f"{kind}-client", server.address, *sizes)
-    said = [process.communicate(timeout=60)[0] for process in (here, there)]
+    said = [process.communicate(timeout=600)[0] for process in (here, there)]
     assert [here.returncode, there.returncode] == [0, 0]
     return [json.loads(text) for text in said]

@@ -104,7 +104,7 @@ class InterruptedClock:
 
     def outcome(self, run: Run) -> Outcome:
         paths = [self._of.guests.exchange(each.name) / ROWS for each in self._runs]
-        end_s = time.monotonic() + 120
+        end_s = time.monotonic() + 600
         while not all(path.exists() and path.stat().st_size > 25_000 for path in paths):
             assert time.monotonic() < end_s
             time.sleep(0.05)

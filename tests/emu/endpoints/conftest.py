@@ -71,7 +71,7 @@ class Net:
         for holder in self.holders.values():
             assert holder.stdin is not None and holder.stdout is not None
             holder.stdin.close()
-            holder.wait(10)
+            holder.wait(600)
             holder.stdout.close()
 
 
@@ -164,11 +164,11 @@ def capture(net: Net, tmp_path: Path) -> Iterator[Callable[[], list[Frame]]]:
     def stop() -> list[Frame]:
         time.sleep(0.5)
         tcpdump.terminate()
-        tcpdump.wait(10)
+        tcpdump.wait(600)
         return read_frames(file, PORT)
 
     yield stop
     if tcpdump.poll() is None:
         tcpdump.terminate()
-        tcpdump.wait(10)
+        tcpdump.wait(600)
     tcpdump.stderr.close()

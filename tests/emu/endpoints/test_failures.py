@@ -48,7 +48,7 @@ def test_a_lost_peer_is_one_line(net: Net, kind) -> None:
         ):
             burst(connection, tensors(BIG))
         survivor = connection.requester
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 600
         while survivor.failure is None and time.monotonic() < deadline:
             time.sleep(0.05)
             survivor.collect()
@@ -88,7 +88,7 @@ def test_closed_stdin_ends_the_process(net: Net, kind, phase) -> None:
     for process in started:
         process.stdin.close()
     for process in started:
-        process.wait(5)
+        process.wait(600)
         process.stdout.close()
         process.stderr.close()
     assert 0 in [process.returncode for process in started]

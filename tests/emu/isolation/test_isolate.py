@@ -48,7 +48,7 @@ class Run:
         return found
 
     def wait_gone(self) -> dict[int, str]:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 600
         while (left := self.members()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left
@@ -118,7 +118,7 @@ def wait_ready(run: Run) -> None:
 
 def all_kinds(run: Run) -> tuple[dict[int, str], dict[int, str]]:
     """Members and what each is, once what starts in hosts has become itself."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 600
     while True:
         members = run.members()
         kinds = {pid: kind_of(line, members, pid) for pid, line in members.items()}
@@ -151,7 +151,7 @@ def held(pids: Iterable[int]) -> Iterator[None]:
 
 def wait_unused(namespaces: set[str]) -> None:
     """A process that is exiting has no environment any more, but still its namespaces."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 600
     while True:
         everybody = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
         left = {pid for pid in everybody if namespaces & namespaces_of({pid: ""})}

@@ -27,7 +27,7 @@ def _peer() -> tuple[str, int]:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port: int = free.getsockname()[1]
     threading.Thread(target=link_probe.serve, args=("127.0.0.1", port), daemon=True).start()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 600
     while True:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
@@ -98,7 +98,7 @@ def test_a_report_that_never_comes_ends_the_request_in_time(
     gone = threading.Event()
 
     def stuck(report: Json) -> Json:
-        gone.wait(30)
+        gone.wait(600)
         return report
 
     replace_send(monkeypatch, stuck)

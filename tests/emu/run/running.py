@@ -99,7 +99,7 @@ class Run:
         self.members()
         return set(self.namespaces)
 
-    def wait_gone(self, seconds: float = 30) -> dict[int, str]:
+    def wait_gone(self, seconds: float = 600) -> dict[int, str]:
         """Members that are still there when the time is up."""
         deadline = time.monotonic() + seconds
         while (left := self.members()) and time.monotonic() < deadline:
@@ -219,7 +219,7 @@ def run_to_end(
     """Run it, wait for its end; nothing of it may be left, and nobody saw a traceback."""
     with running(world, *arguments, sudo=sudo, command=command, environ=environ) as run:
         done = finish(run, seconds)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert "Traceback" not in done.err + done.out
     return done
 
@@ -229,7 +229,7 @@ def results(world: World, folder: str = f"{WORK}/out") -> ResultsFolder:
     return ResultsFolder.open(world.at(folder))
 
 
-def wait_for(what: str, look: Callable[[], T], seconds: float = 240) -> T:
+def wait_for(what: str, look: Callable[[], T], seconds: float = 600) -> T:
     """Look until there is something to be seen; that."""
     deadline = time.monotonic() + seconds
     while not (found := look()):

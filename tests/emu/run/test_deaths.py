@@ -64,7 +64,7 @@ def test_a_process_in_the_second_burst_of_a_cell(
         processor = run.members()[victim].partition("recorder.py ")[2].partition(" ")[0]
         os.kill(victim, signal.SIGKILL)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     cells = ["small/h2", "large/h2"]
     assert_kept(world, done, code, line.format(processor=processor), cells)
     assert_kept_as_undisturbed(world, "small/h2", [0, 1])
@@ -95,7 +95,7 @@ def test_the_shell_that_holds_a_host_at_another_moment(world: World, moment: str
         (shell,) = processes(run, "mininet:w0")
         os.kill(shell, signal.SIGKILL)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     cells = ["small/h2"] if moment.startswith("small") else []
     assert_kept(world, done, 4, "w0: its Mininet shell died", cells)
 
@@ -107,7 +107,7 @@ def test_tcpdump_while_a_receiver_is_calibrated(world: World) -> None:
         (tcpdump,) = wait_for("tcpdump", lambda: processes(run, "tcpdump"))
         os.kill(tcpdump, signal.SIGKILL)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert_kept(world, done, 7, "tcpdump on w0-eth0: killed by SIGKILL", [])
 
 
@@ -145,7 +145,7 @@ def kill_the_run(world: World, wait: Callable[[Run], object]) -> None:
         inner = max(pid for pid, line in run.members().items() if "emu/run.py" in line)
         os.kill(inner, signal.SIGKILL)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert done.code == 128 + signal.SIGKILL
 
 

@@ -67,7 +67,7 @@ def test_ctrl_c_in_mid_burst(world: World, terminal: Terminal, sudo: bool) -> No
         wait_for_large_burst(run)
         terminal.type("\x03")
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert "This run is incomplete" in terminal.said
     assert_what_was_finished_is_kept(world, done, ["small/h2"])
 
@@ -78,7 +78,7 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World) -> None:
         wait_for_large_burst(run)
         os.kill(run.process.pid, signal.SIGTERM)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert_owned(world.at(f"{WORK}/out"))
     assert_what_was_finished_is_kept(world, done, ["small/h2", "large/h2"], "SIGTERM")
     assert_kept_as_undisturbed(world, "large/h2", [0])
@@ -93,7 +93,7 @@ def test_a_signal_while_the_results_are_written(world: World, name: str) -> None
             wait_for(name, lambda: world.at(f"{WORK}/out/{name}").exists())
             os.kill(run.process.pid, signal.SIGTERM)
             done = finish(run)
-            assert run.wait_gone(10) == {}
+            assert run.wait_gone() == {}
         if done.code:
             break
         world.shell(f"rm -r {WORK}/out")
@@ -115,7 +115,7 @@ def test_ctrl_c_at_the_start(world: World, terminal: Terminal, moment_s: float) 
         time.sleep(moment_s)
         terminal.type("\x03")
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert "Traceback" not in done.err + terminal.said
     assert done.code == 130
     assert done.last in ("emu.run: interrupted", KEPT)

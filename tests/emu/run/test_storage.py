@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up(world: World) -> None:
     """The capture of a cell finds no room; there is some for all that was finished."""
     with on_a_disk_that_fills_up(world, "large/h2: burst 0 done") as run:
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     left_by_a_full_disk(world, done)
     cells = {"small/h2", "large/h2"}
     with results(world) as folder:

@@ -217,7 +217,7 @@ def test_ctrl_c_ends_guests_and_says_so(world: World) -> None:
         wait_for("a guest", lambda: [m for m in run.members().values() if "umid=guest" in m])
         os.kill(run.process.pid, signal.SIGINT)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert done.code == 130
     assert "Traceback" not in done.err + done.out
     assert done.last.startswith("emu.run: interrupted")
@@ -231,7 +231,7 @@ def test_a_guest_that_dies_ends_the_run_in_one_line(world: World) -> None:
         )
         os.kill(min(guests), signal.SIGKILL)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert done.code == 4
     assert "Traceback" not in done.err + done.out
     assert "a guest was killed by SIGKILL" in done.last

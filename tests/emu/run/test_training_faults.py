@@ -38,7 +38,7 @@ def disturbed(world: World, arguments: tuple[str, ...], disturb: Callable[[Run],
     with running(world, *arguments) as run:
         disturb(run)
         done = finish(run)
-        assert run.wait_gone(20) == {}
+        assert run.wait_gone() == {}
     assert "Traceback" not in done.err + done.out
     assert world.changes(below=f"{WORK}/out") == set()
     return done
@@ -117,7 +117,7 @@ def test_ctrl_c_in_a_terminal_by_the_machines_clock(world: World) -> None:
         wait_for_line(run, "of 16 steps")
         terminal.type("\x03")
         done = finish(run)
-        assert run.wait_gone(20) == {}
+        assert run.wait_gone() == {}
     assert "Traceback" not in done.err + terminal.said
     assert done.code == 130
     with results(world) as folder:

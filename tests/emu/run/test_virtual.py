@@ -136,7 +136,7 @@ def test_sigterm_in_the_second_burst_of_a_cell(world: World, bursts: Sequence[st
         wait_for_line(run, "large/h2: burst 0 done")
         os.kill(run.process.pid, signal.SIGTERM)
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert_kept(world, done)
 
 
@@ -175,7 +175,7 @@ def test_kill_9_of_any_process_leaves_nothing(world: World, trial: int) -> None:
         victim = strike(run.members(), draw)
         print(f"seed {SEED}, trial {trial}: {victim}")
         done = finish(run)
-        assert run.wait_gone(20) == {}, victim
+        assert run.wait_gone() == {}, victim
     # A guest that lost a process before its first program ran stands still, and is run once more;
     # one that has answered is not needed any more. Nothing less may pass for a whole run.
     if done.code == 0:
@@ -192,7 +192,7 @@ def test_a_guest_that_dies_ends_the_run_and_finished_cells_stay(world: World) ->
         assert guests, members
         os.kill(max(guests), signal.SIGKILL)  # the last one started
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert done.code == 4
     assert "a guest was killed by SIGKILL" in done.last
     with ResultsFolder.open(world.at(f"{WORK}/out")) as folder:

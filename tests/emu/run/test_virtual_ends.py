@@ -18,7 +18,7 @@ def test_ctrl_c_in_a_terminal(world: World, terminal: Terminal) -> None:
         wait_for_line(run, "small/h2: burst 0 done")
         terminal.type("\x03")
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert "This run is incomplete" in terminal.said
     assert_kept(world, done, "Ctrl-C", at_least={"small/h2"})
 
@@ -30,6 +30,6 @@ def test_a_disk_that_fills_up(world: World) -> None:
         wait_for_line(run, "small/h2: burst 0 done")
         fill(world, f"{WORK}/out/filler")
         done = finish(run)
-        assert run.wait_gone(10) == {}
+        assert run.wait_gone() == {}
     assert "scenario.toml" in left_by_a_full_disk(world, done)
     assert world.changes(below=f"{WORK}/out") == set()

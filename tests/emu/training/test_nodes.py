@@ -31,7 +31,7 @@ def ended() -> Iterator[EndpointProcess]:
     """A node that has told the end of a step, and died."""
     plan = EndPlan(name="worker", host="w0", argv=(sys.executable, "-c", PROGRAM), environment={})
     process = EndpointProcess(popen, plan)
-    process._process.wait(30)
+    process._process.wait(600)
     yield process
     process.kill()
 

@@ -56,7 +56,7 @@ class Machine:
         """End it, and all that runs in it."""
         self.holder.communicate(timeout=240)
         for process in self.started:
-            process.wait(30)
+            process.wait(600)
             for stream in (process.stdout, process.stderr):
                 assert stream is not None
                 stream.close()

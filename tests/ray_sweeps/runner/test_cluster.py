@@ -113,7 +113,7 @@ class Node:
 
     def stop(self) -> None:
         self.machine.stop(self.process)
-        said = self.process.communicate(timeout=60)
+        said = self.process.communicate(timeout=600)
         assert (self.process.returncode, *said) == (0, "", "")
 
 
@@ -219,7 +219,7 @@ def test_a_machine_with_another_engine(
         source.write("# another\n")
     head, *_, third = cluster.machines
     cluster.started(third, "node", "--head", head.address, PYTHONPATH=other).ready()
-    _, errors = driver.communicate(timeout=120)
+    _, errors = driver.communicate(timeout=600)
     assert driver.returncode == 3
     *_, line = errors.splitlines()
     assert line.startswith(f"ray_sweeps.run: node {third.address}: has another release of netcosim")
@@ -227,19 +227,19 @@ def test_a_machine_with_another_engine(
     assert cluster.rows("long").height > 0
 
     driver = cluster.sweep("files.toml", "refused")
-    _, errors = driver.communicate(timeout=120)
+    _, errors = driver.communicate(timeout=600)
     assert driver.returncode == 3
     *_, line = errors.splitlines()
     assert line.startswith(f"ray_sweeps.run: node {third.address}: has netcosim ")
     assert "install the same there, or say --ship-code" in line
 
     driver = cluster.sweep("files.toml", "shipped", "--ship-code")
-    _, errors = driver.communicate(timeout=120)
+    _, errors = driver.communicate(timeout=600)
     assert driver.returncode == 0, errors
     assert "cluster of 3 machine(s)" in errors
     assert cluster.rows("shipped").equals(serial)
 
-    _, errors = stranger.communicate(timeout=120)
+    _, errors = stranger.communicate(timeout=600)
     assert stranger.returncode == 3
     *_, line = errors.splitlines()
     assert "Failed to connect to Ray cluster" in line and "RAY_AUTH_TOKEN_PATH=FILE" in line
@@ -252,7 +252,7 @@ def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> N
     driver = cluster.sweep("long.toml", "crashed", "--ship-code")
     cluster.has_rows("crashed", driver)
     os.kill(ray_child(entered(driver)), signal.SIGSEGV)
-    _, errors = driver.communicate(timeout=60)
+    _, errors = driver.communicate(timeout=600)
     assert driver.returncode == 3
     *_, line = errors.splitlines()
     kept = "what was finished is kept: --resume crashed"
@@ -264,7 +264,7 @@ def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> N
     assert cluster.rows("crashed").height > 0
     assert "ray_sweeps" not in cluster.machines[0].run("ps", "-eo", "args")
     again = cluster.sweep("files.toml", "again", "--ship-code")
-    _, errors = again.communicate(timeout=120)
+    _, errors = again.communicate(timeout=600)
     assert again.returncode == 0, errors
 
 
@@ -284,7 +284,7 @@ def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> 
     os.kill(child, signal.SIGSEGV)
     gone = f"ray_sweeps.run: the Ray head at {head.address}:6379 is gone: "
     for each in (crashing, driver):
-        _, errors = each.communicate(timeout=60)
+        _, errors = each.communicate(timeout=600)
         assert each.returncode == 3, errors
         *_, line = errors.splitlines()
         assert line.startswith(gone)

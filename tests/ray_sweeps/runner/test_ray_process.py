@@ -141,7 +141,7 @@ def test_it_does_not_outlive_a_driver_that_is_killed() -> None:
         child = Path(f"/proc/{ray_child(driver.pid)}")
         driver.kill()
         driver.wait()
-    deadline_s = time.monotonic() + 10
+    deadline_s = time.monotonic() + 600
     while child.exists() and time.monotonic() < deadline_s:
         time.sleep(0.02)
     assert not child.exists()

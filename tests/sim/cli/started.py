@@ -95,7 +95,7 @@ def run(
     prefix: Sequence[str] = (),
 ) -> Done:
     process = start(*arguments, cwd=cwd, environ=environ, prefix=prefix)
-    out, err = process.communicate(timeout=270)
+    out, err = process.communicate(timeout=600)
     assert "Traceback" not in out + err
     return Done(code=process.returncode, out=out, err=err)
 

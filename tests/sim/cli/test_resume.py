@@ -31,7 +31,7 @@ def killed(job: Path, line: str) -> None:
         while line not in (said := process.stderr.readline()):
             assert said, "it ended"
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
 
 @pytest.mark.oracle
@@ -99,6 +99,6 @@ def test_a_folder_that_is_being_written_is_left_alone(inside: Inside, job: Path)
             time.sleep(0.05)
         done = inside.run("--resume", str(job / "out"))
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
     assert (done.code, done.out) == (6, "")
     assert "is in use by another run" in done.err
