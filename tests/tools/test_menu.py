@@ -105,14 +105,60 @@ def test_every_command_is_told_where_other_releases_are(project: Project, tmp_pa
         assert done.stdout.endswith(f"'1.2.3'] {tmp_path}/some where\n")
 
 
+TIERS = "(emulation or oracle or guest or soak or pages)"
+
+
 @pytest.mark.root
-@pytest.mark.parametrize("which", ["not shared and not alone", "alone"])
+@pytest.mark.parametrize("which", ["not alone", "alone"])
 def test_a_failing_part_of_the_suite_fails_the_command(ready: Project, which: str) -> None:
     assert os.geteuid() == 0, "needs root"
-    tell = f"import sys; print(sys.argv[2]); raise SystemExit(7 * (sys.argv[2] == {which!r}))"
+    failing = f"not shared and not {TIERS} and {which}"
+    tell = f"import sys; print(sys.argv[2]); raise SystemExit(7 * (sys.argv[2] == {failing!r}))"
     (ready.root / "pytest.py").write_text(tell)
     done = ready.dev("test")
-    assert (done.returncode, done.stdout) == (7, "not shared and not alone\nalone\n")
+    assert done.returncode == 7
+    assert done.stdout.splitlines() == [
+        f"not shared and not {TIERS} and {part}" for part in ("not alone", "alone")
+    ]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        (["--all"], "not shared"),
+        (["--tiers", "guest,soak"], "not shared and (guest or soak)"),
+        (["--no-root"], f"not shared and not {TIERS} and not root"),
+        (["--tiers", "oracle", "--no-root"], "not shared and (oracle) and not root"),
+    ],
+    ids=" ".join,
+)
+def test_tiers_are_chosen_by_name(ready: Project, asked: list[str], chosen: str) -> None:
+    assert os.geteuid() == 0, "needs root"
+    (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
+    done = ready.dev("test", *asked)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{chosen} and not alone")
+
+
+def test_a_tier_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
+    done = ready.dev("test", "--tiers", "guest,moon")
+    told = "dev: test --tiers: guest,moon: must be of: emulation oracle guest soak pages\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
+@pytest.mark.root
+def test_without_root_the_rest_is_run_and_it_is_told(ready: Project) -> None:
+    """Who has neither root nor sudo; the exit code is 0 only where that was asked for."""
+    assert os.geteuid() == 0, "needs root"
+    (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
+    # In a user namespace of its own nobody is root, and the files are still the caller's.
+    command = ["unshare", "--user", *ready.command("test")]
+    done = subprocess.run(
+        command, env=ready.environment({}), capture_output=True, text=True, check=False
+    )
+    left = "dev: the tests that need root were not run, as there is none; --no-root leaves them out"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, left)
+    assert done.stdout.splitlines()[0] == f"not shared and not {TIERS} and not root and not alone"
 
 
 def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
