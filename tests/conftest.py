@@ -108,8 +108,10 @@ def pytest_runtest_makereport(
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up what the phases of a test took, wherever it ran."""
+    if not hasattr(report, "processor_s"):
+        return  # of a process that was killed
     _, own, shared = _TESTS.get(report.nodeid, ("", 0.0, 0.0))
-    more_own, more_shared = report.processor_s  # type: ignore[attr-defined]
+    more_own, more_shared = report.processor_s
     _TESTS[report.nodeid] = report.tier, own + more_own, shared + more_shared  # type: ignore[attr-defined]
 
 
