@@ -322,14 +322,14 @@ ensure_packages_and_python() {  # ensure_packages_and_python SET PACKAGE...
   fi
 }
 
-# The default tier needs what a run does, and the simulator's kernels are compiled by the tests that need them.
+# The default tier needs what a run does, and the usual kernels of the simulator.
 setup_tests() {  # setup_tests WHICH WITH_ROOT
   local needed=("${packages[@]}")
   [[ $1 == default ]] || needed+=("${test_packages[@]}")
   if [[ $2 == asked ]]; then ensure_packages_and_python dev "${needed[@]}"; fi
   if [[ $1 != default ]]; then setup_virtual_kernel; fi
   setup_python dev
-  if [[ $1 != default ]]; then setup_kernels; fi
+  setup_kernels
 }
 
 setup_all() {
