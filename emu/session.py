@@ -132,7 +132,7 @@ class Session:
         return summary
 
     def _early_end(self) -> tuple[str, ...]:
-        """Why the run ended early, if it did."""
+        """Reasons of an early end; none of a run that ended by itself."""
         lines = () if self.failure is None else failure_lines(self.failure)
         return tuple(f"{EARLY}: {line}" for line in lines)
 

@@ -64,7 +64,7 @@ _RULE = re.compile(r"[ ─]+")
 _ALIKE = 0.6  # by difflib; below it a line is not the one that a page shows
 
 Shown = Callable[[str, str], str]
-"""What a page is to show of a command, for the command and what the page shows now."""
+"""Text that a page shows of a command, made of the command and of what the page shows now."""
 
 
 class PageError(Exception):
@@ -129,7 +129,7 @@ class Runner:
     faults: list[str] = field(default_factory=list)
 
     def shown(self, command: str, page: str) -> str:
-        """What a page is to show of a command."""
+        """Text that a page shows of a command."""
         if command not in self.commands:
             return page
         try:

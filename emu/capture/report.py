@@ -187,11 +187,11 @@ class ConnectionReport:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with it, in words."""
+        """Texts of all problems."""
         return tuple(problem.text for problem in self.found)
 
     def problems_until(self, time_ns: int) -> tuple[str, ...]:
-        """What is wrong with what came until then: problems that begin later do not touch it."""
+        """Texts of the problems that begin before a time; later ones do not touch it."""
         return tuple(p.text for p in self.found if p.whole_until_ns < time_ns)
 
 

@@ -206,7 +206,7 @@ def _print_ends(ends: Ends, console: Console) -> None:
 
 
 def _ends(found: Counts) -> str:
-    """How many ends differ, in words."""
+    """Sentence with the number of ends that differ."""
     counted = found.compared - found.without_interval
     parts = []
     if counted:

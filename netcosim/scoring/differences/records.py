@@ -173,7 +173,7 @@ class Ends(_Record):
 
     @property
     def found(self) -> "Counts":
-        """How many of the ends differ."""
+        """Number of ends that differ."""
         return Counts.of([stream.end_ns for stream in self.streams])
 
 

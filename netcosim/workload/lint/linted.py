@@ -26,12 +26,12 @@ class Linted:
 
     @cached_property
     def node(self) -> Mapping[str, Role]:
-        """Where each resource is, by name."""
+        """Node of each resource, by its name."""
         return {resource.name: resource.node for resource in self.profile.step.resources}
 
     @cached_property
     def earlier(self) -> dict[str, tuple[str, ...]]:
-        """What each operation waits for, by name."""
+        """Names of the operations that each operation waits for, by its name."""
         return {op.name: op.after for op in self.operations}
 
     @cached_property
