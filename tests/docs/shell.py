@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from tests.conftest import TIERS
 from tests.docs.pages import ROOT
 
 SHELL_PROGRAMS = (
@@ -26,7 +27,7 @@ _PYTHON = re.compile(r"(\S*/)?python3?")
 _SEPARATORS = {"&&", "||", "|", ";"}
 _ALONE = ("check", "format", "help", "layers", "lint", "lock", "provision", "types")
 _BARE_OPTIONS = ("--keep", "--user", "--fetched")
-_PLACEHOLDERS = {"SET": "base", "SUITE": "bookworm", "NAME": "noise"}
+_PLACEHOLDERS = {"SET": "base", "SUITE": "bookworm", "NAME": "noise", "A": "soak", "B": "guest"}
 
 
 class NotUnderstoodError(Exception):
@@ -144,6 +145,8 @@ def _of_dev(words: Sequence[str]) -> list[Call]:
             return [Call(program="tools/grpc_releases.py", arguments=tuple(rest))]
         case "setup":
             _check_set(rest)
+        case "test":
+            _check_tests(rest)
         case "docs" if rest[:1] in ([], ["--update"]):
             pass
         case "virtual-kernel" if rest:
@@ -181,6 +184,20 @@ def _bare(words: Sequence[str]) -> list[Call]:
 def _check_set(words: Sequence[str]) -> None:
     for word in words:
         _check_files([f"requirements/{_PLACEHOLDERS.get(word, word)}.lock"])
+
+
+def _check_tests(words: Sequence[str]) -> None:
+    """``./dev test [--all | --tiers A,B] [--no-root] [FILE...]``."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if not re.search(rf"^ +{re.escape(option)}\)", _dev(), re.M):
+            raise NotUnderstoodError(f"./dev test {option}: no such option")
+        if option == "--tiers":
+            for name in rest.pop(0).split(",") if rest else [""]:
+                if _PLACEHOLDERS.get(name, name) not in TIERS:
+                    raise NotUnderstoodError(f"./dev test --tiers {name}: no such tier")
+    _check_files(rest)
 
 
 def _of_cluster(command: str, words: Sequence[str]) -> list[Call]:
