@@ -315,8 +315,9 @@ def _chunks(sizes: tuple[int, ...], rate_bps: float, sending: Sending) -> float:
     )
     for i, size in enumerate(sizes):
         machine.enqueue(2 * i + 1, size, 0)
+    total = sum(sizes)
     sent = count = now_ns = 0
-    while sent < sum(sizes) and count < _MOST_CHUNKS:
+    while sent < total and count < _MOST_CHUNKS:
         machine.prepare(now_ns)
         stream, size = machine.next(sending.chunk_bytes, now_ns)
         if size == 0:
@@ -326,4 +327,4 @@ def _chunks(sizes: tuple[int, ...], rate_bps: float, sending: Sending) -> float:
         machine.sent(stream, size, now_ns)
         machine.credit(0, size, now_ns)
         machine.credit(stream, size, now_ns)
-    return count * sum(sizes) / max(1, sent)
+    return count * total / max(1, sent)
