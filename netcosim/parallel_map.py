@@ -8,12 +8,13 @@ has a pipe of its own, and needs no lock.
 import multiprocessing
 import pickle
 import signal
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from operator import length_hint
 from typing import Any, Final, TypeVar
 
 from netcosim.processors import usable_processors
@@ -30,27 +31,29 @@ _GONE: Final = (EOFError, OSError, pickle.UnpicklingError)
 class _Answer:
     """Result of an item, or the exception that it raised; neither if the process was killed."""
 
+    item: Any = None
     result: Any = None
     failure: Exception | None = None
     killed: bool = False
 
 
-def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield the result of `work` for each item, in their order, computed on all processors.
 
-    Processes are spawned, so the work, the items and the results must be picklable. An item whose
-    process was killed is computed here. What `work` raises is raised here.
+    Processes are spawned, so the work, the items and the results must be picklable. An item is
+    taken when a process is free for it. One whose process was killed is computed here. What `work`
+    raises is raised here.
     """
-    processes = min(usable_processors(), len(items))
+    processes = min(usable_processors(), length_hint(items, usable_processors()))
     if processes < 2:
         yield from map(work, items)
         return
     with ExitStack() as running:
         pipes = [_start(work, running) for _ in range(processes)]
-        for item, answer in zip(items, _in_order(pipes, items), strict=True):
+        for answer in _in_order(pipes, iter(items)):
             if answer.failure is not None:
                 raise answer.failure
-            yield work(item) if answer.killed else answer.result
+            yield work(answer.item) if answer.killed else answer.result
 
 
 def _start(work: Callable[[Item], Result], running: ExitStack) -> _Pipe:
@@ -81,24 +84,27 @@ def _interruptions_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _in_order(pipes: Sequence[_Pipe], items: Sequence[Any]) -> Iterator[_Answer]:
+def _in_order(pipes: Sequence[_Pipe], items: Iterator[Any]) -> Iterator[_Answer]:
     """Give each process the next item as it answers; yield the answers in the items' order."""
-    free, todo = list(pipes), deque(range(len(items)))
-    busy: dict[_Pipe, int] = {}
+    free, todo = list(pipes), enumerate(items)
+    busy: dict[_Pipe, tuple[int, Any]] = {}
     answers: dict[int, _Answer] = {}
-    for wanted in range(len(items)):
+    for wanted in count():
         while wanted not in answers:
-            while free and todo:
+            while free and (taken := next(todo, None)):
                 pipe = free.pop()
-                busy[pipe] = todo.popleft()
-                _ask(pipe, items[busy[pipe]])
-            if not busy:  # all were killed
-                answers[todo.popleft()] = _Answer(killed=True)
+                busy[pipe] = taken
+                _ask(pipe, taken[1])
+            if not busy:
+                taken = next(todo, None)  # there is one only if all were killed
+                if taken is None:
+                    return
+                answers[taken[0]] = _Answer(item=taken[1], killed=True)
                 continue
             ready = wait(list(busy))
             for pipe in [each for each in busy if each in ready]:
-                number = busy.pop(pipe)
-                answers[number] = _answer(pipe)
+                number, item = busy.pop(pipe)
+                answers[number] = replace(_answer(pipe), item=item)
                 if not answers[number].killed:
                     free.append(pipe)
         yield answers.pop(wanted)

@@ -3,8 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +16,9 @@ from netcosim.cli import CrashSite, Parser, output, print_path, run_main
 from netcosim.cli.options import given_path
 from netcosim.errors import InterruptedRunError, NetcosimError, StorageError
 from netcosim.formatting import one_line
+from netcosim.parallel_map import side_by_side
 from netcosim.results.folder import default_path
 from netcosim.results.storage.claimed_folder import ClaimedFolder
-from netcosim.results.storage.directory import Directory
 from netcosim.results.storage.ownership import calling_user
 from ray_sweeps.crosscheck.check import check_cell
 from ray_sweeps.crosscheck.folders import Scores, read_runs, read_scores, run_names
@@ -27,10 +26,12 @@ from ray_sweeps.crosscheck.output import write_figures, write_page
 from ray_sweeps.crosscheck.summary import summarise_checks
 from ray_sweeps.crosscheck.terminal import print_crosscheck
 from ray_sweeps.crosscheck.training.command import are_training, check_training
-from ray_sweeps.crosscheck.unit import Buffers, CellCheck, Unit, each
+from ray_sweeps.crosscheck.unit import Buffers, CellCheck, Unit
 from ray_sweeps.crosscheck.wording import counted
-from ray_sweeps.runner.each import Each, each_on_ray
 from sim.kernels.compiled import engine_hash
+
+Map = Callable[[Callable[[Unit], CellCheck], Iterable[Unit]], Iterable[CellCheck]]
+"""A way to do units of work, in their order."""
 
 PROG: Final = "ray_sweeps.crosscheck"
 LEFT_OUT: Final = 1
@@ -43,18 +44,18 @@ exit codes:
 """
 
 
-def run(arguments: Sequence[str], *, do_each: Each | None = None) -> int:
+def run(arguments: Sequence[str], *, do: Map | None = None) -> int:
     """Cross-check results folders; return the exit code.
 
     Parameters
     ----------
     arguments : of the command
-    do_each : does the units of work; by default a Ray of the command's own, or this process
+    do : does the units of work; by default processes on all processors, or this process alone
     """
-    return run_main(lambda site: _main(arguments, site, do_each), PROG)
+    return run_main(lambda site: _main(arguments, site, do), PROG)
 
 
-def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> int:
+def _main(arguments: Sequence[str], site: CrashSite, do: Map | None) -> int:
     options = _parser().parse_args(arguments)
     scores = {} if options.scores is None else read_scores(options.scores)
     out = options.out or default_path("crosscheck", datetime.now(UTC))
@@ -66,8 +67,7 @@ def _main(arguments: Sequence[str], site: CrashSite, do_each: Each | None) -> in
             return _check_training(options, folder, out)
         work = _Work(names=[], buffers=options.buffers)
         work.names += _names(options.folder, work.lines)
-        with _doing(do_each, folder, serial=options.serial) as doing:
-            work.do(scores, doing)
+        work.do(scores, do or (map if options.serial else side_by_side))
         if not work.checks:
             folder.withdraw()
             raise work.failure or StorageError("nothing to compare")
@@ -108,16 +108,6 @@ def _check_training(options: argparse.Namespace, folder: ClaimedFolder, out: Pat
     return LEFT_OUT if lines else 0
 
 
-@contextmanager
-def _doing(given: Each | None, folder: Directory, *, serial: bool) -> Iterator[Each]:
-    """The way in which units are done."""
-    if given is not None or serial:
-        yield given or each
-    else:
-        with each_on_ray(folder, lambda line: _tell((line,), [])) as on_ray:
-            yield on_ray
-
-
 @dataclass(slots=True)
 class _Work:
     """Runs to do, and what came of them: lines, checks, what ended it early if anything did.
@@ -131,11 +121,11 @@ class _Work:
     checks: list[CellCheck] = field(default_factory=list)
     failure: BaseException | None = None
 
-    def do(self, scores: Scores, do_each: Each) -> None:
+    def do(self, scores: Scores, do: Map) -> None:
         """Check all cells of all runs; what is done stays, whatever ends it."""
         try:
             with _progress() as progress:
-                for check in do_each(self._units(scores), check_cell):
+                for check in do(check_cell, self._units(scores)):
                     self.checks.append(check)
                     done = counted(len(self.checks), "cell")
                     progress.update(f"{done} compared, of {counted(len(self.names), 'run')}")
@@ -183,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         " fidelity writes them",
     )
     parser.add_argument(
-        "--serial", action="store_true", help="without Ray, one cell after the other"
+        "--serial", action="store_true", help="in this process alone, one cell after the other"
     )
     parser.add_argument(
         "--buffers",

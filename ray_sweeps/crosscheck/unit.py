@@ -3,16 +3,12 @@
 A unit has the content of its run's files with it, so that it can be checked on any machine.
 """
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from netcosim.trace import StreamRow
 
 Buffers = Literal["all", "none", "unbound"]
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,8 +203,3 @@ class CellCheck:
     streams: tuple[StreamCheck, ...] = ()
     stored: StoredScore | None = None
     typical: tuple[tuple[StreamRow, ...], tuple[StreamRow, ...]] = ((), ())
-
-
-def each(units: Iterable[Item], function: Callable[[Item], Result], /) -> Iterator[Result]:
-    """Do units of work here, one after the other."""
-    return map(function, units)

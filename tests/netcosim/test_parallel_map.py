@@ -115,6 +115,14 @@ def test_what_kills_its_process_is_done_here() -> None:
     assert list(side_by_side(die_in_others, items)) == list(range(5))
 
 
+def test_items_are_taken_as_processes_are_free_for_them() -> None:
+    taken: list[int] = []
+    answers = side_by_side(slowly, (taken.append(n) or n for n in range(9)))  # type: ignore[func-returns-value]
+    assert next(answers) == 0
+    assert len(taken) <= 4  # two that are done, two that are under way
+    assert [0, *answers] == taken == list(range(9))
+
+
 def test_who_asks_no_more_leaves_no_process() -> None:
     answers = side_by_side(slowly, range(100))
     next(answers)

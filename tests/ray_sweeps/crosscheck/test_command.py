@@ -13,7 +13,7 @@ import pytest
 
 from netcosim.results.folder import RUN
 from ray_sweeps.crosscheck import command, main
-from ray_sweeps.crosscheck.unit import Item, Result
+from ray_sweeps.crosscheck.unit import CellCheck, Unit
 from tests.ray_sweeps.crosscheck.made import (
     CELL,
     CYCLE,
@@ -23,6 +23,8 @@ from tests.ray_sweeps.crosscheck.made import (
     validity,
     write_run,
 )
+
+Work = Callable[[Unit], CellCheck]
 
 FILES = ["crosscheck.json", "pictures", "report.html", "schemas", "streams.parquet"]
 
@@ -119,14 +121,14 @@ def test_a_cell_that_turns_out_to_be_damaged_is_a_line(run: Path, tmp_path: Path
 
 
 def test_results_do_not_hang_on_who_does_the_units_and_in_which_order(run: Path, tmp_path: Path):
-    def elsewhere(units: Iterable[Item], function: Callable[[Item], Result], /) -> Iterator[Result]:
+    def elsewhere(work: Work, units: Iterable[Unit]) -> Iterator[CellCheck]:
         for unit in reversed(list(units)):
-            there = pickle.loads(pickle.dumps((function, unit)))
+            there = pickle.loads(pickle.dumps((work, unit)))
             yield pickle.loads(pickle.dumps(there[0](there[1])))
 
     outs = [tmp_path / "here", tmp_path / "elsewhere"]
     assert main(["--serial", str(run), "--no-report", "--out", str(outs[0])]) == 0
-    assert command.run([str(run), "--no-report", "--out", str(outs[1])], do_each=elsewhere) == 0
+    assert command.run([str(run), "--no-report", "--out", str(outs[1])], do=elsewhere) == 0
     for name in ("crosscheck.json", "streams.parquet"):
         assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes()
 
@@ -138,16 +140,14 @@ def test_a_unit_needs_no_folder(run: Path, tmp_path: Path):
         if file.is_file():
             (copy / file.name).write_bytes(file.read_bytes())
 
-    def after_removal(
-        units: Iterable[Item], function: Callable[[Item], Result], /
-    ) -> Iterator[Result]:
+    def after_removal(work: Work, units: Iterable[Unit]) -> Iterator[CellCheck]:
         kept = list(units)
         for file in copy.iterdir():
             file.unlink()
-        return map(function, kept)
+        return map(work, kept)
 
     out = tmp_path / "out"
-    assert command.run([str(copy), "--no-report", "--out", str(out)], do_each=after_removal) == 0
+    assert command.run([str(copy), "--no-report", "--out", str(out)], do=after_removal) == 0
     assert record(out)["compared_bursts"] == 3
 
 
@@ -161,12 +161,12 @@ def test_a_unit_needs_no_folder(run: Path, tmp_path: Path):
 def test_what_was_done_is_kept_whatever_ends_it(
     run: Path, tmp_path: Path, failure: BaseException, said: str, code: int, capsys: Any
 ):
-    def failing(units: Iterable[Item], function: Callable[[Item], Result], /) -> Iterator[Result]:
-        yield function(next(iter(units)))
+    def failing(work: Work, units: Iterable[Unit]) -> Iterator[CellCheck]:
+        yield work(next(iter(units)))
         raise failure
 
     out = tmp_path / "out"
-    assert command.run([str(run), "--out", str(out)], do_each=failing) == code
+    assert command.run([str(run), "--out", str(out)], do=failing) == code
     assert capsys.readouterr().err.rstrip().endswith(said.format(out=out))
     assert record(out)["complete"] is False
     assert len(record(out)["cells"]) == 1
