@@ -127,17 +127,28 @@ def test_a_failing_part_of_the_suite_fails_the_command(ready: Project, which: st
     ("asked", "chosen"),
     [
         (["--all"], "not shared"),
-        (["--tiers", "guest,soak"], "not shared and (guest or soak)"),
-        (["--no-root"], f"not shared and not {TIERS} and not root"),
+        (["--tiers", "guest,pages"], "not shared and (guest or pages)"),
         (["--tiers", "oracle", "--no-root"], "not shared and (oracle) and not root"),
     ],
     ids=" ".join,
 )
 def test_tiers_are_chosen_by_name(ready: Project, asked: list[str], chosen: str) -> None:
+    """Sections of pages are spread otherwise than the rest."""
     assert os.geteuid() == 0, "needs root"
     (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
     done = ready.dev("test", *asked)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{chosen} and not alone")
+    parts = ("not (alone or pages)", "pages", "alone")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"{chosen} and {part}" for part in parts]
+
+
+@pytest.mark.root
+def test_the_default_tier_without_root(ready: Project) -> None:
+    assert os.geteuid() == 0, "needs root"
+    (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
+    done = ready.dev("test", "--no-root")
+    first = f"not shared and not {TIERS} and not root and not alone"
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, first)
 
 
 def test_a_tier_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
