@@ -11,12 +11,10 @@ SECTIONS = [section for section in pages.sections() if section.commands()]
 
 def marked(section: pages.Section) -> object:
     emulations = [c for c in section.commands() if re.match(r"\./dev run (?!.*--(list|plan))", c)]
-    guests = [c for c in emulations if "--clock virtual" in c]
     marks = [
         pytest.mark.pages,
         pytest.mark.timeout(3600),
         *[pytest.mark.root] * bool(emulations),
-        *[pytest.mark.guest] * bool(guests),
     ]
     return pytest.param(section, id=section.where, marks=marks)
 
