@@ -25,10 +25,7 @@ _Counts = tuple[int, int, int]
 Popen = Callable[..., "subprocess.Popen[Any]"]
 
 DEFAULT_BUFFER_KIB = 65_536
-START_TIMEOUT_S = 10.0
-DRAIN_TIMEOUT_S = 10.0
-STOP_TIMEOUT_S = 10.0
-ANSWER_TIMEOUT_S = 5.0
+PATIENCE_S = 60.0  # of each answer: on a slow machine a second's work takes many
 QUIET_S = 1.5  # the kernel hands over a block after a second at the latest
 _POLL_S = 0.02
 
@@ -125,7 +122,7 @@ class Capture:
                 "tcpdump: not found; install the package tcpdump"
             ) from None
         try:
-            self._await(lambda: b"listening on" in self._said(), START_TIMEOUT_S, "did not listen")
+            self._await(lambda: b"listening on" in self._said(), "did not listen")
         except BaseException:
             self._kill()
             raise
@@ -195,7 +192,7 @@ class Capture:
         drained = self._drain()
         self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(STOP_TIMEOUT_S)
+            self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             raise CaptureError(f"{self._name}: does not end") from None
         counts = _last_counts(self._said())
@@ -212,7 +209,7 @@ class Capture:
 
     def _drain(self) -> bool:
         """Poll until the kernel's buffer is empty; return False if it is not in time."""
-        deadline = time.monotonic() + DRAIN_TIMEOUT_S
+        deadline = time.monotonic() + PATIENCE_S
         previous, since = None, time.monotonic()
         while time.monotonic() < deadline:
             counts = self._ask()
@@ -234,15 +231,15 @@ class Capture:
             answers.extend([counts] if counts else [])
             return bool(answers)
 
-        self._await(answered, ANSWER_TIMEOUT_S, "reported no packet counts")
+        self._await(answered, "reported no packet counts")
         return answers[-1]
 
-    def _await(self, done: Callable[[], object], seconds: float, else_: str) -> None:
-        deadline = time.monotonic() + seconds
+    def _await(self, done: Callable[[], object], else_: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
         while not done():
             self.check_alive()
             if time.monotonic() > deadline:
-                raise CaptureError(f"{self._name}: {else_} within {seconds:g} s: {self._words()}")
+                raise CaptureError(f"{self._name}: {else_} within {PATIENCE_S:g} s: {self._words()}")
             time.sleep(_POLL_S / 4)
 
     def _said(self) -> bytes:

@@ -27,7 +27,7 @@ _OFFLOADS: Final = {
 }
 _FEATURE = re.compile(r"^\s*([a-z-]+): (on|off)")
 _FORWARDING: Final = "3"
-_FORWARDING_TIMEOUT_S: Final = 10.0
+_FORWARDING_TIMEOUT_S: Final = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

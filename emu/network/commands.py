@@ -11,7 +11,7 @@ from netcosim.errors import EnvironmentRefusedError, NetworkError
 from netcosim.threads import in_thread
 
 _CLONE_NEWNET: Final = 0x40000000
-_TIMEOUT_S: Final = 30
+_TIMEOUT_S: Final = 60
 # Each tool with the Debian package that brings it.
 _TOOLS: Final = {
     "tc": "iproute2",

@@ -18,7 +18,7 @@ from netcosim.errors import EnvironmentRefusedError, NetworkError
 from topo.spec import NetSpec
 
 _TOOLS: Final = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl")
-_START_TIMEOUT_S: Final = 10.0
+_START_TIMEOUT_S: Final = 60.0
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - where tmpfile(3) goes, whatever TMPDIR says
 _COUNTED_S: Final = 10.1
 

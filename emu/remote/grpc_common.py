@@ -25,7 +25,7 @@ from emu.remote.endpoint_common import (
 # in h2model.transports.grpc, which Python 3.7 can't import.
 LARGEST_WINDOW_BYTES = 2**31 - 1 - 2**20
 SAMPLE_S = 0.002
-CONNECT_TIMEOUT_S = 15
+CONNECT_TIMEOUT_S = 60
 LOOK_S = 0.02
 PAGE_BYTES = 4096
 MOST_PENDING = 2**31 - 1

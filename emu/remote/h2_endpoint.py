@@ -35,7 +35,7 @@ from h2model.protocol import DEFAULT_FRAME_BYTES  # noqa: E402
 
 STDIN = 0
 _WINDOWS = (events.WindowUpdated, events.RemoteSettingsChanged)
-CONNECT_TIMEOUT_S = 15
+CONNECT_TIMEOUT_S = 60
 
 
 class CommandReader:

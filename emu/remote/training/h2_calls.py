@@ -17,7 +17,7 @@ from emu.remote.training.time_slice import TimeSlice
 from h2model import h2_headers
 from h2model.protocol import DEFAULT_FRAME_BYTES
 
-CONNECT_TIMEOUT_S = 15
+CONNECT_TIMEOUT_S = 60
 _CALLS_BYTES = 1 << 11
 """Bytes of calls that are read at once: some twenty of them."""
 
