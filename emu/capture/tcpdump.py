@@ -239,7 +239,9 @@ class Capture:
         while not done():
             self.check_alive()
             if time.monotonic() > deadline:
-                raise CaptureError(f"{self._name}: {else_} within {PATIENCE_S:g} s: {self._words()}")
+                raise CaptureError(
+                    f"{self._name}: {else_} within {PATIENCE_S:g} s: {self._words()}"
+                )
             time.sleep(_POLL_S / 4)
 
     def _said(self) -> bytes:
