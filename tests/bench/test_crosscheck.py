@@ -110,10 +110,7 @@ def test_figures_find_what_is_off() -> None:
     assert found["listed: fair: median step inside its range, where the sd is large"].met
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     alone = "listed: fifo and delay, many runs' mean: median error of a single simulation"
-    assert (found[alone].value, found[alone].note) == (
-        pytest.approx(20),
-        "2 points, 10 to 30 %",
-    )
+    assert (found[alone].value, found[alone].note) == (pytest.approx(20), "2 points, 10 to 30 %")
     assert found["listed: fifo and delay: median step, largest"].value == pytest.approx(7)
     assert found["listed: cells"].note == "1 failed"
     assert found["listed: points"].value == 11

@@ -52,9 +52,7 @@ def test_every_cell_is_a_job_that_could_be_run(cells: list[Listed]) -> None:
     assert len(names) == len(cells) > 90
 
 
-def test_cells_of_several_connections_are_jobs_of_several_connections(
-    cells: list[Listed],
-) -> None:
+def test_cells_of_several_connections_are_jobs_of_several_connections(cells: list[Listed]) -> None:
     several = read_listing(CONNECTIONS)
     for cell in several:
         plan = make_plan(cell.scenario)

@@ -17,14 +17,7 @@ from bench.sim.default_scenario import everyday_figures
 from bench.sim.engines import flatness
 from bench.sim.peers import fast_difference, judge_agreements, peer_figures
 from bench.sim.reference_job import Job, loop_s
-from bench.sim.timing import (
-    QUICK,
-    Competitor,
-    Timing,
-    alternate,
-    ratio_figure,
-    us_figure,
-)
+from bench.sim.timing import QUICK, Competitor, Timing, alternate, ratio_figure, us_figure
 
 ROOT = Path(__file__).parents[2]
 

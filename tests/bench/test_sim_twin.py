@@ -85,12 +85,7 @@ def test_factors_that_differ_from_step_to_step(build: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("rate_bps", RATES_BPS)
 @pytest.mark.parametrize(("workers", "steps"), [(1, 10), (4, 1000), (64, 10)])
 def test_the_reference_job(
-    build: Path,
-    tmp_path: Path,
-    rate_bps: int,
-    workers: int,
-    steps: int,
-    staleness: int | None,
+    build: Path, tmp_path: Path, rate_bps: int, workers: int, steps: int, staleness: int | None
 ) -> None:
     job = Job(rate_bps=rate_bps, workers=workers, staleness=staleness)
     draws = job.draws(steps)

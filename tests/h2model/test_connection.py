@@ -4,13 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from h2model.connection import (
-    Connection,
-    LinkModel,
-    ReceiverModel,
-    SenderModel,
-    StreamPlan,
-)
+from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.credit import names as credit_names
 from h2model.disciplines import names
 from h2model.predict import predict
@@ -212,11 +206,9 @@ def test_a_connection_remembers_its_target_and_its_credit():
     )
     connection = Connection(SenderModel(discipline="write_cycle"), receiver, link)
     first = connection.burst([StreamPlan(stream=1, size_bytes=5_000_000)])
-    later = connection.burst(
-        [StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)],
-    )
+    later = connection.burst([StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)])
     anew = Connection(SenderModel(discipline="write_cycle"), receiver, link).burst(
-        [StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)],
+        [StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)]
     )
     assert first.end_ns[1] > 0
     assert len(later.order) < len(anew.order), "the grown target makes longer turns"

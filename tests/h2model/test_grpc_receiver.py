@@ -5,11 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
-from h2model.grpc_receiver import (
-    ALL_STREAMS,
-    PING,
-    GrpcAccount,
-)
+from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount
 from h2model.probe import LATE_NS, Probe
 
 MIB = 1 << 20

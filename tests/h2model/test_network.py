@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from h2model.connection import (
-    Connection,
-    LinkModel,
-    ReceiverModel,
-    SenderModel,
-    StreamPlan,
-)
+from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.credit import names as credit_names
 from h2model.disciplines import names
 from h2model.network import Network
@@ -191,8 +185,7 @@ def test_without_windows_ends_are_those_of_fluids(several, shape):
 
 
 bursts = st.lists(
-    st.tuples(st.integers(1, 800_000), st.integers(0, 60_000_000), st.integers(0, 3)),
-    max_size=4,
+    st.tuples(st.integers(1, 800_000), st.integers(0, 60_000_000), st.integers(0, 3)), max_size=4
 ).map(
     lambda drawn: [
         StreamPlan(stream=2 * i + 1, size_bytes=size, ready_ns=ready, priority=priority)

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from h2model.connection import Connection, Heads, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.link import LINE_BPS, SendQueue
 from h2model.protocol import FRAME_HEADER_BYTES
-from h2model.segments import (
-    FREED_NS,
-    PACKET_HEADER_BYTES,
-    SEGMENT_MEMORY_BYTES,
-    SegmentQueue,
-)
+from h2model.segments import FREED_NS, PACKET_HEADER_BYTES, SEGMENT_MEMORY_BYTES, SegmentQueue
 
 SEGMENT = 1448
 PACKET = SEGMENT + PACKET_HEADER_BYTES

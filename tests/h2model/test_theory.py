@@ -263,10 +263,7 @@ class TestWriteCycleTarget:
     @pytest.mark.parametrize(("wire_bytes", "target"), [(700, 1500), (699, 1000)])
     def test_evidence_begins_at_seven_tenths_headers_included(self, wire_bytes, target):
         m = Machine(
-            "write_cycle",
-            options={"target": 1000},
-            initial_window=2**40,
-            connection_window=2**40,
+            "write_cycle", options={"target": 1000}, initial_window=2**40, connection_window=2**40
         )
         for stream in (1, 3):
             m.enqueue(stream, wire_bytes - HEADER, 0)

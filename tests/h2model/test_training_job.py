@@ -18,14 +18,7 @@ from h2model.training_job import (
 )
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Draws, StepPlan
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    down,
-    make_plan,
-    up,
-)
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
 
 BYTE_A_NS = 8e9
 HEADERS_BYTES = 30

@@ -136,10 +136,7 @@ def test_beyond_their_bound_the_least_recently_used_plans_go() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"scenario": "nosuch"},
-            'scenario: "nosuch": must be a file or one of: default',
-        ),
+        ({"scenario": "nosuch"}, 'scenario: "nosuch": must be a file or one of: default'),
         ({"scenario": {"name": "x"}}, "scenario: cluster: is required"),
         ({"scenario": JOB, "trace": [7]}, "trace: 7: must be among the numbers of workers: 1, 2"),
         ({"scenario": JOB, "threads": 0}, "threads: 0: must be a whole number >= 1"),

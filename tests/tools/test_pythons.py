@@ -133,8 +133,7 @@ def test_a_wrapper_that_goes_by_its_name_is_asked_under_each(
     pythons: ModuleType, tmp_path: Path
 ) -> None:
     wrapper = program(
-        tmp_path / "shim",
-        f'case $0 in */python3.9) exit 1 ;; *) exec {base()} "$@" ;; esac',
+        tmp_path / "shim", f'case $0 in */python3.9) exit 1 ;; *) exec {base()} "$@" ;; esac'
     )
     for name in ("python3.9", "python3.8"):
         (tmp_path / name).symlink_to(wrapper)

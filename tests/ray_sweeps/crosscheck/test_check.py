@@ -29,11 +29,7 @@ MS = 10**6
 
 
 def checked(
-    path: Path,
-    asked: Scenario,
-    rows: Sequence[StreamRow],
-    buffers: Buffers = "unbound",
-    **run: Any,
+    path: Path, asked: Scenario, rows: Sequence[StreamRow], buffers: Buffers = "unbound", **run: Any
 ) -> CellCheck:
     """The check of a run of one cell."""
     write_run(path, asked, rows, **run)

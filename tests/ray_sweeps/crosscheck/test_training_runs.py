@@ -65,10 +65,7 @@ def test_a_run_whose_scenario_draws_another_job_is_refused(
     text = old.scenario.replace("seed = 1", "seed = 2")
     assert text != old.scenario
     new = sealed(
-        scenario=text,
-        record_sha256=old.record_sha256,
-        simulator=old.simulator,
-        cells=old.cells,
+        scenario=text, record_sha256=old.record_sha256, simulator=old.simulator, cells=old.cells
     )
     (copy / "seal.json").write_bytes(dump_seal(new))
     (copy / "scenario.toml").write_text(text)
@@ -85,10 +82,7 @@ def test_seals_say_what_messages_take_only_where_it_was_counted() -> None:
     times = MessageTimes(asking_ns=1, parameter_ns=2, gradient_ns=3, spread=0.5)
     cells = tuple(cell.model_copy(update={"messages": times}) for cell in old.cells)
     new = sealed(
-        scenario=old.scenario,
-        record_sha256=old.record_sha256,
-        simulator=old.simulator,
-        cells=cells,
+        scenario=old.scenario, record_sha256=old.record_sha256, simulator=old.simulator, cells=cells
     )
     assert load_seal(dump_seal(new), "seal.json").cells[0].messages == times
 

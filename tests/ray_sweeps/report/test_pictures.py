@@ -16,16 +16,7 @@ from ray_sweeps.report.fronts import front_picture
 from ray_sweeps.report.heat import heat_maps
 from ray_sweeps.report.impacts import impact_pictures
 from ray_sweeps.report.small_multiples import chosen
-from tests.ray_sweeps.made_sweep import (
-    Group,
-    Price,
-    Row,
-    Sweep,
-    Varied,
-    grid,
-    run_row,
-    write_sweep,
-)
+from tests.ray_sweeps.made_sweep import Group, Price, Row, Sweep, Varied, grid, run_row, write_sweep
 
 LUCK = [1.0, 1.05, 0.96]
 

@@ -119,10 +119,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 @given(chance=st.randoms(use_true_random=False), parts=st.integers(1, 7))
 @settings(max_examples=5, deadline=None, phases=[Phase.generate])
 def test_equal_datasets_give_equal_bytes(
-    tmp_path_factory: pytest.TempPathFactory,
-    reference: Analysis,
-    chance: Random,
-    parts: int,
+    tmp_path_factory: pytest.TempPathFactory, reference: Analysis, chance: Random, parts: int
 ) -> None:
     """Whatever the order in which runs have ended, and the parts that they are in."""
     rows = noisy_rows()

@@ -12,14 +12,7 @@ from netcosim.training.plan import DOWN, SERVER, UP, WORKER, Channel, Processor,
 from sim.analytic import OneWorker, Phases, load, names, one_worker, predict
 from sim.analytic.baselines import cynthia
 from sim.plan import Network
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    make_network,
-    make_plan,
-    up,
-)
+from tests.sim.naive.plans import Op, at_server, at_worker, make_network, make_plan, up
 
 SECOND = 1_000_000_000
 

@@ -72,10 +72,7 @@ class Done:
 
 
 def start(
-    *arguments: str,
-    cwd: Path,
-    environ: Mapping[str, str] | None = None,
-    prefix: Sequence[str] = (),
+    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
 ) -> "subprocess.Popen[str]":
     """Begin ``python -m sim.run``; nothing is written beside the sources."""
     return subprocess.Popen(
@@ -89,10 +86,7 @@ def start(
 
 
 def run(
-    *arguments: str,
-    cwd: Path,
-    environ: Mapping[str, str] | None = None,
-    prefix: Sequence[str] = (),
+    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
 ) -> Done:
     process = start(*arguments, cwd=cwd, environ=environ, prefix=prefix)
     out, err = process.communicate(timeout=600)

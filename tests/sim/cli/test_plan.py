@@ -47,14 +47,8 @@ def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(
 @pytest.mark.parametrize(
     ("transport", "said"),
     [
-        (
-            "flow_control = false",
-            "none: flow control is off; the profile was recorded with 64KiB",
-        ),
-        (
-            'window = "1MiB"',
-            "stream 1MiB, connection none; the profile was recorded with 64KiB",
-        ),
+        ("flow_control = false", "none: flow control is off; the profile was recorded with 64KiB"),
+        ('window = "1MiB"', "stream 1MiB, connection none; the profile was recorded with 64KiB"),
         ('window = "64KiB"', "stream 64KiB, connection none"),
     ],
 )

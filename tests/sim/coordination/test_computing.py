@@ -11,24 +11,11 @@ from netcosim.training.batch_curve import proportional
 from netcosim.training.batching import Batching
 from netcosim.training.plan import Draws
 from netcosim.training.stragglers.speeds import Speeds
-from sim.coordination.computing import (
-    Machine,
-    StealingCosts,
-    run_coordinated,
-    run_stealing,
-)
+from sim.coordination.computing import Machine, StealingCosts, run_coordinated, run_stealing
 from sim.coordination.coordinated import CoordinatedRun
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    up,
-)
+from tests.sim.naive.plans import Op, at_worker, down, make_network, make_plan, make_sending, up
 
 WORKERS, STEPS, BATCH = 4, 12, 16
 EXAMPLE_NS = 1_000_000.0

@@ -22,12 +22,7 @@ from tests.sim.naive.plans import (
     make_sending,
     same_draws,
 )
-from tests.sim.naive.random_plans import (
-    random_draws,
-    random_network,
-    random_plan,
-    random_sending,
-)
+from tests.sim.naive.random_plans import random_draws, random_network, random_plan, random_sending
 
 
 def engine(

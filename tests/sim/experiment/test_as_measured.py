@@ -90,10 +90,7 @@ def test_it_is_what_the_log_of_every_worker_to_its_last_step_gives(
     scenario = with_values(build_scenario(JOB), {**changes, "straggler": slow})
     (cell,) = checked_cells(scenario)
     whole = make_tracing_engine(
-        cell,
-        0,
-        conditions_of(cell, 2, 0, math.inf),
-        draw_steps(cell, 2, 0, cell.plans(0).steps),
+        cell, 0, conditions_of(cell, 2, 0, math.inf), draw_steps(cell, 2, 0, cell.plans(0).steps)
     )
     whole.run()
     steps = whole.steps()

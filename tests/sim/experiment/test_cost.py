@@ -8,20 +8,8 @@ from hypothesis import strategies as st
 
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.experiment.cost import (
-    Estimate,
-    PointCost,
-    StepWork,
-    chunks_of_step,
-    step_ns,
-    step_s,
-)
-from tests.sim.naive.plans import (
-    chain_plan,
-    make_network,
-    make_sending,
-    same_draws,
-)
+from sim.experiment.cost import Estimate, PointCost, StepWork, chunks_of_step, step_ns, step_s
+from tests.sim.naive.plans import chain_plan, make_network, make_sending, same_draws
 
 DISCIPLINES = [
     ("fifo", {}, 2**31 - 1),

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from netcosim.training.plan import DOWN, UP, WORKER, Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
-from sim.experiment.step_bounds import (
-    Bounds,
-    bounds_of,
-    load_of,
-    step_bounds,
-    work_of,
-)
+from sim.experiment.step_bounds import Bounds, bounds_of, load_of, step_bounds, work_of
 from sim.plan import Network
 from sim.shares import load_share
 from tests.sim.naive.plans import (

@@ -82,10 +82,7 @@ def test_other_joins_are_left_to_the_generic_engine(join: Join) -> None:
 
 def test_a_join_needs_updates_to_join() -> None:
     rng = np.random.default_rng(1)
-    for plan, join in (
-        (shaped_plan(rng), Join(by="step", first=1)),
-        (joined_plan(rng), None),
-    ):
+    for plan, join in ((shaped_plan(rng), Join(by="step", first=1)), (joined_plan(rng), None)):
         with pytest.raises(ValueError, match="once for all"):
             FastEngine(
                 plan,

@@ -33,12 +33,7 @@ def tensors_plan(*, servers: int = 1, tensors: int = 2, worker_ns: float = 500.0
         at = t % servers
         operations += [
             Op(name=f"pull{t}", at=down(at), size_bytes=1000),
-            Op(
-                name=f"use{t}",
-                at=at_worker(tensors),
-                duration_ns=worker_ns,
-                after=(f"pull{t}",),
-            ),
+            Op(name=f"use{t}", at=at_worker(tensors), duration_ns=worker_ns, after=(f"pull{t}",)),
             Op(name=f"push{t}", at=up(at), size_bytes=1000, after=(f"use{t}",)),
             Op(
                 name=f"update{t}",
@@ -48,9 +43,7 @@ def tensors_plan(*, servers: int = 1, tensors: int = 2, worker_ns: float = 500.0
             ),
         ]
     return make_plan(
-        operations,
-        servers=servers,
-        once={f"update{t}": [f"pull{t}"] for t in range(tensors)},
+        operations, servers=servers, once={f"update{t}": [f"pull{t}"] for t in range(tensors)}
     )
 
 
@@ -109,12 +102,7 @@ def test_by_tensor_each_server_counts_for_itself() -> None:
     for t in range(2):
         operations += [
             Op(name=f"pull{t}", at=down(t), size_bytes=1000),
-            Op(
-                name=f"use{t}",
-                at=at_worker(2),
-                duration_ns=[500, 9000][t],
-                after=(f"pull{t}",),
-            ),
+            Op(name=f"use{t}", at=at_worker(2), duration_ns=[500, 9000][t], after=(f"pull{t}",)),
             Op(name=f"push{t}", at=up(t), size_bytes=1000, after=(f"use{t}",)),
             Op(
                 name=f"update{t}",
@@ -127,12 +115,7 @@ def test_by_tensor_each_server_counts_for_itself() -> None:
     draws = same_draws(workers=2, steps=1, factor=[1.0, 0.5])
     # Worker 1 is faster at both, and its first gradient is before the other's.
     run = simulate(
-        plan,
-        make_network(workers=2, servers=2),
-        FIFO,
-        draws,
-        None,
-        join=Join(by="tensor", first=1),
+        plan, make_network(workers=2, servers=2), FIFO, draws, None, join=Join(by="tensor", first=1)
     )
     assert weights(run) == [(1, 1.0), (0, 0.0)]
     # Now each is faster at one: what is slow for one is fast for the other.
@@ -176,10 +159,7 @@ def test_workers_share_a_servers_cores(cores: int, end_ns: float) -> None:
         [
             Op(name="wait", at=at_worker(), duration_ns=100),
             Op(
-                name="update",
-                at=at_server(0, cores, shared=True),
-                duration_ns=200,
-                after=("wait",),
+                name="update", at=at_server(0, cores, shared=True), duration_ns=200, after=("wait",)
             ),
         ]
     )

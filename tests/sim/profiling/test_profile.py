@@ -71,11 +71,7 @@ def test_a_chain_waits_for_the_layer_before_and_branches_for_what_they_read():
     chain, branches = build_profile(measured, CHAIN), build_profile(measured, BRANCHES)
     assert after(chain, "right/forward") == ("left/forward",)
     assert after(branches, "right/forward") == ("first/forward",)
-    assert after(branches, "last/forward") == (
-        "last.weight/pull",
-        "left/forward",
-        "right/forward",
-    )
+    assert after(branches, "last/forward") == ("last.weight/pull", "left/forward", "right/forward")
     assert after(branches, "first/backward") == ("left/backward", "right/backward")
 
 

@@ -113,21 +113,9 @@ def seen(
             seen(),
             "record: a processor of 2 places: how long its computations took is not defined",
         ),
-        (
-            two_behind_a_pull(),
-            seen(end_ns=(10, 9, 30)),
-            "record: first: ended before it was ready",
-        ),
-        (
-            two_behind_a_pull(),
-            seen(operation=(0, 1, 1)),
-            "record: step 0: first: is there 2 times",
-        ),
-        (
-            two_behind_a_pull(),
-            seen(step=(0, 0, 1)),
-            "record: has 2 steps; must be each of 1 once",
-        ),
+        (two_behind_a_pull(), seen(end_ns=(10, 9, 30)), "record: first: ended before it was ready"),
+        (two_behind_a_pull(), seen(operation=(0, 1, 1)), "record: step 0: first: is there 2 times"),
+        (two_behind_a_pull(), seen(step=(0, 0, 1)), "record: has 2 steps; must be each of 1 once"),
     ],
 )
 def test_what_is_not_defined_is_refused(plan, recorded, line):

@@ -9,12 +9,7 @@ from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Draws, Gate, StepPlan
 from sim.plan import Network
 from sim.sealing.ensemble import RUNS, Ensemble, perturbed_runs
-from tests.sim.naive.plans import (
-    Op,
-    make_network,
-    make_plan,
-    up,
-)
+from tests.sim.naive.plans import Op, make_network, make_plan, up
 
 WORKERS = 3
 FRAME_NS = 1448 * WORKERS

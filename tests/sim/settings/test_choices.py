@@ -68,11 +68,7 @@ def scenario() -> Scenario:
         ({"training.synchronisation": "bsp"}, ["training.join", "training.first"]),
         (
             {"coordination.kind": "bsp"},
-            [
-                "coordination.predictor",
-                "coordination.predictor_options",
-                "coordination.decision",
-            ],
+            ["coordination.predictor", "coordination.predictor_options", "coordination.decision"],
         ),
         ({"coordination.predictor": "memoryless"}, ["coordination.predictor_options.newest"]),
         ({"straggler.0.kind": "jitter"}, ["straggler.0.options.factor"]),

@@ -13,13 +13,7 @@ from netcosim.scenario import TransportSpec
 from sim.engine.engine import Engine
 from sim.plan import Sending
 from sim.settings import CHUNK_BYTES, sending_of, unseen_stalls
-from tests.sim.naive.plans import (
-    Op,
-    down,
-    make_network,
-    make_plan,
-    same_draws,
-)
+from tests.sim.naive.plans import Op, down, make_network, make_plan, same_draws
 
 MIB = 2**20
 

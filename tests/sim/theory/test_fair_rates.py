@@ -8,13 +8,7 @@ import pytest
 from netcosim.training.plan import DOWN, UP, Channel, StepPlan
 from sim.engine.engine import Engine
 from sim.plan import Network
-from tests.sim.naive.plans import (
-    Op,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-)
+from tests.sim.naive.plans import Op, make_network, make_plan, make_sending, same_draws
 from tests.sim.theory.simplex import maximum
 
 ONE, NONE = Fraction(1), Fraction(0)
