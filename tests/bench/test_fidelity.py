@@ -42,7 +42,7 @@ def pair(
     return of_h2, folder
 
 
-def test_every_cell_is_a_job_that_could_be_run(cells: list[Listed]) -> None:
+def test_every_cell_is_a_job_that_could_be_run(cells):
     names = set()
     for cell in cells:
         (one,) = make_plan(cell.scenario).cells
@@ -52,7 +52,7 @@ def test_every_cell_is_a_job_that_could_be_run(cells: list[Listed]) -> None:
     assert len(names) == len(cells) > 90
 
 
-def test_cells_of_several_connections_are_jobs_of_several_connections(cells: list[Listed]) -> None:
+def test_cells_of_several_connections_are_jobs_of_several_connections(cells):
     several = read_listing(CONNECTIONS)
     for cell in several:
         plan = make_plan(cell.scenario)
@@ -66,7 +66,7 @@ def test_cells_of_several_connections_are_jobs_of_several_connections(cells: lis
 
 
 @pytest.mark.soak
-def test_a_cell_is_kept_on_its_own_and_predicted_again(pair: Pair, tmp_path: Path) -> None:
+def test_a_cell_is_kept_on_its_own_and_predicted_again(pair, tmp_path):
     cells, path = pair
     store = Store(path=tmp_path / "kept")
     with ResultsFolder.open(path) as run:
@@ -133,9 +133,7 @@ def with_lost_time(path: Path, where: Path, cells: list[Listed], length_ns: int)
 
 
 @pytest.mark.soak
-def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
-    pair: Pair, tmp_path: Path
-) -> None:
+def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(pair, tmp_path):
     cells, path = pair
     (cell, *_) = cells
     store, older = Store(path=tmp_path / "kept"), Store(path=tmp_path / "older")
@@ -162,7 +160,7 @@ def test_what_links_lost_is_kept_with_its_cell_and_cut_from_its_times(
     assert "Where no grade stands" not in page([after], "head")
 
 
-def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair: Pair, tmp_path: Path) -> None:
+def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair, tmp_path):
     (cell, *_), path = pair
     assert len(set(path.iterdir())) > 3
     store = Store(path=tmp_path / "kept")
@@ -179,7 +177,7 @@ def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair: Pair, tmp_path: Pat
 
 
 @pytest.mark.soak
-def test_scores_are_of_the_judged_bursts_and_of_the_right_model(pair: Pair, tmp_path: Path) -> None:
+def test_scores_are_of_the_judged_bursts_and_of_the_right_model(pair, tmp_path):
     (cell, *_), path = pair
     store = Store(path=tmp_path)
     with ResultsFolder.open(path) as run:
@@ -204,7 +202,7 @@ def test_scores_are_of_the_judged_bursts_and_of_the_right_model(pair: Pair, tmp_
 
 
 @pytest.mark.soak
-def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
+def test_targets_are_those_of_the_family(pair, tmp_path):
     (cell, *_), path = pair
     store = Store(path=tmp_path)
     with ResultsFolder.open(path) as run:
@@ -228,9 +226,7 @@ def test_targets_are_those_of_the_family(pair: Pair, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_the_page_and_the_totals_say_what_was_not_run(
-    pair: Pair, cells: list[Listed], tmp_path: Path
-) -> None:
+def test_the_page_and_the_totals_say_what_was_not_run(pair, cells, tmp_path):
     (cell, *_), path = pair
     store = Store(path=tmp_path)
     with ResultsFolder.open(path) as run:
@@ -262,7 +258,7 @@ def row(workload: str, mean: float, p95: float, largest: float, streams: int = 1
     )
 
 
-def test_means_are_pooled_over_streams_and_the_worst_cell_gives_the_rest() -> None:
+def test_means_are_pooled_over_streams_and_the_worst_cell_gives_the_rest():
     rows = [
         row("alexnet", 0.01, 0.02, 0.05, streams=30),
         row("alexnet", 0.03, 0.04, 0.03, streams=10),

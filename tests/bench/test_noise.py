@@ -91,9 +91,7 @@ def by_name(runs: list[Run], wanted: int = 2) -> dict[str, Figure]:
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=5, unique=True), st.integers(1, 12))
-def test_every_prefix_has_as_many_runs_of_each_load_but_for_one(
-    loads: list[int], runs: int
-) -> None:
+def test_every_prefix_has_as_many_runs_of_each_load_but_for_one(loads, runs):
     order = order_of(loads, runs)
     assert sorted(order) == sorted((load, n) for load in loads for n in range(runs))
     for end in range(len(order)):
@@ -102,7 +100,7 @@ def test_every_prefix_has_as_many_runs_of_each_load_but_for_one(
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_has_the_shares_that_a_score_test_does_not_reject(seen: tuple[int, int]) -> None:
+def test_wilson_has_the_shares_that_a_score_test_does_not_reject(seen):
     hits, count = seen
     low, high = wilson(hits, count)
     share = hits / count
@@ -126,7 +124,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.soak
-def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made: Path) -> None:
+def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made):
     with ResultsFolder.open(made) as folder:
         cells = run_records.cells_of(folder)
         summary = folder.read_summary()
@@ -157,11 +155,11 @@ def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made: Path) -> 
         (Answer(kind="no evidence"), "missing"),
     ],
 )
-def test_what_an_answer_is_worth(answer: Answer, outcome: str) -> None:
+def test_what_an_answer_is_worth(answer, outcome):
     assert outcome_of(answer, "fifo") == outcome
 
 
-def test_figures_hold_runs_against_the_targets() -> None:
+def test_figures_hold_runs_against_the_targets():
     figures = by_name([run(0, 0), run(10, 0)])
     assert all(figure.met is not False for figure in figures.values())
     assert figures["runs"].value == 2
@@ -177,7 +175,7 @@ def test_figures_hold_runs_against_the_targets() -> None:
             assert "load average 2" in figure.note, name
 
 
-def test_every_way_to_miss_is_a_missed_target() -> None:
+def test_every_way_to_miss_is_a_missed_target():
     bad_h2 = cell(
         "mixed8/h2", burst(0, order_mean=0.001, order_max=0.01, time_mean=0.01, time_max=0.1)
     )
@@ -207,7 +205,7 @@ def test_every_way_to_miss_is_a_missed_target() -> None:
         assert by_name(made)[name].met is False, name
 
 
-def test_means_are_over_streams() -> None:
+def test_means_are_over_streams():
     cells = [
         cell("a/h2", burst(0, time_mean=0.0), streams=30),
         cell("b/h2", burst(0, time_mean=0.01), streams=10),
@@ -216,7 +214,7 @@ def test_means_are_over_streams() -> None:
     assert found.value == pytest.approx(0.25)
 
 
-def test_segments_after_a_probe_or_a_timeout_are_not_held_against_the_order() -> None:
+def test_segments_after_a_probe_or_a_timeout_are_not_held_against_the_order():
     bursts = [burst(1, retransmissions=1, loss_probes=1), burst(2, retransmissions=7, timeouts=1)]
     figures = by_name([run(0, 0, cell("mixed8/grpc", *bursts))])
     assert figures["0 % load: segments sent again without probe or timeout"].value == 0

@@ -19,9 +19,7 @@ SCHEDULED = KEPT / "alexnet-fifo-bsp-2-w2_4-p3/run"
 
 
 @pytest.mark.oracle
-def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(tmp_path, capsys):
     damaged = Path(shutil.copytree(OTHER, tmp_path / "damaged"))
     (damaged / "summary.json").write_text("{")
     out = tmp_path / "out"
@@ -36,9 +34,7 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
 
 
 @pytest.mark.oracle
-def test_what_was_checked_before_an_interruption_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_checked_before_an_interruption_is_written(tmp_path, capsys, monkeypatch):
     check = command.check_run
 
     def interrupted(path: Path, lines: list[str]) -> object:
@@ -56,9 +52,7 @@ def test_what_was_checked_before_an_interruption_is_written(
     assert not none.exists()
 
 
-def test_a_run_whose_scenario_draws_another_job_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_whose_scenario_draws_another_job_is_refused(tmp_path, capsys):
     """Scenario, seal and summary agree with each other, and not with the job."""
     copy = Path(shutil.copytree(RUN, tmp_path / "run"))
     old = load_seal((copy / "seal.json").read_bytes(), "seal.json")
@@ -76,7 +70,7 @@ def test_a_run_whose_scenario_draws_another_job_is_refused(
     assert "job_sha256" in capsys.readouterr().err
 
 
-def test_seals_say_what_messages_take_only_where_it_was_counted() -> None:
+def test_seals_say_what_messages_take_only_where_it_was_counted():
     old = load_seal((RUN / "seal.json").read_bytes(), "seal.json")
     assert b'"messages"' not in dump_seal(old)
     times = MessageTimes(asking_ns=1, parameter_ns=2, gradient_ns=3, spread=0.5)
@@ -104,9 +98,7 @@ def edited(tmp_path: Path, **values: object) -> Path:
         ({"warmup": 5}, "by its steps"),
     ],
 )
-def test_throughput_that_its_steps_do_not_have_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], values: dict[str, object], said: str
-) -> None:
+def test_throughput_that_its_steps_do_not_have_is_refused(tmp_path, capsys, values, said):
     copy = edited(tmp_path, **values)
     assert crosscheck([str(copy), "--out", str(tmp_path / "out")]) == 6
     assert said in capsys.readouterr().err

@@ -174,9 +174,7 @@ def is_told(machine: Machine, address: str, port: int, *, head: bool) -> bool:
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
-    cluster: Cluster, nodes: list[Node], serial: polars.DataFrame
-) -> None:
+def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(cluster, nodes, serial):
     """Two of the machines have neither the profile nor the speed trace."""
     driver = cluster.sweep("files.toml", "out")
     listening = [set[tuple[str, int]]() for _ in cluster.machines]
@@ -198,9 +196,7 @@ def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_machine_with_another_engine(
-    cluster: Cluster, nodes: list[Node], serial: polars.DataFrame
-) -> None:
+def test_a_machine_with_another_engine(cluster, nodes, serial):
     """It joins late, is there from the start, and gets the sources; others hold no secret."""
     (cluster.folder / "wrong").write_text("0" * 64)
     (cluster.folder / "wrong").chmod(0o600)
@@ -247,7 +243,7 @@ def test_a_machine_with_another_engine(
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+def test_a_ray_that_crashes_is_told_of(cluster, nodes):
     """The driver's part of it; the cluster goes on."""
     driver = cluster.sweep("long.toml", "crashed", "--ship-code")
     cluster.has_rows("crashed", driver)
@@ -270,7 +266,7 @@ def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> N
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+def test_a_head_that_is_lost_is_told_of(cluster, nodes):
     """Also by a driver whose Ray crashes before that. The last test: there is no head after it."""
     driver = cluster.sweep("long.toml", "headless", "--ship-code")
     cluster.has_rows("headless", driver)
@@ -295,7 +291,7 @@ def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> 
     assert "ray_sweeps" not in head.run("ps", "-eo", "args")
 
 
-def test_a_machine_with_another_python_is_refused() -> None:
+def test_a_machine_with_another_python_is_refused():
     with pytest.raises(EnvironmentRefusedError) as refused:
         _check_node("10.0.0.7", {"python": "3.9.1", "version": "0.1.0", "engine": ""})
     assert str(refused.value).startswith("node 10.0.0.7: has Python 3.9.1, this machine")
@@ -320,9 +316,7 @@ def test_a_machine_with_another_python_is_refused() -> None:
         (["token", "open"], 2, "open: is there already"),
     ],
 )
-def test_what_is_wrong_is_one_line(
-    tmp_path: Path, arguments: list[str], code: int, said: str
-) -> None:
+def test_what_is_wrong_is_one_line(tmp_path, arguments, code, said):
     (tmp_path / "open").write_text("secret")
     (tmp_path / "open").chmod(0o644)
     done = subprocess.run(

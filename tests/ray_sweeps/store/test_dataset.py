@@ -30,7 +30,7 @@ def dataset_in(path: Path, evaluator: Evaluator) -> Dataset:
     return Dataset(Directory.open(path), evaluator.schema())
 
 
-def test_rows_are_in_other_readers_as_soon_as_they_are_flushed(tmp_path: Path) -> None:
+def test_rows_are_in_other_readers_as_soon_as_they_are_flushed(tmp_path):
     made = Made(failing=3)
     dataset = dataset_in(tmp_path, made)
     wanted = []
@@ -52,7 +52,7 @@ def test_rows_are_in_other_readers_as_soon_as_they_are_flushed(tmp_path: Path) -
     ]
 
 
-def test_what_is_there_is_known_and_added_to(tmp_path: Path) -> None:
+def test_what_is_there_is_known_and_added_to(tmp_path):
     made = Made()
     dataset = dataset_in(tmp_path, made)
     dataset.add(rows_of(made, range(7)))
@@ -71,7 +71,7 @@ def test_what_is_there_is_known_and_added_to(tmp_path: Path) -> None:
     assert not list((tmp_path / "runs").glob(".part*"))
 
 
-def test_nothing_is_written_where_nothing_was_made(tmp_path: Path) -> None:
+def test_nothing_is_written_where_nothing_was_made(tmp_path):
     dataset = dataset_in(tmp_path, Made())
     dataset.flush()
     assert not (tmp_path / "runs").exists()
@@ -93,9 +93,7 @@ class Wider(Made):
         (Made(), "other", "has runs of another release of the simulator, whose figures"),
     ],
 )
-def test_runs_of_another_engine_or_sweep_are_not_mixed(
-    tmp_path: Path, evaluator: Made, engine: str, said: str
-) -> None:
+def test_runs_of_another_engine_or_sweep_are_not_mixed(tmp_path, evaluator, engine, said):
     dataset = dataset_in(tmp_path, Made())
     dataset.add(rows_of(Made(), range(3)))
     dataset.flush()
@@ -103,7 +101,7 @@ def test_runs_of_another_engine_or_sweep_are_not_mixed(
         dataset_in(tmp_path, evaluator).taken(engine)
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(tmp_path):
     dataset = dataset_in(tmp_path, Made())
     dataset.add(rows_of(Made(), range(3)))
     dataset.flush()
@@ -113,7 +111,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         dataset_in(tmp_path, Made()).taken("made")
 
 
-def test_rows_that_can_not_be_written_are_kept_for_another_try(tmp_path: Path) -> None:
+def test_rows_that_can_not_be_written_are_kept_for_another_try(tmp_path):
     made = Made()
     dataset = dataset_in(tmp_path, made)
     (tmp_path / "runs").write_text("in the way")

@@ -2,20 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from netcosim.cli.compare import main
 from netcosim.report.write import draw_report
 from netcosim.scoring.differences.records import Comparison
-from tests.sim.cli.started import FAST, Inside
+from tests.sim.cli.started import FAST
 
 
-def test_twice_the_rate_gives_more_throughput_run_by_run(
-    inside: Inside,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_twice_the_rate_gives_more_throughput_run_by_run(inside, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("job.toml").write_text(FAST)
     few = ("--scenario", "job.toml", "--steps", "8", "--warmup", "2", "--trace-steps", "0")
@@ -38,12 +31,7 @@ def test_twice_the_rate_gives_more_throughput_run_by_run(
     assert Path("a/points.csv").read_bytes() == Path("again/points.csv").read_bytes()
 
 
-def test_single_runs_are_not_said_to_be_beyond_intervals(
-    inside: Inside,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_single_runs_are_not_said_to_be_beyond_intervals(inside, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("job.toml").write_text(FAST)
     few = ("--scenario", "job.toml", "--steps", "8", "--warmup", "2", "--repetitions", "1")

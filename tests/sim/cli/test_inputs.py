@@ -7,7 +7,7 @@ import pytest
 
 from netcosim.results.folder import ResultsFolder
 from tests.netcosim.workload.test_pipedream import SILENT, TELLING
-from tests.sim.cli.started import FAST, Inside, assert_refused
+from tests.sim.cli.started import FAST, assert_refused
 
 JOB = FAST.replace("steps = 20", "steps = 4").replace("warmup = 5", "warmup = 1")
 ASKED = ("--scenario", "./job.toml", "--workload", "some.graph.txt", "--out", "out")
@@ -26,9 +26,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_file_without_a_batch_is_given_that_of_the_scenario(
-    inside: Inside, nowhere: Path
-) -> None:
+def test_a_file_without_a_batch_is_given_that_of_the_scenario(inside, nowhere):
     (nowhere / "some.graph.txt").write_text(SILENT)
     assert_refused(inside.run(*ASKED), "batch: the sizes of activations do not tell it")
     done = inside.run(*ASKED, "--batch", "16", interpreted=True)
@@ -39,15 +37,13 @@ def test_a_file_without_a_batch_is_given_that_of_the_scenario(
     assert point["examples_per_s"]["mean"] == pytest.approx(16 * point["steps_per_s"]["mean"])
 
 
-def test_a_file_that_tells_is_scaled_to_the_batch_of_the_scenario(
-    inside: Inside, nowhere: Path
-) -> None:
+def test_a_file_that_tells_is_scaled_to_the_batch_of_the_scenario(inside, nowhere):
     (nowhere / "some.graph.txt").write_text(TELLING)
     planned = inside.run(*ASKED, "--batch", "16", "--plan")
     assert "cell        some.graph.txt/whole: some-b8, batch 16" in planned.out
 
 
-def test_a_trace_names_tensors_as_the_scenario_does(inside: Inside, nowhere: Path) -> None:
+def test_a_trace_names_tensors_as_the_scenario_does(inside, nowhere):
     """So that a burst that was simulated can be held against what was measured of it."""
     (nowhere / "job.toml").write_text(BURST)
     done = inside.run("--scenario", "./job.toml", "--out", "out", interpreted=True)

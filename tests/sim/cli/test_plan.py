@@ -32,9 +32,7 @@ def planned(inside: Inside, *more: str) -> list[str]:
 
 
 @pytest.mark.parametrize("schedule", ["fifo", "p3", "bytescheduler", "prophet"])
-def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(
-    inside: Inside, schedule: str
-) -> None:
+def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(inside, schedule):
     """As docs/how-to/choose-a-schedule.md has it."""
     scenario = str(ROOT / "examples/schedules.toml")
     done = inside.run("--scenario", scenario, "--schedule", schedule, "--plan")
@@ -52,14 +50,12 @@ def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(
         ('window = "64KiB"', "stream 64KiB, connection none"),
     ],
 )
-def test_another_window_than_while_recording(
-    inside: Inside, job: Path, transport: str, said: str
-) -> None:
+def test_another_window_than_while_recording(inside, job, transport, said):
     job.write_text(FAST.replace("flow_control = false", transport))
     assert f"  windows   {said}" in planned(inside, "--workload", "mine.json")
 
 
-def test_a_join_of_more_workers_than_there_are_is_noted(inside: Inside, job: Path) -> None:
+def test_a_join_of_more_workers_than_there_are_is_noted(inside, job):
     joined = 'steps = 20\nsynchronisation = "join"\nfirst = {}'
     for first, noted in ((9, True), (1, False)):
         job.write_text(FAST.replace("steps = 20", joined.format(first)))
@@ -68,7 +64,7 @@ def test_a_join_of_more_workers_than_there_are_is_noted(inside: Inside, job: Pat
         assert (note in lines) == noted
 
 
-def test_what_does_nothing_is_noted(inside: Inside, job: Path) -> None:
+def test_what_does_nothing_is_noted(inside, job):
     job.write_text(FAST.replace("steps = 20", "steps = 20\ngap = 7"))
     noted = [
         "note        training.gap 7 has no effect with synchronisation asp; it is of ssp",
@@ -79,7 +75,7 @@ def test_what_does_nothing_is_noted(inside: Inside, job: Path) -> None:
     assert not [line for line in planned(inside, "--servers", "2") if "no effect with one" in line]
 
 
-def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job: Path) -> None:
+def test_a_recording_whose_window_is_not_known_says_nothing(inside, job):
     assert "  windows   none: flow control is off" in planned(inside)
 
 
@@ -108,9 +104,7 @@ def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job:
         ),
     ],
 )
-def test_whose_rule_a_grpc_sender_has(
-    inside: Inside, job: Path, ends: str, said: list[str]
-) -> None:
+def test_whose_rule_a_grpc_sender_has(inside, job, ends, said):
     """Only that of a studied release is known; without a release it is the newest of these."""
     plain_ends = 'sender = "h2"\nreceiver = "h2"\ndiscipline = "fifo"\nflow_control = false'
     job.write_text(FAST.replace(plain_ends, ends))
@@ -118,7 +112,7 @@ def test_whose_rule_a_grpc_sender_has(
     assert lines == said
 
 
-def test_what_a_speed_trace_says_of_its_machine(inside: Inside, job: Path) -> None:
+def test_what_a_speed_trace_says_of_its_machine(inside, job):
     """For the largest run; the mean is over the time up to the last row."""
     job.write_text(FAST + TRACE)
     Path("speed.csv").write_text("time_ns,speed,cpu\n0,1,0.3\n30000,0.4,0.9\n40000,1,0.1\n")
@@ -142,9 +136,7 @@ def test_what_a_speed_trace_says_of_its_machine(inside: Inside, job: Path) -> No
         ('kind = "redundant"\noptions = { first = 1 }', None),
     ],
 )
-def test_what_of_a_coordination_does_nothing_is_noted(
-    inside: Inside, job: Path, table: str, said: str | None
-) -> None:
+def test_what_of_a_coordination_does_nothing_is_noted(inside, job, table, said):
     job.write_text(f"{FAST}\n[coordination]\n{table}\n")
     lines = planned(inside, "--workload", "mine.json", "--workers", "1-2")
     notes = [line for line in lines if line.startswith("note  ")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.cli.started import FAST, Inside, assert_refused, start
+from tests.sim.cli.started import FAST, assert_refused, start
 
 SECOND = """
 [[transport]]
@@ -36,9 +36,7 @@ def killed(job: Path, line: str) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("line", ["interleaved: 1 worker", "interleaved: tracing", "whole: 1 w"])
-def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
-    inside: Inside, job: Path, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(inside, job, line, monkeypatch):
     monkeypatch.chdir(job)
     killed(job, line)
     done = inside.run("--resume", "out")
@@ -53,9 +51,7 @@ def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
 
 
 @pytest.mark.oracle
-def test_what_would_change_the_simulation_is_refused(
-    inside: Inside, job: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_would_change_the_simulation_is_refused(inside, job, monkeypatch):
     monkeypatch.chdir(job)
     killed(job, "interleaved: 1 worker")
     assert_refused(inside.run("--resume", "out", "--steps", "9"), '--steps: "9": has no meaning')
@@ -76,9 +72,7 @@ def test_what_would_change_the_simulation_is_refused(
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", ["0.json", "0.steps.parquet"])
-def test_what_was_damaged_is_named(
-    inside: Inside, job: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_damaged_is_named(inside, job, name, monkeypatch):
     monkeypatch.chdir(job)
     killed(job, "interleaved: 1 worker")
     path = Path("out/unfinished", name)
@@ -92,7 +86,7 @@ def test_what_was_damaged_is_named(
 
 
 @pytest.mark.oracle
-def test_a_folder_that_is_being_written_is_left_alone(inside: Inside, job: Path) -> None:
+def test_a_folder_that_is_being_written_is_left_alone(inside, job):
     with start("--scenario", "job.toml", "--steps", "100000", "--out", "out", cwd=job) as process:
         while not (job / "out/summary.json").exists():
             assert process.poll() is None

@@ -13,7 +13,7 @@ import pytest
 
 from netcosim.report.write import write_report
 from netcosim.results.folder import ResultsFolder
-from tests.sim.cli.started import COMPUTED, FAST, FROM_SOURCE, ROOT, Done, Inside, run, start
+from tests.sim.cli.started import COMPUTED, FAST, FROM_SOURCE, ROOT, Done, run, start
 
 LONG = ("--workers", "1,2,60", "--steps", "40000", "--repetitions", "1", "--trace-steps", "0")
 FILES = {"scenario.toml", "run.json", "report.html", *COMPUTED}
@@ -54,7 +54,7 @@ def assert_complete_files(folder: Path) -> None:
 
 
 @pytest.mark.oracle
-def test_a_run_leaves_valid_files_and_a_report(whole: tuple[Done, Path]) -> None:
+def test_a_run_leaves_valid_files_and_a_report(whole):
     done, out = whole
     assert done.code == 0, done.err
     assert "report: new/out/report.html" in done.out
@@ -67,7 +67,7 @@ def test_a_run_leaves_valid_files_and_a_report(whole: tuple[Done, Path]) -> None
     assert "alexnet" in (out / "report.html").read_text()
 
 
-def test_the_files_hold_what_was_asked_for(whole: tuple[Done, Path]) -> None:
+def test_the_files_hold_what_was_asked_for(whole):
     _, out = whole
     with ResultsFolder.open(out) as folder:
         summary, steps, scenario = (
@@ -93,7 +93,7 @@ def test_the_files_hold_what_was_asked_for(whole: tuple[Done, Path]) -> None:
 
 
 @pytest.mark.pages
-def test_several_rates_on_several_transports_end_with_a_report(tmp_path: Path) -> None:
+def test_several_rates_on_several_transports_end_with_a_report(tmp_path):
     """As docs/how-to/simulate.md has it, with fewer workers, rates and steps."""
     done = run(
         *("--workload", "resnet50", "--workers", "1,2", "--rate", "1gbit,2500mbit"),
@@ -112,9 +112,7 @@ def test_several_rates_on_several_transports_end_with_a_report(tmp_path: Path) -
 
 @pytest.mark.pages
 @pytest.mark.parametrize("schedule", ["fifo", "p3", "bytescheduler", "prophet"])
-def test_the_example_runs_with_each_schedule(
-    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str
-) -> None:
+def test_the_example_runs_with_each_schedule(inside, tmp_path, monkeypatch, schedule):
     """As docs/how-to/choose-a-schedule.md has it, with fewer steps."""
     monkeypatch.chdir(tmp_path)
     done = inside.run(
@@ -129,9 +127,7 @@ def test_the_example_runs_with_each_schedule(
     assert summary is not None and summary.trusted
 
 
-def test_help_list_and_plan_touch_nothing(
-    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: tuple[str, ...]
-) -> None:
+def test_help_list_and_plan_touch_nothing(inside, tmp_path, monkeypatch, job):
     monkeypatch.chdir(tmp_path)
     listed, planned = inside.run("--list"), inside.run(*job, "--plan")
     assert (listed.code, listed.err, planned.code, planned.err) == (0, "", 0, "")
@@ -142,7 +138,7 @@ def test_help_list_and_plan_touch_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["job.toml"]
 
 
-def test_the_plan_tells_apart_what_cells_do(inside: Inside) -> None:
+def test_the_plan_tells_apart_what_cells_do(inside):
     lines = inside.run("--plan").out.splitlines()
     [grpc, whole] = [i for i, line in enumerate(lines) if line.startswith("cell")]
     framing = "head_first 87, head 12, tail_first 39, tail 25"
@@ -160,7 +156,7 @@ def test_the_plan_tells_apart_what_cells_do(inside: Inside) -> None:
     ]
 
 
-def test_the_plan_says_who_straggles(inside: Inside, tmp_path: Path) -> None:
+def test_the_plan_says_who_straggles(inside, tmp_path):
     who = {
         "workers = [0, 1]": "worker 0, 1",
         'workers = "all"': "all workers",
@@ -178,7 +174,7 @@ def test_the_plan_says_who_straggles(inside: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
-def test_what_is_not_simulated_is_told_before_and_kept(inside: Inside, tmp_path: Path) -> None:
+def test_what_is_not_simulated_is_told_before_and_kept(inside, tmp_path):
     text = FAST.replace("flow_control = false", 'window = "64KiB"')
     (tmp_path / "job.toml").write_text(text)
     few = ("--workers", "1", "--steps", "6", "--warmup", "1")
@@ -214,16 +210,14 @@ DESCRIBED = 'description = "Two at one Gbit/s."\n' + FAST
         ),
     ],
 )
-def test_a_description_says_what_options_changed(
-    inside: Inside, tmp_path: Path, options: str, said: str
-) -> None:
+def test_a_description_says_what_options_changed(inside, tmp_path, options, said):
     (tmp_path / "job.toml").write_text(DESCRIBED)
     planned = inside.run("--scenario", str(tmp_path / "job.toml"), "--plan", *options.split())
     assert planned.out.splitlines()[0] == f"scenario    fast: {said}"
 
 
 @pytest.mark.oracle
-def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
+def test_help_names_every_option_and_exit_code(tmp_path):
     done = run("--help", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     for word in ("--workload", "--workers", "--straggler", "--trace-steps", "130 interrupted"):
@@ -235,9 +229,7 @@ def test_help_names_every_option_and_exit_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "who"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
 )
-def test_interrupted_in_mid_run_it_keeps_what_was_finished(
-    tmp_path: Path, job: tuple[str, ...], number: signal.Signals, who: str
-) -> None:
+def test_interrupted_in_mid_run_it_keeps_what_was_finished(tmp_path, job, number, who):
     with start(*job, *LONG, cwd=tmp_path) as process:
         wait_for_the_sixty(process)
         process.send_signal(number)
@@ -251,7 +243,7 @@ def test_interrupted_in_mid_run_it_keeps_what_was_finished(
 
 
 @pytest.mark.oracle
-def test_a_terminal_that_closes_is_an_interruption(tmp_path: Path, job: tuple[str, ...]) -> None:
+def test_a_terminal_that_closes_is_an_interruption(tmp_path, job):
     """Nobody sees the end of it, but the results are there."""
     ours, theirs = os.openpty()
     command = (*FROM_SOURCE, *job, *LONG)
@@ -270,7 +262,7 @@ def test_a_terminal_that_closes_is_an_interruption(tmp_path: Path, job: tuple[st
 
 
 @pytest.mark.oracle
-def test_nohup_is_heeded(tmp_path: Path, job: tuple[str, ...]) -> None:
+def test_nohup_is_heeded(tmp_path, job):
     with start(*job, cwd=tmp_path, prefix=("nohup",)) as process:
         assert process.stderr is not None
         while "simulating" not in (line := process.stderr.readline()):
@@ -299,7 +291,7 @@ def assert_what_was_finished_is_kept(out: Path, who: str) -> None:
     assert f"interrupted by {who}" in (out / "report.html").read_text()
 
 
-def test_ctrl_c_while_libraries_load_is_one_line(tmp_path: Path, job: tuple[str, ...]) -> None:
+def test_ctrl_c_while_libraries_load_is_one_line(tmp_path, job):
     with start(*job, *LONG, cwd=tmp_path) as process:
         while not loading(process.pid):
             time.sleep(0.002)
@@ -320,7 +312,7 @@ def loading(pid: int) -> bool:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("line", ["simulating", "1 worker:", "tracing"])
-def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line: str) -> None:
+def test_kill_9_leaves_complete_files(tmp_path, job, line):
     with start(*job, cwd=tmp_path) as process:
         assert process.stderr is not None
         while line not in (said := process.stderr.readline()):
@@ -349,7 +341,7 @@ def test_kill_9_leaves_complete_files(tmp_path: Path, job: tuple[str, ...], line
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("option", ["--list", "--plan"])
-def test_nobody_reading_is_quiet(tmp_path: Path, option: str) -> None:
+def test_nobody_reading_is_quiet(tmp_path, option):
     with start(option, cwd=tmp_path) as process:
         assert process.stdout is not None
         process.stdout.close()

@@ -20,7 +20,7 @@ from tests.sim.cli.started import FAST, Inside
     ("workers", "kept"),
     [([1, 2, 3, 4, 5, 6], [4]), ([1, 16], [1]), ([16], [16]), ([8, 500], [8]), ([3], [3])],
 )
-def test_some_number_of_workers_is_always_traced(workers: list[int], kept: list[int]) -> None:
+def test_some_number_of_workers_is_always_traced(workers, kept):
     assert traced(sim_parser("sim.run").parse_args([]), workers) == kept
 
 
@@ -35,8 +35,8 @@ def kept_of(
 
 
 def test_of_many_workers_the_first_few_are_kept_as_they_are_among_all(
-    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    inside, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     Path("mine.json").write_text(json.dumps(plain()))
     Path("job.toml").write_text(FAST.replace("steps = 20", "steps = 8"))
@@ -53,7 +53,7 @@ def test_of_many_workers_the_first_few_are_kept_as_they_are_among_all(
     )
 
 
-def test_a_report_is_not_headed_by_a_description_that_options_made_untrue(tmp_path: Path) -> None:
+def test_a_report_is_not_headed_by_a_description_that_options_made_untrue(tmp_path):
     path = tmp_path / "job.toml"
     path.write_text('description = "Two at one Gbit/s."\n' + FAST)
     before = read_scenario(path)

@@ -45,7 +45,7 @@ def buffered(seed: int, discipline: str, *, ties: bool = False) -> Job:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("discipline", disciplines.names())
-def test_the_text_agrees_with_the_twin(discipline: str) -> None:
+def test_the_text_agrees_with_the_twin(discipline):
     for seed in range(10):
         for ties in (False, True):
             job = buffered(seed, discipline, ties=ties)
@@ -57,7 +57,7 @@ def test_the_text_agrees_with_the_twin(discipline: str) -> None:
 
 
 @pytest.mark.oracle
-def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
+def test_compiled_and_interpreted_text_agree_to_the_last_bit():
     for seed in range(0, 20, 2):
         job = buffered(seed, "write_cycle")
         assert_equal_bits(*(engine_of(job, compiled=how) for how in (True, False)))
@@ -75,7 +75,7 @@ def late_plan() -> StepPlan:
 
 
 @pytest.mark.parametrize("buffer_bytes", [0, 1_000, 7_000, 30_000, 10**6])
-def test_what_is_urgent_waits_for_all_that_the_kernel_has(buffer_bytes: int) -> None:
+def test_what_is_urgent_waits_for_all_that_the_kernel_has(buffer_bytes):
     """A byte takes a nanosecond; at 50 us a chunk ends, and the buffer has all it can have."""
     sending = replace(make_sending("priority", chunk_bytes=1_000), buffer_bytes=buffer_bytes)
     network = make_network(server_bps=BYTE_A_NS)
@@ -92,7 +92,7 @@ def test_what_is_urgent_waits_for_all_that_the_kernel_has(buffer_bytes: int) -> 
     assert rows.end_ns.max() == 101_000
 
 
-def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer() -> None:
+def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer():
     for compiled_seed in range(6):
         sending = replace(make_sending("fifo", chunk_bytes=1_000), buffer_bytes=20_000)
         engine = Engine(
@@ -115,8 +115,8 @@ def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer() -> None:
 
 @pytest.mark.parametrize(("writes_each", "urgent_ends_ns"), [(False, 10_000), (True, 13_000)])
 def test_who_writes_each_message_has_begun_the_first_when_the_urgent_one_comes(
-    writes_each: bool, urgent_ends_ns: int
-) -> None:
+    writes_each, urgent_ends_ns
+):
     """Both are ready at once: three chunks of the first fit in the kernel before the second."""
     ops = [
         Op(name="long", at=down(), size_bytes=50_000, priority=0),
