@@ -83,7 +83,6 @@ def test_a_cell_is_kept_on_its_own_and_predicted_again(pair, tmp_path):
             assert kept.read_trace() == tuple(r for r in measured if r.cell == name)
             record = kept.read_run()
             assert {r.cell for r in kept.read_grants()} == {name}
-        assert record is not None
         assert {v.cell for v in record.validity} == {name}
         assert list(record.phases_s) == [name]
         mine = trace_file(r for r in predicted if r.cell == name)
@@ -112,7 +111,6 @@ def with_lost_time(path: Path, where: Path, cells: list[Listed], length_ns: int)
     shutil.copytree(path, folder)
     with ResultsFolder.open(folder) as run:
         record = run.read_run()
-        assert record is not None
         run.write_lost(
             LostRow(
                 cell=f"mixed8/{cell.transport}",
@@ -168,7 +166,6 @@ def test_a_cell_in_which_the_run_broke_off_is_not_kept(pair, tmp_path):
     shutil.copytree(path, broken)
     with ResultsFolder.open(broken) as run:
         summary = run.read_summary()
-        assert summary is not None
         run.write_summary(summary.model_copy(update={"complete": False}))
         assert not store.keep(cell, run)
         # Two bursts are valid; where no more were wanted, the cell was over.

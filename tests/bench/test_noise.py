@@ -128,7 +128,6 @@ def test_a_run_is_kept_with_its_judged_bursts_and_the_right_rule(made):
     with ResultsFolder.open(made) as folder:
         cells = run_records.cells_of(folder)
         summary = folder.read_summary()
-    assert summary is not None
     assert [c.cell for c in cells] == [c.cell for c in summary.cells]
     for found, theirs in zip(cells, summary.cells, strict=True):
         assert found.right == theirs.configured_discipline == found.model

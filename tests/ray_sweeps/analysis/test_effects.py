@@ -70,7 +70,6 @@ def test_effects_of_an_unbalanced_design_are_the_known_coefficients(missing: set
         left_out=0,
     )
     effects = main_effects(None, design)  # type: ignore[arg-type]
-    assert effects is not None
     found = {effect.names[0]: list(by_text(effect).values()) for effect in effects.factors}
     mean = rates.mean()
     assert found["workers"] == pytest.approx([v / mean for v in WORKERS.values()])
@@ -171,7 +170,6 @@ def test_intervals_of_effects_hold_the_truth_as_often_as_they_say() -> None:
             left_out=0,
         )
         effects = main_effects(None, design)  # type: ignore[arg-type]
-        assert effects is not None
         level = next(e for e in effects.factors if e.names == ("one",)).levels[1]
         assert level.half_width is not None
         held.append(abs(level.effect * effects.grand_mean - 6.0) <= level.half_width * rates.mean())

@@ -31,7 +31,6 @@ def impact_of(folder: Path, rows: list[Row], *more: str) -> Impact | None:
 
 def test_the_impact_is_the_ratio_run_by_run(tmp_path: Path) -> None:
     impact = impact_of(tmp_path, grid(LEVELS, rate))
-    assert impact is not None
     assert (impact.factors, impact.without, impact.unmatched) == (("straggler",), 4, 0)
     found = summed_up(impact, ["factor_straggler", "synchronisation"])
     kept = {
@@ -58,7 +57,6 @@ def test_intensities_varied_only_with_stragglers_are_theirs(tmp_path: Path) -> N
             factors = {"synchronisation": sync, "straggler": name, "slowdown": slow}
             rows += [run_row(factors, r, LUCK[r] / (slow or 1.0)) for r in range(3)]
     impact = impact_of(tmp_path, rows)
-    assert impact is not None
     assert impact.factors == ("straggler", "slowdown") and impact.numeric() == ("slowdown",)
     found = summed_up(
         Impact(ratios=binned(impact, "slowdown"), factors=(), without=0, unmatched=0), ["place"]

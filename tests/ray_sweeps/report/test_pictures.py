@@ -175,7 +175,6 @@ def test_few_values_of_several_factors_that_are_given_are_panels(tmp_path, figur
 
 def test_other_factors_are_as_at_the_fastest_point(tmp_path, figures):
     picture = throughput_curves(outcomes(tmp_path, grid(USUAL, speed)))
-    assert picture is not None
     assert "as at the fastest point." in picture.text
 
 

@@ -23,7 +23,6 @@ def test_twice_the_rate_gives_more_throughput_run_by_run(inside, capsys, tmp_pat
     assert [(c.field, c.a, c.b) for c in found.scenario] == [
         ("cluster.link.rate", "1gbit", "2gbit")
     ]
-    assert found.training is not None
     [series] = found.training.series
     for point in series.points:
         assert point.examples_per_s.method == "paired"

@@ -94,7 +94,6 @@ def series_of(inside: Inside, more: str, *arguments: str, work: str = "same") ->
     with ResultsFolder.open(Path("out")) as folder:
         summary = folder.read_training_summary()
     Path("out").rename(f"out{len(list(Path().iterdir()))}")
-    assert summary is not None
     [series] = summary.series
     return series
 
@@ -135,7 +134,6 @@ def test_saturation_is_by_the_reference(here):
     reference = Reference(steps_per_s=estimate([10.0]), one_worker=one)
     points = [made_point(workers, rate) for workers, rate in ((2, 20.0), (4, 21.2), (8, 22.4))]
     found = make_series(cell, points, reference).saturation
-    assert found is not None
     assert found.workers == 4
 
 
@@ -225,7 +223,6 @@ def test_phases_as_a_capture_shows_them(here, monkeypatch, work, computing):
     text = FAST.replace('profile = "alexnet"', 'profile = "./own.json"')
     [cell] = training_cells(parse_scenario(text, "job"))
     found = phases(cell)
-    assert found is not None
     first, second = work
     up_begins = ON_LINK + first
     second_ready = max(2 * ON_LINK, up_begins) + second
@@ -248,7 +245,6 @@ def test_a_direction_in_which_nothing_is_sent(here, monkeypatch, without, idle):
     [cell] = training_cells(parse_scenario(FAST, "job"))
     changed = parse_profile(profile(left, row, row), "own.json")
     found = phases(replace(cell, profile=changed, prepared={}))
-    assert found is not None
     assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
     assert found.down_ns == pytest.approx((0 if idle == "down" else ON_LINK,))
     assert found.up_ns == pytest.approx((0 if idle == "up" else ON_LINK,))
@@ -261,7 +257,6 @@ def test_no_more_steps_are_done_for_phases_than_a_run_has(here, monkeypatch):
     text = text.replace('profile = "alexnet"', 'profile = "./two.json"')
     [cell] = training_cells(parse_scenario(text, "job"))
     found = phases(cell)
-    assert found is not None
     assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
 
 
@@ -311,7 +306,6 @@ def test_where_nothing_overlaps_steps_take_all_that_they_could(inside, here):
     work = FORWARD + BACKWARD
     for workers, more, factor in ((1, "", 1), (2, "", 1), (1, SLOW, 3)):
         found = point_of(inside, more, workers, "bsp").step_bounds
-        assert found is not None
         upper = 2 * workers * ON_LINK + factor * work + UPDATE
         lower = max(workers * ON_LINK, factor * work)
         assert (found.upper_ns, found.lower_ns) == pytest.approx((upper, lower))
@@ -322,8 +316,6 @@ def test_where_nothing_overlaps_steps_take_all_that_they_could(inside, here):
 def test_updates_between_steps_are_not_part_of_them(inside, here):
     joined = point_of(inside, "", 1, "join").step_bounds
     own = point_of(inside, "", 1, "asp").step_bounds
-    assert joined is not None
-    assert own is not None
     assert own.upper_ns - joined.upper_ns == pytest.approx(UPDATE)
     assert joined.efficiency == pytest.approx(0, abs=1e-9)
 

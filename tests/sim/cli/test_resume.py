@@ -27,7 +27,6 @@ def job(tmp_path: Path) -> Path:
 def killed(job: Path, line: str) -> None:
     """Start the job, and kill it when it says this of its second cell."""
     with start("--scenario", "job.toml", "--out", "out", cwd=job) as process:
-        assert process.stderr is not None
         while line not in (said := process.stderr.readline()):
             assert said, "it ended"
         process.kill()

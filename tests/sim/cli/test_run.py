@@ -76,8 +76,6 @@ def test_the_files_hold_what_was_asked_for(whole):
             folder.read_scenario(),
         )
         operations, record = folder.read_operations(), folder.read_run()
-    assert summary is not None
-    assert record is not None
     assert (summary.complete, summary.trusted, summary.reasons) == (True, True, ())
     assert scenario.cluster.link.rate == 2_000_000_000
     assert scenario.description == ""
@@ -185,7 +183,6 @@ def test_what_is_not_simulated_is_told_before_and_kept(inside, tmp_path):
     assert f"note: {said}" in done.err
     with ResultsFolder.open(tmp_path / "out") as folder:
         record = folder.read_run()
-    assert record is not None
     assert record.problems[0].startswith(said)
 
 
@@ -264,7 +261,6 @@ def test_a_terminal_that_closes_is_an_interruption(tmp_path, job):
 @pytest.mark.oracle
 def test_nohup_is_heeded(tmp_path, job):
     with start(*job, cwd=tmp_path, prefix=("nohup",)) as process:
-        assert process.stderr is not None
         while "simulating" not in (line := process.stderr.readline()):
             assert line, "it ended"
         process.send_signal(signal.SIGHUP)
@@ -273,7 +269,6 @@ def test_nohup_is_heeded(tmp_path, job):
 
 
 def wait_for_the_sixty(process: "subprocess.Popen[str]") -> None:
-    assert process.stderr is not None
     while "2 workers" not in (line := process.stderr.readline()):
         assert line, "it ended"
     time.sleep(0.3)  # by then the sixty are at it
@@ -284,7 +279,6 @@ def assert_what_was_finished_is_kept(out: Path, who: str) -> None:
     assert {path.name for path in out.iterdir() if path.is_file()} == FILES
     with ResultsFolder.open(out) as folder:
         summary = folder.read_training_summary()
-    assert summary is not None
     assert (summary.complete, summary.trusted) == (False, False)
     assert summary.reasons == (f"ended early: interrupted by {who}",)
     assert [point.workers for point in summary.series[0].points] == [1, 2]
@@ -314,7 +308,6 @@ def loading(pid: int) -> bool:
 @pytest.mark.parametrize("line", ["simulating", "1 worker:", "tracing"])
 def test_kill_9_leaves_complete_files(tmp_path, job, line):
     with start(*job, cwd=tmp_path) as process:
-        assert process.stderr is not None
         while line not in (said := process.stderr.readline()):
             assert said, "it ended"
         if line == "tracing":  # until the first results are there, and others are being written
@@ -330,7 +323,6 @@ def test_kill_9_leaves_complete_files(tmp_path, job, line):
         assert folder.read_scenario().name == "fast"
         summary = folder.read_training_summary()
     assert not (tmp_path / "out/report.html").exists()
-    assert summary is not None
     assert (summary.complete, summary.trusted) == (False, False)
     finished = [[1, 2]] if line == "tracing" else []
     assert [[p.workers for p in series.points] for series in summary.series] == finished
@@ -343,8 +335,6 @@ def test_kill_9_leaves_complete_files(tmp_path, job, line):
 @pytest.mark.parametrize("option", ["--list", "--plan"])
 def test_nobody_reading_is_quiet(tmp_path, option):
     with start(option, cwd=tmp_path) as process:
-        assert process.stdout is not None
         process.stdout.close()
-        assert process.stderr is not None
         assert process.stderr.read() == ""
     assert process.returncode == 141

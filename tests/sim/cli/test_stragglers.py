@@ -44,7 +44,6 @@ def assert_traced(inside: Inside, job: Path, *more: str) -> None:
     assert done.code == 0, done.err
     with ResultsFolder.open(Path("out")) as folder:
         summary, operations = folder.read_training_summary(), folder.read_operations()
-    assert summary is not None
     assert (summary.complete, [len(s.points) for s in summary.series]) == (True, [1])
     assert {0, 1, 2} <= set(operations.step)
 
@@ -87,7 +86,6 @@ def test_the_plan_tells_the_engine_that_the_run_takes(inside: Inside, job: Path,
     assert inside.run(*arguments, "--out", "out", interpreted=True).code == 0
     with ResultsFolder.open(Path("out")) as folder:
         summary = folder.read_training_summary()
-    assert summary is not None
     (point,) = summary.series[0].points
     assert line.split()[1].rstrip(",") == point.engine
     problems = json.loads(Path("out/run.json").read_text())["problems"]

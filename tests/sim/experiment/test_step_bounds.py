@@ -150,7 +150,6 @@ def test_figures_by_hand():
     one = Bounds(upper_ns=np.array([10.0, 6.0]), lower_ns=np.array([4.0, 6.0]))
     other = Bounds(upper_ns=np.array([9.0]), lower_ns=np.array([3.0]))
     found = step_bounds([one, other], [np.array([7.0, 6.0]), np.array([9.0])])
-    assert found is not None
     assert found.efficiency == pytest.approx((0.5 + 0.0) / 2)
     assert found.speed_up == pytest.approx((1.5 + 0.0 + 2.0) / 3)
     assert found.upper_ns == pytest.approx(25 / 3)
@@ -162,11 +161,9 @@ def test_without_steps_or_without_choice_there_is_no_efficiency():
     assert step_bounds([Bounds(upper_ns=none, lower_ns=none)], [none]) is None
     alike = Bounds(upper_ns=np.array([5.0]), lower_ns=np.array([5.0]))
     found = step_bounds([alike], [np.array([5.0])])
-    assert found is not None
     assert (found.efficiency, found.speed_up) == (None, 0.0)
     nothing = Bounds(upper_ns=np.array([0.0]), lower_ns=np.array([0.0]))
     found = step_bounds([nothing], [np.array([0.0])])
-    assert found is not None
     assert (found.efficiency, found.speed_up) == (None, None)
 
 
