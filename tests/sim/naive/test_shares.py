@@ -13,17 +13,10 @@ from tests.sim.naive.plans import (
     same_draws,
     up,
 )
+from tests.sim.naive.test_naive import ends
 from tests.sim.naive.twin import simulate
 
 FIFO = make_sending("fifo")
-
-
-def ends(run, plan, worker=0, step=0):
-    return {
-        plan.names[row.operation]: row.end_ns
-        for row in run.operations
-        if (row.worker, row.step) == (worker, step)
-    }
 
 
 @pytest.mark.parametrize("share", ["equal", "max_min", "two_servers"])
