@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from netcosim.results.folder import ResultsFolder
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Point, Series
 from netcosim.scenario import parse_scenario
@@ -19,7 +18,7 @@ from sim.experiment.phases import phases
 from sim.experiment.point import Reference, make_series, utilisation
 from sim.experiment.statistics import estimate
 from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.started import FAST, Done, Inside, assert_refused
+from tests.sim.cli.started import FAST, Done, Inside, assert_refused, summary_of
 from tests.sim.experiment.test_statistics import point as made_point
 
 SIZE, FORWARD, BACKWARD, UPDATE = 100_000, 3_000_000, 5_000_000, 70_000
@@ -91,10 +90,8 @@ def simulated(inside: Inside, more: str, *arguments: str, work: str = "same") ->
 def series_of(inside: Inside, more: str, *arguments: str, work: str = "same") -> Series:
     done = simulated(inside, more, *arguments, work=work)
     assert done.code == 0, done.err
-    with ResultsFolder.open(Path("out")) as folder:
-        summary = folder.read_training_summary()
+    [series] = summary_of().series
     Path("out").rename(f"out{len(list(Path().iterdir()))}")
-    [series] = summary.series
     return series
 
 
@@ -135,14 +132,6 @@ def test_saturation_is_by_the_reference(here):
     points = [made_point(workers, rate) for workers, rate in ((2, 20.0), (4, 21.2), (8, 22.4))]
     found = make_series(cell, points, reference).saturation
     assert found.workers == 4
-
-
-def test_what_is_simulated_besides_is_in_the_plan(inside, here):
-    Path("job.toml").write_text(FAST + SLOW)
-    planned = inside.run("--scenario", "job.toml", "--workers", "1,2", "--plan").out
-    assert "in all      6 runs, 160 worker-steps" in planned.splitlines()
-    planned = inside.run("--scenario", "job.toml", "--workers", "2", "--plan").out
-    assert "in all      4 runs, 120 worker-steps" in planned.splitlines()
 
 
 @pytest.mark.parametrize(
