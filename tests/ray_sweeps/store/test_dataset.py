@@ -26,6 +26,13 @@ def rows_of(evaluator: Evaluator, numbers: range) -> Rows:
     )
 
 
+def three_rows_in(path: Path) -> None:
+    """A dataset with the first three rows of all points."""
+    dataset = dataset_in(path, Made())
+    dataset.add(rows_of(Made(), range(3)))
+    dataset.flush()
+
+
 def dataset_in(path: Path, evaluator: Evaluator) -> Dataset:
     return Dataset(Directory.open(path), evaluator.schema())
 
@@ -94,17 +101,13 @@ class Wider(Made):
     ],
 )
 def test_runs_of_another_engine_or_sweep_are_not_mixed(tmp_path, evaluator, engine, said):
-    dataset = dataset_in(tmp_path, Made())
-    dataset.add(rows_of(Made(), range(3)))
-    dataset.flush()
+    three_rows_in(tmp_path)
     with pytest.raises(ScenarioError, match=said):
         dataset_in(tmp_path, evaluator).taken(engine)
 
 
 def test_a_damaged_file_is_named(tmp_path):
-    dataset = dataset_in(tmp_path, Made())
-    dataset.add(rows_of(Made(), range(3)))
-    dataset.flush()
+    three_rows_in(tmp_path)
     part = tmp_path / "runs/part-000001.parquet"
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(StorageError, match=r"runs/part-000001\.parquet: can't be read as Parquet"):
