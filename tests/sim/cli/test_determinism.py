@@ -50,8 +50,7 @@ def test_what_else_is_simulated_changes_no_figure(first, tmp_path, inside):
     more = FAST.replace('name = "whole"', 'name = "other"') + FAST[FAST.index("[[transport]]") :]
     job, out = tmp_path / "job.toml", tmp_path / "out"
     job.write_text(more)
-    done = inside.run("--scenario", str(job), "--workers", "2", "--out", str(out))
-    assert done.code == 0, done.err
+    inside.do("--scenario", str(job), "--workers", "2", "--out", str(out))
     [alone] = summary(first / "out")["series"]
     other, same = summary(out)["series"]
     assert [p["workers"] for p in same["points"]] == [2]
@@ -62,8 +61,7 @@ def test_what_else_is_simulated_changes_no_figure(first, tmp_path, inside):
 def test_another_seed_gives_other_figures(first, tmp_path, inside):
     job, out = tmp_path / "job.toml", tmp_path / "out"
     job.write_text(FAST)
-    done = inside.run("--scenario", str(job), "--seed", "2", "--out", str(out))
-    assert done.code == 0, done.err
+    inside.do("--scenario", str(job), "--seed", "2", "--out", str(out))
     points = [summary(folder)["series"][0]["points"] for folder in (first / "out", out)]
     for one, other in zip(*points, strict=True):
         assert one["steps_per_s"]["mean"] != other["steps_per_s"]["mean"]

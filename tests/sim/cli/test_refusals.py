@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.netcosim.workload.profiles import changed, plain
-from tests.sim.cli.started import FAST, NO_POWERS, ROOT, assert_refused, run
+from tests.sim.cli.started import FAST, NO_POWERS, ROOT, assert_refused, run, summary_of
 
 EMULATED = [
     *sorted((ROOT / "emu/scenarios").glob("*.toml")),
@@ -95,9 +95,7 @@ def test_what_takes_too_long(inside, nowhere, arguments, message):
     assert not (nowhere / "out").exists()
 
 
-def test_long_runs_and_large_ones_are_asked_for_twice(inside, nowhere, monkeypatch):
-    (nowhere / "mine.json").write_text(json.dumps(plain()))
-    (nowhere / "job.toml").write_text(FAST)
+def test_long_runs_and_large_ones_are_asked_for_twice(inside, here, monkeypatch):
     arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")
     monkeypatch.setattr("sim.cli.command.available_bytes", lambda: 10**6)
     large = "MB of memory, and 1 MB are free: have fewer --workers"
@@ -105,7 +103,7 @@ def test_long_runs_and_large_ones_are_asked_for_twice(inside, nowhere, monkeypat
     monkeypatch.setattr("sim.cli.cost.LONG_S", 1.0)
     assert_refused(inside.run(*arguments), "this would take about 10 s: ")
     assert "asks for --yes" in inside.run(*arguments, "--plan").out
-    assert inside.run(*arguments, "--yes", interpreted=True).code == 0
+    inside.do(*arguments, "--yes", interpreted=True)
 
 
 @pytest.mark.oracle
@@ -117,14 +115,11 @@ def test_a_wrong_option_from_the_shell(nowhere):
 # Profiles.
 
 
-def test_a_profile_of_ones_own(inside, nowhere):
+def test_a_profile_of_ones_own(inside, here):
     """The sound scenario that the broken ones below are made from is simulated."""
-    (nowhere / "mine.json").write_text(json.dumps(plain()))
-    (nowhere / "job.toml").write_text(FAST)
     arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")
-    done = inside.run(*arguments, interpreted=True)
-    assert done.code == 0, done.err
-    assert json.loads((nowhere / "out/summary.json").read_text())["complete"] is True
+    inside.do(*arguments, interpreted=True)
+    assert summary_of().complete is True
 
 
 def with_rows(*rows: Any) -> dict[str, Any]:
