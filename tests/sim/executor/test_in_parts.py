@@ -34,6 +34,8 @@ from tests.sim.naive.plans import (
 from tests.sim.naive.random_plans import random_draws, random_gated_plan, random_schedule
 
 STEPS = 6
+SEEDS = st.integers(0, 2**32 - 1)
+JOBS = {"seed": SEEDS, "workers": st.integers(1, 4), "servers": st.integers(1, 3)}
 DELAYS_NS = (0, 30_000, 10_000_000)
 
 
@@ -75,9 +77,7 @@ def simulated(
 @pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1),
-    workers=st.integers(1, 4),
-    servers=st.integers(1, 3),
+    **JOBS,
     staleness=st.sampled_from([None, 0, 1, 2]),
     delay_ns=st.sampled_from(DELAYS_NS),
     discipline=st.sampled_from(["fifo", "round_robin", "priority"]),
@@ -93,13 +93,7 @@ def test_executor_and_engine_agree(seed, workers, servers, staleness, delay_ns, 
 
 @pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    workers=st.integers(1, 4),
-    servers=st.integers(1, 3),
-    first=st.integers(1, 5),
-    delay_ns=st.sampled_from(DELAYS_NS),
-)
+@given(**JOBS, first=st.integers(1, 5), delay_ns=st.sampled_from(DELAYS_NS))
 def test_they_agree_where_gradients_are_joined(seed, workers, servers, first, delay_ns):
     rng = np.random.default_rng(seed)
     job = joined_job(rng, workers, servers, first)
@@ -129,9 +123,7 @@ def test_they_agree_where_gradients_are_joined(seed, workers, servers, first, de
 @pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1),
-    workers=st.integers(1, 4),
-    servers=st.integers(1, 3),
+    **JOBS,
     staleness=st.sampled_from([None, 0, 1]),
     delay_ns=st.sampled_from(DELAYS_NS),
     schedule=st.sampled_from(schedule_names()),

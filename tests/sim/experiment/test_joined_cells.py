@@ -91,12 +91,8 @@ def test_each_workers_gradients_are_no_join() -> None:
 
 def test_all_of_a_step_joined_takes_the_fast_path_and_says_why_not_otherwise() -> None:
     for first, engine in ((4, "fast"), (3, "generic")):
-        changes = {
-            "training.workers": [4],
-            "training.synchronisation": "join",
-            "training.first": first,
-        }
-        (series,) = sim.simulate(JOB, changes).summary.series
+        changes = {"training.synchronisation": "join", "training.first": first}
+        (series,) = sim.simulate(JOB, {"training.workers": [4], **changes}).summary.series
         assert series.points[-1].engine == engine
 
 

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.training.plan import DOWN, UP, WORKER, Draws, StepPlan
-from sim.engine.control import Control
-from sim.engine.engine import Engine
 from sim.experiment.step_bounds import Bounds, bounds_of, load_of, step_bounds, work_of
 from sim.plan import Network
 from sim.shares import load_share
+from tests.sim.engines import ran
 from tests.sim.naive.plans import (
     Op,
     at_server,
@@ -21,13 +20,10 @@ from tests.sim.naive.plans import (
     down,
     make_network,
     make_plan,
-    make_sending,
     same_draws,
     up,
 )
 from tests.sim.naive.random_plans import random_join_plan, random_plan
-
-FIFO = make_sending("fifo")
 
 
 def naive_bounds(
@@ -111,9 +107,7 @@ def test_steps_of_one_worker_are_between_their_bounds(seed, share):
     rng = np.random.default_rng(seed)
     plan, network = random_plan(rng), make_network(share=share, servers=2)
     draws = Draws(step=np.arange(3)[np.newaxis], factor=np.array([[float(rng.uniform(0.5, 3))]]))
-    engine = Engine(plan, network, FIFO, draws, compiled=False)
-    engine.run()
-    steps = engine.steps()
+    steps = ran(plan, draws, network=network).steps()
     found, _, _ = bounds(plan, network, draws)
     took_ns = steps.end_ns - steps.start_ns
     assert (took_ns >= found.lower_ns * (1 - 1e-9)).all()
@@ -133,9 +127,7 @@ def test_steps_of_workers_alike_in_rounds_are_between_their_bounds(
     """Each has its part of the link; with the time of a transfer alone U would be too small."""
     plan = chain_plan(down_bytes=down_bytes, up_bytes=up_bytes, worker_ns=worker_ns)
     network, draws = make_network(workers=workers), same_draws(workers, 2)
-    engine = Engine(plan, network, FIFO, draws, Control(staleness=0), compiled=False)
-    engine.run()
-    steps = engine.steps()
+    steps = ran(plan, draws, network=network, staleness=0).steps()
     found, _, _ = bounds(plan, network, draws)
     took_ns = steps.end_ns - steps.start_ns
     assert (took_ns >= found.lower_ns.min() * (1 - 1e-9)).all()
@@ -168,18 +160,14 @@ def test_without_steps_or_without_choice_there_is_no_efficiency():
 
 
 def test_processors_with_places_and_processors_that_are_shared():
+    cores = at_server(0, 4, "cores", shared=True)
     plan = make_plan(
         [
             Op(name="pull", at=down(), size_bytes=100),
             Op(name="a", at=at_worker(2), duration_ns=700.0, after=("pull",)),
             Op(name="b", at=at_worker(2), duration_ns=500.0, after=("pull",)),
             Op(name="push", at=up(), size_bytes=60, after=("a", "b")),
-            Op(
-                name="read",
-                at=at_server(0, 4, "cores", shared=True),
-                duration_ns=900.0,
-                after=("push",),
-            ),
+            Op(name="read", at=cores, duration_ns=900.0, after=("push",)),
         ]
     )
     network = make_network(workers=3)

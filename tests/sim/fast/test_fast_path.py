@@ -25,6 +25,7 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
+    same_draws,
     up,
 )
 from tests.sim.naive.random_plans import random_draws
@@ -70,6 +71,14 @@ def asked_sendings() -> list[Sending]:
     ]
 
 
+def network_and_draws(rng: np.random.Generator, plan: StepPlan) -> tuple[Network, Draws]:
+    """Some workers, at servers of some rates, and six steps of each."""
+    workers = int(rng.integers(1, 6))
+    rates = [int(r) for r in rng.integers(1e9, 3e10, plan.servers)]
+    network = make_network(servers=plan.servers, workers=workers, server_bps=rates)
+    return network, random_draws(rng, plan, workers=workers, steps=6)
+
+
 def assert_same(
     plan: StepPlan,
     network: Network,
@@ -106,10 +115,7 @@ def test_steps_and_times_are_those_of_the_generic_engine(kind, sending, servers)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         plan = kind(rng, tensors=int(rng.integers(servers, 12)), servers=servers)
-        workers = int(rng.integers(1, 6))
-        rate = [int(r) for r in rng.integers(1e9, 3e10, servers)]
-        network = make_network(servers=servers, workers=workers, server_bps=rate)
-        draws = random_draws(rng, plan, workers=workers, steps=6)
+        network, draws = network_and_draws(rng, plan)
         assert_same(plan, network, sending, draws, seed)
 
 
@@ -142,7 +148,7 @@ def test_what_a_connection_learns_from_lone_pushes_counts_later():
             )
             rest += [push, update]
     plan = make_plan([Op(name="pull", at=down(), size_bytes=9), *chain, *rest])
-    draws = Draws(step=np.zeros((1, 2), dtype=np.int64), factor=np.ones((1, 2)))
+    draws = same_draws(steps=2)
     sending = make_sending("write_cycle", target=9000, target_min=4000, fast_ns=60_000)
     assert_same(plan, make_network(), sending, draws, 0)
     still = make_sending("write_cycle", target=9000, target_max=9000, fast_ns=60_000)

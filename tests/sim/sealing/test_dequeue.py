@@ -13,14 +13,7 @@ from sim.engine.engine import Engine
 from sim.sealing.dequeue import Recorded, durations
 from tests.sim.engines import ran
 from tests.sim.fast.shaped import shaped_operations
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_plan,
-    make_sending,
-    same_draws,
-)
+from tests.sim.naive.plans import Op, at_worker, down, make_plan, make_sending, same_draws
 
 STEPS = 3
 

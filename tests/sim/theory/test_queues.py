@@ -13,20 +13,11 @@ import pytest
 
 from netcosim.training.plan import UP, WORKER, Channel, Draws, Processor, StepPlan
 from sim.analytic.mva import Solution, Station, solve
-from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.kernels.arrays import RECEIVING, SENDING
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-    up,
-)
+from tests.sim.engines import ran
+from tests.sim.naive.plans import Op, at_worker, down, make_network, make_plan, make_sending, up
 
 FIFO = make_sending("fifo")
 Kind = type[FastEngine] | type[Engine]
@@ -226,9 +217,7 @@ def waits_of(plan: StepPlan) -> np.ndarray:
     """(runs, pushes) how long each waited for the link; each step is a run of its own."""
     count = plan.operations // 2
     draws = Draws(step=np.arange(plan.steps)[None, :], factor=np.ones((1, plan.steps)))
-    engine = Engine(plan, make_network(), FIFO, draws, Control(keep_operations=True))
-    engine.run()
-    rows = engine.operations()
+    rows = ran(plan, draws, keep_operations=True, compiled=True).operations()
     waited = np.full((plan.steps, plan.operations), np.nan)
     waited[rows.step, rows.operation] = rows.start_ns - rows.ready_ns
     assert not np.isnan(waited).any()
@@ -286,8 +275,6 @@ def test_waits_are_those_of_lindleys_recursion():
 def test_the_stream_has_a_worker_who_is_alone():
     """Assumption of the tests above: no push is ever served by less than the whole link."""
     plan = stream(np.random.default_rng(2), [1000] * 50, 1500.0, 1)
-    engine = Engine(plan, make_network(), FIFO, same_draws(), Control(keep_operations=True))
-    engine.run()
-    rows = engine.operations()
+    rows = ran(plan, keep_operations=True, compiled=True).operations()
     pushes = rows.operation >= 50
     np.testing.assert_allclose((rows.end_ns - rows.start_ns)[pushes], 1000.0, rtol=1e-9)
