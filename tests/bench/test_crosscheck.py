@@ -7,7 +7,7 @@ import pytest
 
 from bench.crosscheck.attempts import Attempt, keep
 from bench.crosscheck.cells import Cell
-from bench.crosscheck.figures import figures_of, table
+from bench.crosscheck.figures import figures_of
 from bench.crosscheck.listed import described, development, drawn, source_hash
 from bench.crosscheck.running import run_missing
 from emu.training.job_cells import job_cells
@@ -121,15 +121,6 @@ def test_figures_find_what_is_off() -> None:
     over = found["listed: fair: streams over models of connections, largest mean error"]
     assert (over.value, over.met) == (pytest.approx(0.4), True)
     assert not any(name.startswith("drawn") for name in found)
-
-
-def test_the_table_has_a_row_a_point_and_tells_of_failures() -> None:
-    cell, other = development()[:2]
-    points = (point(), point(workers=4, models=MODELS))
-    text = table([attempt(cell, *points), attempt(other, failed="runs: no word")])
-    assert text.count(f"| {cell.name} |") == 2
-    assert "| -1.00, 0.40 |" in text
-    assert f"| {other.name} | | | | runs: no word |" in text
 
 
 def test_what_the_present_sources_have_run_to_the_end_is_not_run_again(tmp_path: Path) -> None:

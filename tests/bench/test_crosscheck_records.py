@@ -18,6 +18,7 @@ from sim.sealing.record import read_record
 pytestmark = pytest.mark.soak
 
 CELLS = sorted(path.name for path in RECORDS.iterdir())
+SMALLEST = "alexnet-fifo-bsp-1-w2_4-parsing-random"
 
 
 def test_each_belongs_to_an_attempt():
@@ -34,10 +35,9 @@ def test_the_seal_is_of_the_record(name):
 
 
 def test_a_run_is_checked_as_when_it_was_measured():
-    """The smallest job: what was measured and sealed is compared again, from the kept files."""
-    name = "alexnet-fifo-bsp-1-w2_4-parsing-random"
-    (attempt,) = [a for a in kept() if a.cell == name and a.checked and not a.predicted_again]
-    ((found),) = check_run(RECORDS / name / RUN, [])
+    """What was measured and sealed is compared again, from the kept files."""
+    asked = [a for a in kept() if a.cell == SMALLEST and a.checked and not a.predicted_again]
+    (attempt,), (found,) = asked, check_run(RECORDS / SMALLEST / RUN, [])
     again = json.loads(found.check.model_dump_json())
     for one, other in zip(again["points"], attempt.checked["points"], strict=True):
         for key in ("workers", "measured", "predicted", "error", "step_median_error"):
@@ -54,8 +54,7 @@ def test_a_run_is_checked_as_when_it_was_measured():
     ],
 )
 def test_a_run_that_is_not_the_one_that_was_predicted_is_refused(tmp_path, file, old, new, said):
-    run = tmp_path / "run"
-    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RUN, run)
+    run = shutil.copytree(RECORDS / SMALLEST / RUN, tmp_path / "run")
     text = (run / file).read_text()
     assert old in text
     (run / file).write_text(text.replace(old, new, 1))
@@ -65,8 +64,7 @@ def test_a_run_that_is_not_the_one_that_was_predicted_is_refused(tmp_path, file,
 
 def test_streams_that_are_not_there_are_not_compared(tmp_path):
     """No figure, where it had been an error of 0."""
-    run = tmp_path / "run"
-    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RUN, run)
+    run = shutil.copytree(RECORDS / SMALLEST / RUN, tmp_path / "run")
     (run / "operations.parquet").unlink()
     (found,) = check_run(run, [])
     assert all(point.streams is None for point in found.check.points)
@@ -84,8 +82,7 @@ def test_streams_that_are_not_there_are_not_compared(tmp_path):
     ],
 )
 def test_operations_that_are_not_those_of_the_job_are_refused(tmp_path, column, value, said):
-    record = tmp_path / "record"
-    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RECORD, record)
+    record = shutil.copytree(RECORDS / SMALLEST / RECORD, tmp_path / "record")
     table = pq.read_table(record / "operations.parquet")
     field = table.schema.get_field_index(column)
     values = [value, *table.column(column).to_pylist()[1:]]

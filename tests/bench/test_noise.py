@@ -1,7 +1,6 @@
 """`bench noise`: what is kept of a run, what its answers are worth, what the runs come to."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,25 +22,13 @@ CELLS = ("mixed8/h2", "mixed8/grpc")
 
 
 def burst(number: int = 0, **changes: object) -> Burst:
-    plain = Burst(
-        burst=number,
-        first=number == 0,
-        valid=True,
-        judged=True,
-        length_ns=1_000_000_000,
-        lost_ns=20_000_000,
-        cut_ns=15_000_000,
-        retransmissions=0,
-        loss_probes=0,
-        timeouts=0,
-        reorderings=0,
-        order_mean=0.0,
-        order_max=0.0,
-        time_mean=0.0005,
-        time_max=0.002,
-        exact=True,
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    plain = {
+        **{"burst": number, "first": number == 0, "valid": True, "judged": True, "exact": True},
+        **{"length_ns": 1_000_000_000, "lost_ns": 20_000_000, "cut_ns": 15_000_000},
+        **dict.fromkeys(("retransmissions", "loss_probes", "timeouts", "reorderings"), 0),
+        **{"order_mean": 0.0, "order_max": 0.0, "time_mean": 0.0005, "time_max": 0.002},
+    }
+    return Burst(**plain | changes)
 
 
 UNSCORED = {
@@ -51,37 +38,22 @@ UNSCORED = {
 
 
 def cell(name: str = "mixed8/h2", *bursts: Burst, **changes: object) -> Cell:
-    plain = Cell(
-        cell=name,
-        sender=name.partition("/")[2],
-        right="two_visit",
-        kind="follows",
-        model="two_visit",
-        outcome="right",
-        verdict="",
-        grade="B",
-        streams=8,
-        wall_mean=0.01,
-        wall_max=0.03,
-        bursts=bursts or (burst(0), burst(1)),
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    plain = {
+        **{"cell": name, "sender": name.partition("/")[2], "right": "two_visit"},
+        **{"kind": "follows", "model": "two_visit", "outcome": "right", "verdict": ""},
+        **{"grade": "B", "streams": 8, "wall_mean": 0.01, "wall_max": 0.03},
+        "bursts": bursts or (burst(0), burst(1)),
+    }
+    return Cell(**plain | changes)
 
 
 def run(load: int = 0, number: int = 0, *cells: Cell, **changes: object) -> Run:
-    plain = Run(
-        load=load,
-        number=number,
-        commit="abc",
-        exit_code=0,
-        said="",
-        wall_s=90.0,
-        steal=0.01,
-        load_average=2.0,
-        occupied=load / 100,
-        cells=cells or tuple(cell(name) for name in CELLS),
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    plain = {
+        **{"load": load, "number": number, "commit": "abc", "exit_code": 0, "said": ""},
+        **{"wall_s": 90.0, "steal": 0.01, "load_average": 2.0, "occupied": load / 100},
+        "cells": cells or tuple(cell(name) for name in CELLS),
+    }
+    return Run(**plain | changes)
 
 
 def by_name(runs: list[Run], wanted: int = 2) -> dict[str, Figure]:

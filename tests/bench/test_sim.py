@@ -27,14 +27,8 @@ def timing(name: str, *seconds: float, units: int = 10) -> Timing:
 
 
 def agreement(peer: int, difference: float) -> Agreement:
-    return Agreement(
-        peer=PEERS[peer],
-        release="1",
-        operations=9,
-        rate_bps=10**9,
-        workers=1,
-        difference=difference,
-    )
+    job = {"release": "1", "operations": 9, "rate_bps": 10**9, "workers": 1}
+    return Agreement(peer=PEERS[peer], difference=difference, **job)
 
 
 def test_every_round_measures_everybody_and_every_other_one_goes_backwards():

@@ -15,6 +15,7 @@ from sim.engine.control import Control
 from sim.fast.engine import FastEngine
 from sim.plan import Network, Sending
 from tests.sim.fast.shaped import shaped_plan
+from tests.sim.fast.test_fast_path import network_and_draws
 from tests.sim.naive.plans import make_network, make_sending
 from tests.sim.naive.random_plans import random_draws
 
@@ -57,10 +58,7 @@ def test_random_jobs(build, tmp_path, sending, servers):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         plan = shaped_plan(rng, tensors=int(rng.integers(servers, 12)), servers=servers)
-        workers = int(rng.integers(1, 6))
-        rate = [int(r) for r in rng.integers(1e9, 3e10, servers)]
-        network = make_network(servers=servers, workers=workers, server_bps=rate)
-        draws = random_draws(rng, plan, workers=workers, steps=6)
+        network, draws = network_and_draws(rng, plan)
         same(build, tmp_path / "d", (plan, network, sending, draws), [None, 0, 1][seed % 3])
 
 
