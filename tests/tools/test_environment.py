@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,20 +107,30 @@ def test_a_killed_setup_is_done_again(project):
     assert project.pebble() == "1.0"
 
 
+def started(project: Project, **how: Any) -> subprocess.Popen[str]:
+    """A set-up that goes on."""
+    return subprocess.Popen(
+        project.command("setup"), env=project.environment({}), stdin=subprocess.DEVNULL, **how
+    )
+
+
 def kill_setup(project: Project, there: Path) -> None:
     """Kill a set-up as soon as it has made this file."""
     there.unlink(missing_ok=True)
-    process = subprocess.Popen(
-        project.command("setup"),
-        env=project.environment({}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
+    nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = started(project, process_group=0, **nowhere)
     wait_for(there)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def shim(folder: Path, body: str, *names: str) -> dict[str, str]:
+    """An environment in which these programs are found before the machine's own."""
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
 
 def wait_for(path: Path) -> None:
@@ -130,16 +141,7 @@ def wait_for(path: Path) -> None:
 
 
 def test_two_at_once_make_it_once(project):
-    both = [
-        subprocess.Popen(
-            project.command("setup"),
-            env=project.environment({}),
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    both = [started(project, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=600)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum(MAKING in text for text in said) == 1
@@ -164,24 +166,14 @@ def test_a_folder_of_somebody_elses_is_left_alone(project, tmp_path):
 
 
 def test_a_python_that_does_not_run_is_passed_over(project, tmp_path):
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    for name in ("python3", "python3.13"):
-        shim = shims / name
-        shim.write_text("#!/bin/sh\necho 'no such version' >&2\nexit 127\n")
-        shim.chmod(0o755)
-    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+    body = "echo 'no such version' >&2\nexit 127"
+    done = project.dev("setup", env=shim(tmp_path / "shims", body, "python3", "python3.13"))
     assert done.returncode == 0, done.stderr
     assert project.pebble() == "1.0"
 
 
 def test_a_killed_dpkg_query_is_no_list_of_missing_packages(project, tmp_path):
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    shim = shims / "dpkg-query"
-    shim.write_text("#!/bin/sh\nkill -9 $$\n")
-    shim.chmod(0o755)
-    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+    done = project.dev("setup", env=shim(tmp_path / "shims", "kill -9 $$", "dpkg-query"))
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == "dev: dpkg-query ended with 137\n"
     assert not project.venv.exists()

@@ -34,16 +34,8 @@ def test_help_names_every_command(project):
     done = project.dev("help")
     assert (done.returncode, done.stderr) == (0, "")
     source = (project.root / "dev").read_text()
-    for name in (
-        "run",
-        "test",
-        "test-shared",
-        "check",
-        "bench",
-        "provision",
-        "grpc-releases",
-        "bare",
-    ):
+    names = ("run", "test", "test-shared", "check", "bench", "provision", "grpc-releases", "bare")
+    for name in names:
         assert f"    {name}" in source
         assert f"\n  {name} " in done.stdout
     assert project.dev().stdout == done.stdout
