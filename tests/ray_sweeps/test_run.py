@@ -297,6 +297,20 @@ def started(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
+def long_sweep(folder: Path) -> tuple[Path, Path, subprocess.Popen[str]]:
+    """A long sweep that was just started: its file, its results, its driver."""
+    sweep, out = folder / "burst.toml", folder / "out"
+    sweep.write_text(LONGER)
+    return sweep, out, started(sweep, "--out", out)
+
+
+def assert_some_are_kept(out: Path) -> None:
+    """Each once, in a folder that says that it is not complete."""
+    rows = rows_in(out)
+    assert rows.height == rows.unique(["key", "run"]).height > 0
+    assert not json.loads((out / "run.json").read_text())["complete"]
+
+
 def record_of(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "ray.json").read_text())
     return found
@@ -317,10 +331,7 @@ def alive(record: dict[str, Any]) -> list[int]:
 @pytest.mark.soak
 def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path):
     """The driver is killed while runs are made; the next start makes the others."""
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out, serial = tmp_path / "out", tmp_path / "serial"
-    driver = started(sweep, "--out", out)
+    sweep, out, driver = long_sweep(tmp_path)
     has_rows(out, driver)
     record = record_of(out)
     assert len(alive(record)) >= 2 and Path(record["folder"]).is_dir()
@@ -338,8 +349,8 @@ def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path):
     assert second.returncode == 0, errors
     assert f"{240 - made.height} made now" in said
     assert not (out / "ray.json").exists() and not Path(record["folder"]).exists()
-    assert run(sweep, "--serial", "--out", serial) == 0
-    assert rows_in(out).equals(rows_in(serial))
+    assert run(sweep, "--serial", "--out", tmp_path / "serial") == 0
+    assert rows_in(out).equals(rows_in(tmp_path / "serial"))
 
 
 def has_rows(out: Path, driver: subprocess.Popen[str]) -> None:
@@ -357,10 +368,7 @@ def only_here(process: int) -> bool:
 
 @pytest.mark.soak
 def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path):
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out = tmp_path / "out"
-    driver = started(sweep, "--out", out)
+    _, out, driver = long_sweep(tmp_path)
     has_rows(out, driver)
     record = record_of(out)
     driver.send_signal(signal.SIGINT)
@@ -368,18 +376,13 @@ def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path):
     assert driver.returncode == 130
     assert errors.splitlines()[-1].startswith("ray_sweeps.run: interrupted; what was finished is")
     assert not alive(record) and not Path(record["folder"]).exists()
-    rows = rows_in(out)
-    assert rows.height == rows.unique(["key", "run"]).height > 0
-    assert not json.loads((out / "run.json").read_text())["complete"]
+    assert_some_are_kept(out)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", CRASHES)
 def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path, number):
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out = tmp_path / "out"
-    driver = started(sweep, "--out", out)
+    _, out, driver = long_sweep(tmp_path)
     has_rows(out, driver)
     record = record_of(out)
     os.kill(ray_child(driver.pid), number)
@@ -393,18 +396,13 @@ def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path, number):
     assert "Traceback" not in errors and "***" not in errors
     assert not alive(record) and not Path(record["folder"]).exists()
     assert not (out / "ray.json").exists()
-    rows = rows_in(out)
-    assert rows.height == rows.unique(["key", "run"]).height > 0
-    assert not json.loads((out / "run.json").read_text())["complete"]
+    assert_some_are_kept(out)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("moment", ["started", "resolving", "making"])
 def test_a_raylet_that_dies_is_told_and_leaves_nothing(tmp_path, moment):
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out = tmp_path / "out"
-    driver = started(sweep, "--out", out)
+    _, out, driver = long_sweep(tmp_path)
     while (raylet := raylet_of(driver.pid)) is None:
         assert driver.poll() is None
         time.sleep(0.002)

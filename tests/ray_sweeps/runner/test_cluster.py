@@ -155,6 +155,21 @@ def serial(cluster: Cluster) -> polars.DataFrame:
     return cluster.rows("serial")
 
 
+def last_line(driver: subprocess.Popen[str], *, lost: bool = False) -> str:
+    """What a sweep says at last that finds its cluster unfit, or has lost it."""
+    _, errors = driver.communicate(timeout=600)
+    assert driver.returncode == 3, errors
+    assert not lost or ("Traceback" not in errors and "***" not in errors)
+    return errors.splitlines()[-1]
+
+
+def goes_well(driver: subprocess.Popen[str]) -> str:
+    """All that a sweep says that ends well."""
+    _, errors = driver.communicate(timeout=600)
+    assert driver.returncode == 0, errors
+    return errors
+
+
 def told_ports() -> list[tuple[range, str, str]]:
     """Ports, machines and addresses of the page's table."""
     rows = re.findall(
@@ -182,9 +197,7 @@ def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(cluster, nodes, s
         for machine, seen in zip(cluster.machines, listening, strict=True):
             seen.update(machine.listening())
         time.sleep(0.2)
-    _, errors = driver.communicate()
-    assert driver.returncode == 0, errors
-    assert "cluster of 3 machine(s), 3 processors" in errors
+    assert "cluster of 3 machine(s), 3 processors" in goes_well(driver)
     rows = cluster.rows("out")
     assert rows.height == 12 and rows["error"].null_count() == 12
     assert rows.equals(serial)
@@ -215,29 +228,20 @@ def test_a_machine_with_another_engine(cluster, nodes, serial):
         source.write("# another\n")
     head, *_, third = cluster.machines
     cluster.started(third, "node", "--head", head.address, PYTHONPATH=other).ready()
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 3
-    *_, line = errors.splitlines()
+    line = last_line(driver)
     assert line.startswith(f"ray_sweeps.run: node {third.address}: has another release of netcosim")
     assert line.endswith("what was finished is kept: --resume long")
     assert cluster.rows("long").height > 0
 
-    driver = cluster.sweep("files.toml", "refused")
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 3
-    *_, line = errors.splitlines()
+    line = last_line(cluster.sweep("files.toml", "refused"))
     assert line.startswith(f"ray_sweeps.run: node {third.address}: has netcosim ")
     assert "install the same there, or say --ship-code" in line
 
-    driver = cluster.sweep("files.toml", "shipped", "--ship-code")
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 0, errors
-    assert "cluster of 3 machine(s)" in errors
+    said = goes_well(cluster.sweep("files.toml", "shipped", "--ship-code"))
+    assert "cluster of 3 machine(s)" in said
     assert cluster.rows("shipped").equals(serial)
 
-    _, errors = stranger.communicate(timeout=600)
-    assert stranger.returncode == 3
-    *_, line = errors.splitlines()
+    line = last_line(stranger)
     assert "Failed to connect to Ray cluster" in line and "RAY_AUTH_TOKEN_PATH=FILE" in line
 
 
@@ -248,20 +252,14 @@ def test_a_ray_that_crashes_is_told_of(cluster, nodes):
     driver = cluster.sweep("long.toml", "crashed", "--ship-code")
     cluster.has_rows("crashed", driver)
     os.kill(ray_child(entered(driver)), signal.SIGSEGV)
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 3
-    *_, line = errors.splitlines()
     kept = "what was finished is kept: --resume crashed"
-    assert line in {
+    assert last_line(driver, lost=True) in {
         f"ray_sweeps.run: Ray ended by itself (signal {end:d}); {kept}"
         for end in CRASHES[signal.SIGSEGV]
     }
-    assert "Traceback" not in errors and "***" not in errors
     assert cluster.rows("crashed").height > 0
     assert "ray_sweeps" not in cluster.machines[0].run("ps", "-eo", "args")
-    again = cluster.sweep("files.toml", "again", "--ship-code")
-    _, errors = again.communicate(timeout=600)
-    assert again.returncode == 0, errors
+    goes_well(cluster.sweep("files.toml", "again", "--ship-code"))
 
 
 @pytest.mark.root
@@ -279,11 +277,8 @@ def test_a_head_that_is_lost_is_told_of(cluster, nodes):
     os.kill(child, signal.SIGSEGV)
     gone = f"ray_sweeps.run: the Ray head at {head.address}:6379 is gone: "
     for each in (crashing, driver):
-        _, errors = each.communicate(timeout=600)
-        assert each.returncode == 3, errors
-        *_, line = errors.splitlines()
+        line = last_line(each, lost=True)
         assert line.startswith(gone)
-        assert "Traceback" not in errors and "***" not in errors
     assert line.endswith("what was finished is kept: --resume headless")
     assert cluster.rows("headless").height > 0
     assert not (cluster.folder / "crashing").exists()
