@@ -11,6 +11,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Network, Sending
 from tests.sim.engine.test_engine_twin import assert_equal_bits, assert_same
+from tests.sim.engines import make_engine
 from tests.sim.naive.random_plans import (
     random_draws,
     random_gated_plan,
@@ -76,7 +77,7 @@ def test_a_worker_that_leaves_and_comes_back_finds_its_gates_empty() -> None:
     for seed in range(12):
         schedule = schedule_names()[seed % len(schedule_names())]
         plan, network, sending, draws = random_job(seed, schedule=schedule, share="equal")
-        engine = Engine(plan, network, sending, draws, Control(), compiled=False)
+        engine = make_engine(plan, draws, network=network, sending=sending)
         engine.run(float(np.random.default_rng(seed).uniform(0, 300_000)))
         engine.leave(0)
         engine.join(0)
