@@ -131,7 +131,7 @@ def test_tiers_are_chosen_by_name(ready, asked, chosen):
 
 
 @pytest.mark.root
-def test_the_default_tier_without_root(ready: Project) -> None:
+def test_the_default_tier_without_root(ready):
     assert os.geteuid() == 0, "needs root"
     (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
     done = ready.dev("test", "--no-root")

@@ -9,7 +9,7 @@ from netcosim.scoring.differences.records import Comparison
 
 def test_twice_the_rate_gives_more_throughput_run_by_run(inside, capsys, here):
     few = ("--scenario", "job.toml", "--steps", "8", "--warmup", "2", "--trace-steps", "0")
-    for name, more in {"a": (), "again": (), "b": ("--rate", "2gbit")}.items():
+    for name, more in {"a": (), "again": (), "b": ("--rate", "2gbit", "--no-report")}.items():
         inside.do(*few, *more, "--out", name, interpreted=True)
     capsys.readouterr()
     assert main(["a", "again"]) == 0
@@ -28,7 +28,7 @@ def test_twice_the_rate_gives_more_throughput_run_by_run(inside, capsys, here):
 
 def test_single_runs_are_not_said_to_be_beyond_intervals(inside, capsys, here):
     few = ("--scenario", "job.toml", "--steps", "8", "--warmup", "2", "--repetitions", "1")
-    for name, more in {"a": (), "b": ("--rate", "2gbit")}.items():
+    for name, more in {"a": (), "b": ("--rate", "2gbit", "--no-report")}.items():
         inside.do(*few, *more, "--out", name, interpreted=True, draw=draw_report)
     page = Path("a/report.html").read_text()
     assert "Single runs have no interval." in page
