@@ -20,13 +20,7 @@ from netcosim.errors import ScenarioError
 from netcosim.scenario import TcpSpec, build_scenario, read_scenario
 from topo.spec import GOODPUT_SHARE
 
-H2 = {
-    "name": "h2",
-    "sender": "h2",
-    "receiver": "h2",
-    "discipline": "fifo",
-    "flow_control": False,
-}
+H2 = {"name": "h2", "sender": "h2", "receiver": "h2", "discipline": "fifo", "flow_control": False}
 GRPC = {"name": "grpc", "sender": "grpc", "receiver": "grpc"}
 
 
@@ -68,17 +62,12 @@ def test_the_lock_has_the_release_of_the_environment_that_was_made_of_it() -> No
         ),
     ],
 )
-def test_costs_of_messages_are_refused_where_nothing_obeys_them(
-    clock: str, transport: Mapping[str, Any], said: str
-) -> None:
+def test_costs_of_messages_are_refused_where_nothing_obeys_them(clock, transport, said) -> None:
     scenario = build_scenario(
         {
             "name": "costly",
             "clock": clock,
-            "cluster": {
-                "link": {"rate": "100mbit"},
-                "processor": {"sent": {"message": "1ms"}},
-            },
+            "cluster": {"link": {"rate": "100mbit"}, "processor": {"sent": {"message": "1ms"}}},
             "workload": [{"name": "w", "set": "mixed8", "total": "1MB"}],
             "transport": [transport],
         }
@@ -87,9 +76,7 @@ def test_costs_of_messages_are_refused_where_nothing_obeys_them(
         make_plan(scenario)
 
 
-def test_a_cell_whose_release_is_missing_is_planned_as_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_whose_release_is_missing_is_planned_as_not_run(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("NETCOSIM_GRPC_RELEASES", str(tmp_path))
     (tmp_path / "1.17.0.not-ready").write_text("no Python 3.7 on this machine\n")
     old = {**GRPC, "name": "old", "receiver_release": "1.17.0"}
@@ -203,15 +190,10 @@ def test_a_message_that_no_endpoint_holds_is_refused():
         ({"topology": "star", "servers": 3, "workers": 2}, {1 / 3}),
         ({"topology": "racks", "servers": 2, "workers": 2}, {0.25}),  # four cross the uplink
         # The slow worker fills its own link; the fast one gets what is left of the server's.
-        (
-            {"topology": "star", "workers": 2, "links": {"w1": {"rate": "20mbit"}}},
-            {0.8, 1.0},
-        ),
+        ({"topology": "star", "workers": 2, "links": {"w1": {"rate": "20mbit"}}}, {0.8, 1.0}),
     ],
 )
-def test_shares_are_max_min_fair(
-    cluster: dict[str, Any], shares: set[float], direction: str
-) -> None:
+def test_shares_are_max_min_fair(cluster, shares, direction) -> None:
     made = plan(direction=direction, **cluster)
     connections = made.connections(made.cells[0])
     links = shared_links(measured(("s0", "w0")).paths, connections, made.net)
@@ -247,9 +229,7 @@ def measured(*pairs: tuple[str, str]) -> Measured:
 @pytest.mark.parametrize(
     ("direction", "rate_bps"), [("pull", 95e6), ("pull-back", 94e6), ("push", 94e6)]
 )
-def test_the_models_link_is_the_measured_one_of_the_datas_direction(
-    direction: str, rate_bps: float
-) -> None:
+def test_the_models_link_is_the_measured_one_of_the_datas_direction(direction, rate_bps) -> None:
     made = plan(direction=direction, transports=[GRPC, H2])
     for cell, past_bytes in zip(made.cells, (70_000, None), strict=True):
         connections = made.connections(cell)

@@ -105,11 +105,7 @@ class TestOrders:
 
     @pytest.mark.parametrize(
         ("name", "order"),
-        [
-            ("as_listed", [0, 1, 2, 3]),
-            ("reverse", [3, 2, 1, 0]),
-            ("smallest_first", [1, 3, 0, 2]),
-        ],
+        [("as_listed", [0, 1, 2, 3]), ("reverse", [3, 2, 1, 0]), ("smallest_first", [1, 3, 0, 2])],
     )
     def test_examples(self, name, order):
         assert (

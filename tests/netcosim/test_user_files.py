@@ -141,9 +141,7 @@ def test_files_of_results_that_are_no_regular_ones_or_too_large(tmp_path: Path) 
         Collection(path=tmp_path).names()
 
 
-def test_a_table_of_too_many_values_is_refused_unread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_too_many_values_is_refused_unread(tmp_path, monkeypatch) -> None:
     with ResultsFolder.create(tmp_path / "run", scenario(), world="sim") as folder:
         folder.write_steps([])
         assert len(folder.read_steps().worker) == 0

@@ -30,9 +30,7 @@ def test_a_slow_worker_leaves_the_rest_to_the_others() -> None:
     workers=st.integers(1, 5),
     rates=st.lists(RATES, min_size=9, max_size=9),
 )
-def test_every_flow_has_a_full_link_where_nobody_has_more(
-    servers: int, workers: int, rates: list[dict[str, str]]
-) -> None:
+def test_every_flow_has_a_full_link_where_nobody_has_more(servers, workers, rates) -> None:
     names = [*(f"s{i}" for i in range(servers)), *(f"w{i}" for i in range(workers)), "uplink"]
     cluster = ClusterSpec.model_validate(
         {

@@ -29,21 +29,13 @@ def network(workers: int, servers: int = 1, topology: str = "star", **links: str
     )
 
 
-def shared(
-    spec: NetSpec,
-    flows: list[tuple[str, str]],
-    *,
-    by_worker: bool = True,
-    two_way: float = 1.0,
-) -> SharedLinks:
+def shared(spec, flows, *, by_worker=True, two_way=1.0) -> SharedLinks:
     """Flows as (source, destination), on links that carry all of their rate."""
     routes = [route_between(spec, a, b, a if a.startswith("w") else b) for a, b in flows]
     rates = {link.name: link.link.rate for link in spec.links}
     capacities: dict[LinkDirection, Capacity] = {
         way: Capacity(
-            one_way_bps=rates[way[0]],
-            two_way_bps=rates[way[0]] * two_way,
-            by_worker=by_worker,
+            one_way_bps=rates[way[0]], two_way_bps=rates[way[0]] * two_way, by_worker=by_worker
         )
         for route in routes
         for way in route.ways
@@ -123,9 +115,7 @@ def test_flows_that_count_alone_are_filled_progressively(spec: NetSpec) -> None:
 
 
 @given(spec=networks, data=st.data(), by_worker=st.booleans())
-def test_links_are_neither_overfull_nor_wasted(
-    spec: NetSpec, data: st.DataObject, by_worker: bool
-) -> None:
+def test_links_are_neither_overfull_nor_wasted(spec, data, by_worker) -> None:
     """Every flow has a full link where, in its class and then among classes, nobody has more."""
     pairs = [(s.name, w.name) for s in spec.servers for w in spec.workers]
     flows = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=8))
@@ -133,9 +123,7 @@ def test_links_are_neither_overfull_nor_wasted(
 
 
 @given(data=st.data(), workers=st.integers(2, 4), servers=st.integers(2, 3))
-def test_the_same_where_many_ways_of_sharing_fill_links_of_one_rate(
-    data: st.DataObject, workers: int, servers: int
-) -> None:
+def test_the_same_where_many_ways_of_sharing_fill_links_of_one_rate(data, workers, servers) -> None:
     """Several flows of a pair make classes unequal: offers taken whole go back and forth."""
     spec = network(workers, servers)
     pairs = [(s.name, w.name) for s in spec.servers for w in spec.workers]

@@ -131,9 +131,7 @@ def test_one_kernel_of_several_can_be_named(tmp_path: Path) -> None:
     assert Kernel.find(tmp_path / "old").hash == "old"
 
 
-def test_every_kernel_is_found_the_current_one_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_kernel_is_found_the_current_one_first(tmp_path, monkeypatch) -> None:
     for name in ("a", "b", "c"):
         _built(tmp_path / name)
     (tmp_path / "build.x").mkdir()
@@ -159,9 +157,7 @@ def test_a_kernel_of_other_patches_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert len(said) == 1
 
 
-def test_a_kernel_is_taken_where_its_inputs_were_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_is_taken_where_its_inputs_were_not_installed(tmp_path, monkeypatch) -> None:
     _built(tmp_path / "old")
     monkeypatch.setattr(kernel_module, "_INPUTS", tmp_path / "none")
     said = list[str]()

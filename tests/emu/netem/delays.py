@@ -24,12 +24,7 @@ from emu.measurement.trace_rows import (
 from emu.network import LiveNetwork, open_network
 from emu.network.expected import expected_goodput_bps
 from emu.plan import Plan, PlannedConnection, make_plan
-from h2model.candidates import (
-    candidate_senders,
-    followed,
-    receiver_model,
-    speaks_grpc,
-)
+from h2model.candidates import candidate_senders, followed, receiver_model, speaks_grpc
 from h2model.connection import Connection, LinkModel, Schedule, StreamPlan
 from h2model.protocol import GRPC_PREFIX_BYTES
 from netcosim.job import Cell
@@ -189,9 +184,7 @@ def _order(streams: Sequence[Json]) -> list[str]:
     return [name for name, _ in itertools.groupby(name for _, name in served)]
 
 
-def _predicted(
-    plan: Plan, cell: Cell, streams: Sequence[Json], path: Sequence[NetLink], bucket_bytes: int
-) -> Schedule:
+def _predicted(plan, cell, streams, path, bucket_bytes) -> Schedule:
     transport, tcp, pace = cell.transport, plan.scenario.cluster.tcp, guests_pace(plan.net)
     one_way_ns = round_trip_ns(tuple(path)) // 2
     assert tcp.send_buffer is not None

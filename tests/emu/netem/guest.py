@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emu.guest.boot import Guest, Order
@@ -16,9 +15,7 @@ WITHOUT_NETEM = "initcall_blacklist=netem_module_init"
 """Word of the kernel's command line with which it has no netem."""
 
 
-def answers(
-    calls: Mapping[str, Json], *, options: Sequence[str] = (), timeout_s: float = 240
-) -> dict[str, Any]:
+def answers(calls, *, options=(), timeout_s=240) -> dict[str, Any]:
     """Results of ``module:function`` targets, each called in namespaces of one guest's own."""
     commands = {target: inside.command(target, **given) for target, given in calls.items()}
     done = inside.inside(
@@ -38,9 +35,7 @@ def boot(commands: list[list[str]], options: list[str]) -> list[Json]:
     folder.mkdir()
     orders = [
         Order(
-            command=command,
-            folder=str(inside.ROOT),
-            environment={"PYTHONDONTWRITEBYTECODE": "1"},
+            command=command, folder=str(inside.ROOT), environment={"PYTHONDONTWRITEBYTECODE": "1"}
         )
         for command in commands
     ]

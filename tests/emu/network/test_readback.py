@@ -119,9 +119,7 @@ def test_qdiscs_without_a_handle_of_ours_are_passed_over() -> None:
         ),
     ],
 )
-def test_what_differs_is_named_with_its_command(
-    qdiscs: list[dict[str, Any]], classes: str, said: str
-) -> None:
+def test_what_differs_is_named_with_its_command(qdiscs, classes, said) -> None:
     problem = mismatch(shape(), "s0-eth0", found(qdiscs, classes))
     assert problem is not None
     assert said in problem

@@ -100,13 +100,9 @@ def test_jitter_alone_still_names_its_delay() -> None:
 
 @pytest.mark.oracle
 @given(
-    rate=st.integers(10**6, 10**11),
-    count=st.integers(0, 64),
-    peers=st.sampled_from((0, 2, 3, 64)),
+    rate=st.integers(10**6, 10**11), count=st.integers(0, 64), peers=st.sampled_from((0, 2, 3, 64))
 )
-def test_every_class_may_reach_the_rate_and_guarantees_never_exceed_it(
-    rate: int, count: int, peers: int
-) -> None:
+def test_every_class_may_reach_the_rate_and_guarantees_never_exceed_it(rate, count, peers) -> None:
     spec = link(f"{rate}bit")
     servers = tuple(f"10.0.1.{i + 1}" for i in range(peers))
     matches = [Match(address=f"10.0.2.{i + 1}", side="src", peers=servers) for i in range(count)]

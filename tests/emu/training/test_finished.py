@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +70,7 @@ def cells(folder: ResultsFolder) -> tuple[JobCell, ...]:
     return job_cells(folder.read_scenario())
 
 
-def test_what_came_to_its_end_is_taken_with_its_rows(
-    folder: ResultsFolder, cells: tuple[JobCell, ...]
-) -> None:
+def test_what_came_to_its_end_is_taken_with_its_rows(folder, cells) -> None:
     found = Finished.of(folder, cells, CLOCK)
     assert list(found.points) == [(CELL, 1), (CELL, 4)]
     assert [point.workers for point in found.points_of(CELL)] == [1, 4]
@@ -146,20 +144,13 @@ def complete(folder: ResultsFolder) -> None:
         (complete, "is complete: nothing is left to do"),
     ],
 )
-def test_what_can_not_stand_beside_the_rest_is_refused(
-    folder: ResultsFolder,
-    cells: tuple[JobCell, ...],
-    change: Callable[[ResultsFolder], None],
-    said: str,
-) -> None:
+def test_what_can_not_stand_beside_the_rest_is_refused(folder, cells, change, said) -> None:
     change(folder)
     with pytest.raises((ScenarioError, StorageError), match=said):
         Finished.of(folder, cells, CLOCK)
 
 
-def test_another_machine_matters_to_its_own_clock_alone(
-    folder: ResultsFolder, cells: tuple[JobCell, ...]
-) -> None:
+def test_another_machine_matters_to_its_own_clock_alone(folder, cells) -> None:
     other = describe_host() | {"processor": "another one"}
     folder.write_run(record(host=other))
     assert Finished.of(folder, cells, CLOCK).points
@@ -168,9 +159,7 @@ def test_another_machine_matters_to_its_own_clock_alone(
         Finished.of(folder, cells, {"name": "real"})
 
 
-def test_what_ended_early_stays_until_it_has_been_run_again(
-    folder: ResultsFolder, cells: tuple[JobCell, ...]
-) -> None:
+def test_what_ended_early_stays_until_it_has_been_run_again(folder, cells) -> None:
     summary = folder.read_job_summary()
     assert summary is not None
     (series,) = summary.series

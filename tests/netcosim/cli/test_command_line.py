@@ -49,12 +49,7 @@ def test_every_option_is_understood() -> None:
         *("--repetitions", "2"),
     )
     assert found == Options(
-        scenario="default",
-        out=Path("a/b"),
-        list_names=True,
-        plan=True,
-        seed=7,
-        repetitions=2,
+        scenario="default", out=Path("a/b"), list_names=True, plan=True, seed=7, repetitions=2
     )
 
 
@@ -214,9 +209,7 @@ def command(body: str, *, cwd: Path, **variables: str) -> subprocess.CompletedPr
         ("InterruptedRunError", 130),
     ],
 )
-def test_expected_failures_are_one_line_and_their_code(
-    tmp_path: Path, error: str, code: int
-) -> None:
+def test_expected_failures_are_one_line_and_their_code(tmp_path, error, code) -> None:
     done = command(f"raise {error}('what: where\\n\\x1b[31mand more')", cwd=tmp_path)
     assert done.returncode == code
     assert done.stderr == "emu.run: what: where \\x1b[31mand more\n"

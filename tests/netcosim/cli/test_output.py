@@ -64,9 +64,7 @@ PROGRESS = "".join(f"step {n}\nmore of it\n" for n in range(3))
         ('"$@" 2>/dev/null | true', 141, "", ""),
     ],
 )  # fmt: skip
-def test_streams_that_can_not_be_written(
-    tmp_path: Path, line: str, code: int, out: str, err: str
-) -> None:
+def test_streams_that_can_not_be_written(tmp_path, line, code, out, err) -> None:
     assert shell(line, tmp_path) == (code, out, err)
     assert (tmp_path / "result").read_text() == "finished"
 
@@ -115,9 +113,7 @@ def test_a_line_is_short_whatever_a_person_names(capsys: pytest.CaptureFixture[s
     assert said.endswith(": must be short\n")
 
 
-def test_a_traceback_that_can_be_written_nowhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_traceback_that_can_be_written_nowhere(tmp_path, capsys) -> None:
     def main(site: CrashSite) -> int:
         site.spare = tmp_path / "none"
         raise KeyError("gone")

@@ -133,9 +133,7 @@ def test_pictures_and_errors_stand_on_the_clock_of_link_work(tmp_path: Path) -> 
         (replace(SMALL, shown=(0, 1)), "NOT JUDGED"),
     ],
 )
-def test_the_timeline_says_what_its_burst_is_worth(
-    tmp_path: Path, case: Case, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_timeline_says_what_its_burst_is_worth(tmp_path, case, said, monkeypatch) -> None:
     figures: list[Figure] = []
     monkeypatch.setattr(timeline.style, "png", lambda figure: figures.append(figure) or PNG)
     write_folder(tmp_path / "run", (case,))
@@ -177,9 +175,7 @@ def test_the_same_folder_makes_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("streams", [1, 8, 16, 40, 41, 160])
-def test_labels_of_the_timeline_never_overlap(
-    tmp_path: Path, streams: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_of_the_timeline_never_overlap(tmp_path, streams, monkeypatch) -> None:
     figures: list[Figure] = []
     real = timeline.style.png
 

@@ -32,9 +32,7 @@ from tests.netcosim.results.synthetic_training import (
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("lead", [None, 0])
-def test_straggling_is_shown_where_workers_go_in_rounds(
-    tmp_path: Path, lead: int | None, figures: list[Figure]
-) -> None:
+def test_straggling_is_shown_where_workers_go_in_rounds(tmp_path, lead, figures) -> None:
     job = replace(JOB, lead=lead)
     write_training_folder(tmp_path / "run", (job,))
     text = write_report(tmp_path / "run").read_text("utf-8")
@@ -124,9 +122,7 @@ def test_of_many_links_the_fullest_are_drawn(figures: list[Figure]) -> None:
 
 
 @pytest.mark.parametrize("counts", [(1,), (16,), (1, 4, 6, 8)])
-def test_text_of_the_panels_does_not_overlap(
-    counts: tuple[int, ...], figures: list[Figure]
-) -> None:
+def test_text_of_the_panels_does_not_overlap(counts, figures) -> None:
     assert scaling_png(series(replace(JOB, counts=counts, servers=2))) is not None
     boxes = [
         text.get_window_extent()
@@ -140,9 +136,7 @@ def test_text_of_the_panels_does_not_overlap(
     assert all(box.x0 >= 0 and box.x1 <= figures[0].bbox.x1 for box in boxes)
 
 
-def test_transports_with_one_number_of_workers_are_compared_in_bars(
-    figures: list[Figure],
-) -> None:
+def test_transports_with_one_number_of_workers_are_compared_in_bars(figures: list[Figure]) -> None:
     one, other = (series(replace(job, counts=(4,))) for job in (JOB, OTHER))
     assert comparison_png("alexnet", [one, other]) is not None
     (axes,) = figures[0].axes
@@ -183,9 +177,7 @@ def boxes_of(figure: Figure) -> list[tuple[float, float, float, float]]:
     return found
 
 
-def test_operations_are_drawn_where_and_when_they_were(
-    tmp_path: Path, figures: list[Figure], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operations_are_drawn_where_and_when_they_were(tmp_path, figures, monkeypatch) -> None:
     monkeypatch.setattr(gantt, "_PIXELS", 10**9)
     write_training_folder(tmp_path / "run", (JOB,))
     (cell,) = read(tmp_path / "run").cells
@@ -253,9 +245,7 @@ def test_labels_are_kept_apart_in_their_order(wanted: list[float], gap: float) -
 
 
 @given(st.sets(st.integers(1, 4096), min_size=1), st.integers(2, 20), st.booleans())
-def test_ticks_have_room_and_the_last_one_is_there(
-    counts: set[int], most: int, logarithmic: bool
-) -> None:
+def test_ticks_have_room_and_the_last_one_is_there(counts, most, logarithmic) -> None:
     ordered = sorted(counts)
     kept = spaced(ordered, most, logarithmic=logarithmic)
     assert kept[-1] == ordered[-1] and set(kept) <= counts and kept == sorted(kept)

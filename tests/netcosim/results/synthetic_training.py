@@ -6,7 +6,6 @@ Nothing here is a prediction of anything; it only has the shape of what a simula
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -113,15 +112,7 @@ def toy(job: Job, workers: int, run: int, steps: int) -> list[Row]:
     return sorted(rows, key=lambda row: row[5])
 
 
-def _step(
-    job: Job,
-    worker: int,
-    step: int,
-    now: float,
-    free: dict[str, float],
-    rng: np.random.Generator,
-    rows: list[Row],
-) -> float:
+def _step(job, worker, step, now, free, rng, rows) -> float:
     layers = len(job.sizes)
     factor = job.slow if worker == 0 else 1.0
     took = rng.lognormal(0.0, 0.2, 2 * layers) * factor
@@ -324,13 +315,7 @@ def recommendation(changes: Sequence[Change] = CHANGES, *, reached: bool = True)
     )
 
 
-def training_summary(
-    jobs: Sequence[Job],
-    *,
-    complete: bool = True,
-    trusted: bool = True,
-    reasons: tuple[str, ...] = (),
-) -> TrainingSummary:
+def training_summary(jobs, *, complete=True, trusted=True, reasons=()) -> TrainingSummary:
     return TrainingSummary(
         scenario="synthetic",
         seed=1,
@@ -346,14 +331,7 @@ def training_scenario() -> Scenario:
     return scenario(description="a made-up simulation")
 
 
-def write_training_folder(
-    path: Path,
-    jobs: Sequence[Job],
-    *,
-    complete: bool = True,
-    trusted: bool = True,
-    reasons: tuple[str, ...] = (),
-) -> None:
+def write_training_folder(path, jobs, *, complete=True, trusted=True, reasons=()) -> None:
     """A whole results folder but for run record and report."""
     with ResultsFolder.create(path, training_scenario(), world="sim") as folder:
         folder.write_operations(operation_columns(job, n) for job in jobs for n in job.counts)

@@ -250,9 +250,7 @@ def test_space_is_checked_before_it_is_needed(tmp_path: Path) -> None:
         ("run.json", b'{"version": 2}', r"run\.json: version: Input should be 1"),
     ],
 )
-def test_a_damaged_file_is_one_line(
-    tmp_path: Path, name: str, content: bytes, message: str
-) -> None:
+def test_a_damaged_file_is_one_line(tmp_path, name, content, message) -> None:
     with create(tmp_path / "run") as folder:
         folder.write(name, content)
         readers = {
@@ -316,9 +314,7 @@ def test_a_refused_run_leaves_a_folder_as_it_was(tmp_path: Path) -> None:
     ResultsFolder.create(tmp_path / "run", scenario()).close()
 
 
-def test_a_folder_that_can_not_be_finished_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_can_not_be_finished_is_taken_back(tmp_path, monkeypatch) -> None:
     def full(self: ResultsFolder, name: str, content: bytes) -> None:
         if name.startswith("schemas/"):
             raise StorageError("full")
@@ -331,9 +327,7 @@ def test_a_folder_that_can_not_be_finished_is_taken_back(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_comes_second_to_an_empty_folder_leaves_the_first_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_comes_second_to_an_empty_folder_leaves_the_first_alone(tmp_path, monkeypatch) -> None:
     ResultsFolder.create(tmp_path / "run", scenario()).close()
     before = sorted(path.name for path in (tmp_path / "run").rglob("*"))
     monkeypatch.setattr(ResultsFolder, "names", lambda self: [])  # it had looked before

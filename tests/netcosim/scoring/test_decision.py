@@ -30,13 +30,7 @@ def errors_of(values: Sequence[float], largest: float | None = None) -> Errors:
     )
 
 
-def result(
-    model: str,
-    *order_means: float,
-    first: Sequence[int] = (),
-    largest: float | None = None,
-    time: float | Sequence[float] = 0.001,
-) -> ModelResult:
+def result(model, *order_means, first=(), largest=None, time=0.001) -> ModelResult:
     """A model with these mean order errors, burst by burst; `first` are first on connections."""
     times = [time] * len(order_means) if isinstance(time, float) else time
     in_time = errors_of(times)
@@ -165,9 +159,7 @@ def test_without_a_burst_nothing_is_known() -> None:
     ("shown", "kind", "rivals"),
     [(0, "follows", ()), (2, "follows", ()), (3, "undecided", ("a", "b"))],
 )
-def test_a_minority_of_the_valid_bursts_excludes_nobody(
-    shown: int, kind: str, rivals: tuple[str, ...]
-) -> None:
+def test_a_minority_of_the_valid_bursts_excludes_nobody(shown, kind, rivals) -> None:
     models = (TWO_VISIT, result("a", 0.1, 0.1, 0.1), result("b", 0.2, 0.2, 0.2))
     limits = Limits(shown=shown)
     answer = decide(models, limits=limits)
@@ -184,9 +176,7 @@ def test_a_minority_of_the_valid_bursts_excludes_nobody(
         ("contradiction", (result("a", 0.0, 0.1), result("b", 0.2, 0.0))),
     ],
 )
-def test_a_minority_says_neither_that_nothing_fits_nor_that_bursts_contradict(
-    kind: str, models: tuple[ModelResult, ...]
-) -> None:
+def test_a_minority_says_neither_that_nothing_fits_nor_that_bursts_contradict(kind, models) -> None:
     assert decide(ranked(*models), limits=Limits(shown=1)).kind == kind
     assert decide(ranked(*models), limits=Limits(shown=2)).kind == "undecided"
 
@@ -255,9 +245,7 @@ class TestAlike:
         assert (answer.model, answer.alike) == ("two_visit", ())
 
     @pytest.mark.parametrize(("spread", "kind"), [(0.0499, "alike"), (0.05, "follows")])
-    def test_a_cell_whose_models_are_all_near_is_no_evidence(
-        self, spread: float, kind: str
-    ) -> None:
+    def test_a_cell_whose_models_are_all_near_is_no_evidence(self, spread, kind) -> None:
         answer = decide(ranked(TWO_VISIT, ROUND_ROBIN), separations(spread))
         assert (answer.kind, answer.model) == (kind, "two_visit")
 
@@ -367,9 +355,7 @@ BEST = result("two_visit", 0.0012, 0.0012, 0.0012, largest=0.006, time=0.002)
 NEXT = result("round_robin", 0.098, 0.098, 0.098)
 
 
-def said(
-    *models: ModelResult, grade: str | None = None, configured: str | None = None, **near: float
-) -> str:
+def said(*models, grade=None, configured=None, **near) -> str:
     answer = decide(ranked(*models), separations(**near), configured)
     return verdict("h2 with flow control on", answer, ranked(*models), 0.3, grade, configured)
 

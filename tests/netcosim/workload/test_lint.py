@@ -4,7 +4,6 @@ import copy
 import json
 import random
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -81,11 +80,7 @@ LOGNORMAL = {"model": "lognormal", "spread": 0.1}
 FAULTS = {
     "no operations": EMPTY,
     "name twice": with_operation(
-        [1, 2, 3, 4],
-        kind="compute",
-        name="a/backward",
-        resource="worker",
-        after=["a/forward"],
+        [1, 2, 3, 4], kind="compute", name="a/backward", resource="worker", after=["a/forward"]
     ),
     "resource twice": resources({"name": "worker", "node": "worker"}),
     "unknown after": changed("a/forward", after=["w/pull", "b"]),
@@ -324,9 +319,7 @@ def test_what_is_looked_at_grows_with_the_operations_alone(monkeypatch: pytest.M
 
 @given(random=st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
-def test_a_push_that_no_update_of_its_tensor_waits_for_is_found_however_far_away(
-    random: Random,
-) -> None:
+def test_a_push_that_no_update_of_its_tensor_waits_for_is_found_however_far_away(random) -> None:
     """Against a search from every update; in several passes, and around cycles, too."""
     count = random.randrange(1, 14)
     ops: list[dict[str, Any]] = []

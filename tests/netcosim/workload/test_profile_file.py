@@ -32,12 +32,7 @@ ROLE = st.sampled_from(["server", "worker"])
 UNIT = st.floats(0, 1)
 
 COMPUTES = st.builds(
-    Compute,
-    name=TEXT,
-    resource=TEXT,
-    after=NAMES,
-    batch_share=UNIT,
-    tensor=st.none() | TEXT,
+    Compute, name=TEXT, resource=TEXT, after=NAMES, batch_share=UNIT, tensor=st.none() | TEXT
 )
 TRANSFERS = st.builds(
     Transfer,
@@ -164,10 +159,7 @@ def test_keys_in_another_order_and_left_out_defaults_are_the_same_profile():
             changed("w/push", kind="teleport"),
             'operation "w/push": "kind" must be "compute" or "transfer"',
         ),
-        (
-            changed("a/forward", name=7),
-            "operation number 1: name: 7: must be text",
-        ),
+        (changed("a/forward", name=7), "operation number 1: name: 7: must be text"),
         (
             changed("a/forward", after="w/pull"),
             'operation "a/forward": after: "w/pull": must be a list',
@@ -176,10 +168,7 @@ def test_keys_in_another_order_and_left_out_defaults_are_the_same_profile():
         ({}, "name: is required (and"),
         ([], "must be an object"),
         (None, "null: must be an object"),
-        (
-            plain(jitter={"model": "normal"}),
-            'jitter.model: "normal": must be',
-        ),
+        (plain(jitter={"model": "normal"}), 'jitter.model: "normal": must be'),
         (
             plain(parsing=[{"destination": "worker"}]),
             "parsing[0].resource: is required (and 2 more)",

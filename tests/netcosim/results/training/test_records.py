@@ -225,12 +225,7 @@ def test_the_world_is_known_before_and_without_the_schemas(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (b'{"format": "x"}', "x"),
-        (b'{"format": 1}', None),
-        (b"[1]", None),
-    ],
+    ("text", "found"), [(b'{"format": "x"}', "x"), (b'{"format": 1}', None), (b"[1]", None)]
 )
 def test_the_format_of_a_record_is_a_name_or_nothing(text: bytes, found: str | None) -> None:
     assert format_of(text) == found

@@ -13,12 +13,7 @@ from netcosim.training.prepare.slices import sliced
 from netcosim.workload import Profile
 from netcosim.workload.catalogue import load_profile
 from tests.netcosim.training.prepare.test_joined_plans import two_layers
-from tests.sim.naive.plans import (
-    BYTE_A_NS,
-    make_network,
-    make_sending,
-    same_draws,
-)
+from tests.sim.naive.plans import BYTE_A_NS, make_network, make_sending, same_draws
 from tests.sim.naive.random_plans import random_plan
 from tests.sim.naive.twin import simulate
 

@@ -57,10 +57,7 @@ def two_layers(**changes: Any) -> Profile:
         "batch": 1,
         "samples": "measured",
         "step": {
-            "resources": [
-                {"name": "gpu", "node": "worker"},
-                {"name": "ps", "node": "server"},
-            ],
+            "resources": [{"name": "gpu", "node": "worker"}, {"name": "ps", "node": "server"}],
             "operations": operations,
         },
         "duration_ns": [[first + i for i in range(7)] for first in (1, 11, 21)],
@@ -168,9 +165,7 @@ def test_a_given_cost_of_messages_replaces_the_recorded_one() -> None:
         ({"a/update": ("a/push", "b/update")}, "a/update waits for another computation"),
     ],
 )
-def test_what_can_not_be_joined_is_refused_in_a_line(
-    change: dict[str, tuple[str, ...]], said: str
-) -> None:
+def test_what_can_not_be_joined_is_refused_in_a_line(change, said) -> None:
     profile = two_layers()
     operations = tuple(
         op.model_copy(update={"after": change.get(op.name, op.after)})

@@ -20,14 +20,7 @@ from netcosim.training.stragglers.speeds import Speeds
 from netcosim.training.stragglers.trace_file import read_trace
 from sim.engine.engine import Engine
 from tests.netcosim.training.stragglers.test_conditions import S, entry, found
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-)
+from tests.sim.naive.plans import Op, at_worker, make_network, make_plan, make_sending, same_draws
 
 DRAWS = 40_000
 
