@@ -15,6 +15,7 @@ from emu.guest import kernel as kernel_module
 from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.errors import EnvironmentRefusedError
 from tests import inside
+from tests.processes import ended
 
 pytestmark = [pytest.mark.root, pytest.mark.guest]
 CASES = "tests.emu.guest.cases"
@@ -181,13 +182,10 @@ def _built(folder: Path) -> None:
 
 
 def test_refused_before_anything_is_begun(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = ended(
         [sys.executable, "-m", "emu.run", "--clock", "virtual", "--out", str(tmp_path / "out")],
         cwd=inside.ROOT,
         env={"PATH": "/usr/bin:/bin", "NETCOSIM_VIRTUAL_KERNEL": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 3
     assert done.stderr == (
