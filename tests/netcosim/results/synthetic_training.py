@@ -143,23 +143,21 @@ def _step(job, worker, step, now, free, rng, rows) -> float:
     return max(ends.values())
 
 
+def columns_of(rows, *, names, places, sizes, cell="a/b", workers=1, run=0) -> OperationColumns:
+    """Columns of rows as `toy` gives them."""
+    worker, step, operation, *times = (np.array(c) for c in zip(*rows, strict=True))
+    return OperationColumns.of_run(
+        **{"cell": cell, "workers": workers, "run": run},
+        **{"names": names, "places": places, "sizes": sizes},
+        **{"worker": worker, "step": step, "operation": operation},
+        **dict(zip(("ready_ns", "start_ns", "end_ns"), times, strict=True)),
+    )
+
+
 def operation_columns(job: Job, workers: int, run: int = 0) -> OperationColumns:
     rows = toy(job, workers, run, job.traced_steps)
-    worker, step, operation, ready, start, end = (np.array(c) for c in zip(*rows, strict=True))
-    return OperationColumns.of_run(
-        cell=job.cell,
-        workers=workers,
-        run=run,
-        names=job.names,
-        places=job.places,
-        sizes=job.op_bytes,
-        worker=worker,
-        step=step,
-        operation=operation,
-        ready_ns=ready,
-        start_ns=start,
-        end_ns=end,
-    )
+    where = {"cell": job.cell, "workers": workers, "run": run}
+    return columns_of(rows, names=job.names, places=job.places, sizes=job.op_bytes, **where)
 
 
 def step_columns(job: Job, workers: int, run: int = 0) -> StepColumns:
