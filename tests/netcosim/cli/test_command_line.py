@@ -28,6 +28,7 @@ from netcosim.errors import ScenarioError
 from netcosim.results.streams.summary import NotRun, Summary
 from netcosim.scenario import builtin_scenarios, dump_scenario
 from tests.netcosim.results.synthetic import Case, scenario, summary
+from tests.processes import ended
 
 NOTHING = Options(
     scenario=None, out=None, list_names=False, plan=False, seed=None, repetitions=None
@@ -186,13 +187,10 @@ def command(body: str, *, cwd: Path, **variables: str) -> subprocess.CompletedPr
         """
     ).format(body=textwrap.dedent(body).strip().replace("\n", "\n    "))
     path = str(Path(__file__).parents[3])
-    return subprocess.run(
+    return ended(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(cwd), **variables},
         cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -272,12 +270,6 @@ def test_nobody_reading_is_quiet(tmp_path: Path, say: str) -> None:
         "sys.exit(run_main(main, 'emu.run'))\n"
     )
     script = '"$1" -c "$2" | head -n 1; echo "${PIPESTATUS[0]}"'
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", sys.executable, code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended(["bash", "-c", script, "bash", sys.executable, code], cwd=tmp_path)
     assert done.stdout == "a line that nobody reads\n141\n"
     assert done.stderr == ""

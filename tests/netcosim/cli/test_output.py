@@ -2,7 +2,6 @@
 
 import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import escaped, one_line
 from tests.inside import ROOT
+from tests.processes import ended
 
 # Progress to standard error, a result in a file, then what was asked for.
 COMMAND = """
@@ -35,13 +35,10 @@ sys.exit(run_main(main, "emu.run"))
 
 def shell(line: str, cwd: Path, code: str = COMMAND) -> tuple[int, str, str]:
     """Exit code of the command within a line of shell, where it is `$@`; and what was seen."""
-    done = subprocess.run(
+    done = ended(
         ["bash", "-c", f"set -o pipefail; {line}", "bash", sys.executable, "-c", code],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     return done.returncode, done.stdout, done.stderr
 

@@ -19,11 +19,11 @@ from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.training import operations
 from netcosim.results.training.findings import interval
-from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import Series
 from tests.netcosim.report.test_training_report import JOB, OTHER, POINT, read, texts_of
 from tests.netcosim.results.synthetic_training import (
     Job,
+    columns_of,
     series,
     training_scenario,
     write_training_folder,
@@ -51,14 +51,8 @@ def test_throughput_is_drawn_with_all_it_can_be_compared_with(figures: list[Figu
     throughput, time, _, use = figures[0].axes
     texts = {text.get_text() for text in throughput.texts}
     assert texts == {
-        "simulated",
-        "ideal scaling",
-        "limit: server 0's downlink",
-        "cynthia",
-        "lin",
-        "no_overlap",
-        "perfect_overlap",
-        "saturated from 6 on",
+        *("simulated", "ideal scaling", "limit: server 0's downlink", "saturated from 6 on"),
+        *("cynthia", "lin", "no_overlap", "perfect_overlap"),
     }
     curves = [line.get_ydata() for line in throughput.lines]
     means = [p.examples_per_s.mean for p in made.points]
@@ -189,32 +183,13 @@ def test_operations_are_drawn_where_and_when_they_were(tmp_path, figures, monkey
     assert len(drawn) == len(spans)
     assert np.allclose(drawn, spans)
     names = [label.get_text() for label in figures[0].axes[0].get_yticklabels()]
-    assert names[:5] == [
-        "worker 0   downlink",
-        "computing",
-        "uplink",
-        "server",
-        "worker 1   downlink",
-    ]
+    of_one = ["worker 0   downlink", "computing", "uplink", "server"]
+    assert names[:5] == [*of_one, "worker 1   downlink"]
 
 
 def test_what_is_too_short_to_be_seen_is_joined(tmp_path: Path, figures: list[Figure]) -> None:
-    count = 20_000
-    start = np.arange(count) * 1000
-    ops = OperationColumns.of_run(
-        cell="a/b",
-        workers=1,
-        run=0,
-        names=["op"],
-        places=["worker"],
-        sizes=[0],
-        worker=np.zeros(count, dtype=np.int64),
-        step=np.arange(count) // (count // 2),
-        operation=np.zeros(count, dtype=np.int64),
-        ready_ns=start,
-        start_ns=start,
-        end_ns=start + 900,
-    )
+    rows = [(0, i // 10_000, 0, i * 1000, i * 1000, i * 1000 + 900) for i in range(20_000)]
+    ops = columns_of(rows, names=["op"], places=["worker"], sizes=[0])
     with ResultsFolder.create(tmp_path / "run", training_scenario(), world="sim") as folder:
         folder.write_operations([ops])
     (cell,) = read(tmp_path / "run").cells
