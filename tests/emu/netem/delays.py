@@ -184,7 +184,9 @@ def _order(streams: Sequence[Json]) -> list[str]:
     return [name for name, _ in itertools.groupby(name for _, name in served)]
 
 
-def _predicted(plan, cell, streams, path, bucket_bytes) -> Schedule:
+def _predicted(
+    plan: Plan, cell: Cell, streams: Sequence[Json], path: Sequence[NetLink], bucket_bytes: int
+) -> Schedule:
     transport, tcp, pace = cell.transport, plan.scenario.cluster.tcp, guests_pace(plan.net)
     one_way_ns = round_trip_ns(tuple(path)) // 2
     assert tcp.send_buffer is not None

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emu.guest.boot import Guest, Order
@@ -15,7 +16,9 @@ WITHOUT_NETEM = "initcall_blacklist=netem_module_init"
 """Word of the kernel's command line with which it has no netem."""
 
 
-def answers(calls, *, options=(), timeout_s=240) -> dict[str, Any]:
+def answers(
+    calls: Mapping[str, Json], *, options: Sequence[str] = (), timeout_s: float = 240
+) -> dict[str, Any]:
     """Results of ``module:function`` targets, each called in namespaces of one guest's own."""
     commands = {target: inside.command(target, **given) for target, given in calls.items()}
     done = inside.inside(
