@@ -101,7 +101,7 @@ def _blocks(
             upto = f"up to byte {at} of {len(view)}"
             problems.append(f"only the first {most} pcapng blocks are read, {upto}")
             return
-        if view[at : at + 4] == MAGIC:
+        if bytes(view[at : at + 4]) == MAGIC:
             order = _BYTE_ORDERS.get(bytes(view[at + 8 : at + 12]), "")
         if not order:
             if not count:
