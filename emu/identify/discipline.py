@@ -158,7 +158,7 @@ def _ranking(met: Sequence[Replayed], turns: Turns) -> _Ranking:
     standing = [name for name in ranked if _fits(name, pooled[name], turns, met)]
     misplaced = {name: _misplaced(fits) for name, fits in pooled.items() if name in ranked}
     near = [name for name in standing if not _is_excluded(nearest, pooled[name])]
-    left = [name for name in near if _is_telling(name, misplaced)]
+    left = [n for n in near if _is_telling(n, misplaced) and _goes_round(n, turns)]
     best = left[0] if left else ranked[0]
     alike = tuple(
         name
@@ -241,8 +241,13 @@ def _unexplained(met: Sequence[Replayed], turns: Turns, ranking: _Ranking) -> _F
     if turns.mostly_whole:
         return _Finding(statement=_CANNOT_TELL + f"{_gone_whole(turns)}, {_no_order(turns)}")
     if ranking.near:
-        why = "windows left its sender little to choose: every rule is off by hardly anything, and"
-        fit = f" {' or '.join(ranking.near)} would explain it"
+        few = any(not _goes_round(name, turns) for name in ranking.near)
+        why = (
+            "there are too few turns to show that they go round"
+            if few
+            else "windows left its sender little to choose: every rule is off by hardly anything"
+        )
+        fit = f", and {' or '.join(ranking.near)} would explain it"
         return _Finding(alike=tuple(ranking.near), statement=_CANNOT_TELL + why + fit)
     standing = [
         name
@@ -388,6 +393,16 @@ def _is_telling(name: str, misplaced: Mapping[str, float]) -> bool:
         return True
     rival = min(others) if disciplines.traits(name).timed else max(others)
     return 2 * misplaced[name] <= rival
+
+
+def _goes_round(name: str, turns: Turns) -> bool:
+    """True if turns show that they go round, where a rule's turn is read off them.
+
+    Who lets each new stream preempt the one before cuts all but one, at most once each. So does
+    round robin with few turns, and their size explains itself.
+    """
+    measured = disciplines.traits(name).turn_option is not None
+    return not measured or len(turns.turn_bytes) >= turns.contested
 
 
 def _misplaced(fits: Sequence[Fit]) -> float:
