@@ -169,6 +169,7 @@ def test_a_connection_has_the_kernel_buffer_that_the_record_tells(tmp_path):
     assert max(abs(s.time_error) for s in unfed.streams) > 0.01
 
 
+@pytest.mark.oracle
 def test_connections_with_windows_have_no_buffer_unless_asked_for(tmp_path):
     asked = scenario([{**CYCLE, "flow_control": True, "window": "64KiB"}])
     models = {"five/h2-cycle connection 0": {"past_bytes": 100_000}}

@@ -216,6 +216,7 @@ def test_a_slow_worker_s_gradients_come_too_late_and_it_goes_on_with_the_newest(
     assert_same(job, engine, 0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "job",
     [
