@@ -264,7 +264,7 @@ def _same(shown: str, printed: str, *, loose: bool) -> bool:
 
 def _masked(line: str, *, loose: bool) -> str:
     if loose:
-        line = re.sub(r"[\s─*]+", " ", re.sub(r"[-+<]*\d[\d.]*", "0", line))
+        line = re.sub(r"[\s─*]+", " ", re.sub(r"[-+<]*\d[\d.]*", "0", line)).replace(" .", ".")
     return MACHINE.sub("0", line)
 
 
