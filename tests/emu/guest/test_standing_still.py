@@ -104,7 +104,9 @@ def test_a_guest_that_the_machine_hardly_runs_is_given_its_processor_time(
         os.kill(never_waiting.pid, signal.SIGCONT)
         time.sleep(0.005)
     # On a machine at work it had taken some before the first look, which lets it take more now.
-    told = r"a guest's clock stood still for [\d.]+ s of processor time: a program in it never waits"
+    told = (
+        r"a guest's clock stood still for [\d.]+ s of processor time: a program in it never waits"
+    )
     assert re.fullmatch(told, _reason(watch))
 
 
