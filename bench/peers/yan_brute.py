@@ -4,12 +4,24 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from random import Random
 from typing import Final
 
 import numpy as np
 
-from sim.analytic.yan.model import Problem, Split, cells, message_s, read_s, reads
-from sim.analytic.yan.network import Numbers
+from sim.analytic.yan.model import (
+    Job,
+    Machine,
+    Problem,
+    Reading,
+    Split,
+    cells,
+    message_s,
+    read_as,
+    read_s,
+    reads,
+)
+from sim.analytic.yan.network import Layer, Network, Numbers
 from sim.analytic.yan.search import Resources, most_parts, node_costs, read_bits, resources
 
 MOST_CELLS: Final = 8
@@ -117,3 +129,70 @@ def _every_mapping(
     both = np.stack([received, returned], axis=1)
     _, kept = np.unique(np.round(both, 6), axis=0, return_index=True)
     return received[kept], returned[kept]
+
+
+def random_problem(random: Random, *, machines: int, reading: Reading | None = None) -> Problem:
+    """A random network of two to four layers on so many machines; without `reading` of any."""
+    below = Layer(name="input", rows=random.randint(3, 12), depth=random.randint(1, 4))
+    layers: list[Layer] = []
+    for number in range(random.randint(2, 4)):
+        under = layers[-1] if layers else below
+        layers.append(_random_layer(random, f"layer{number}", under))
+    cores = random.randint(1, 3)
+    options = [f"reads={random.choice(('per_replica', 'total'))}"]
+    options += random.sample(_OTHERS, random.randint(0, 2))
+    return Problem(
+        network=Network(input=below, layers=tuple(layers)),
+        machine=Machine(
+            count=machines,
+            muladd_s=10 ** random.uniform(-9, -7),
+            act_s=10 ** random.uniform(-8, -6),
+            err_s=10 ** random.uniform(-8, -6),
+            value_bits=32,
+            rate_bps=round(10 ** random.uniform(7, 10)),
+            latency_s=tuple(10 ** random.uniform(-7, -5) for _ in range(cores)),
+            interference=tuple(1 + random.random() * h for h in range(cores)),
+            cache=random.choice((1.0, 1.15)),
+        ),
+        job=Job(
+            samples=1000,
+            read_every=random.randint(1, 100),
+            write_every=random.randint(1, 100),
+            read=random.choice(("best", "worst")),
+        ),
+        reading=read_as(options) if reading is None else reading,
+        most_parts=random.choice((None, 2)),
+    )
+
+
+_OTHERS: Final = (
+    "copies=once",
+    "stored=connections",
+    "worst=all_servers",
+    "update=above",
+    "latency=per_bit",
+    "acts=connections",
+    "read_latency=yes",
+)
+
+
+def _random_layer(random: Random, name: str, below: Layer) -> Layer:
+    """A layer that some network may have above another one."""
+    depth = random.randint(1, 4)
+    if below.rows < 3 or random.random() < 0.5:
+        return Layer(name=name, rows=random.randint(1, 9), depth=depth)
+    window, stride = random.randint(1, 3), random.randint(1, 2)
+    padding = random.randint(0, window - 1)
+    rows = (below.rows + 2 * padding - window) // stride + 1
+    fan = random.randint(-(-below.depth // depth), below.depth)
+    weights = random.choice((None, 0, window * fan * depth))
+    return Layer(
+        name=name,
+        rows=rows,
+        depth=depth,
+        window=window,
+        stride=stride,
+        padding=padding,
+        fan=fan,
+        weights=weights,
+    )

@@ -114,9 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print(
-    spec: EpochSpec, problem: Problem, given: Found | None, best: Sequence[Found]
-) -> None:
+def _print(spec: EpochSpec, problem: Problem, given: Found | None, best: Sequence[Found]) -> None:
     console = output(highlight=False)
     lines = [f"{spec.name}: {spec.about}", *(f"assumed: {text}" for text in spec.assumed)]
     for line in (*lines, f"readings: {_reading_text(problem.reading)}"):
@@ -219,9 +217,7 @@ def _print_ranks(listed: dict[str, Found], console: Console) -> None:
             ),
             Column(heading="epoch, s", cells=[f"{found.terms.epoch_s:.6g}" for found in each]),
             Column(heading="binds", cells=[found.terms.binding for found in each], justify="left"),
-            Column(
-                heading="at least, s", cells=[f"{found.terms.bounded_s:.6g}" for found in each]
-            ),
+            Column(heading="at least, s", cells=[f"{found.terms.bounded_s:.6g}" for found in each]),
             Column(
                 heading="P x H x R of each layer",
                 cells=[_splits_text(found.configuration) for found in each],

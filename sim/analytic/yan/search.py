@@ -179,9 +179,7 @@ def _distinct(pairwise: Numbers, alone: Numbers) -> list[float]:
     return [float(value) for value in values]
 
 
-def _matching(
-    allowed: np.ndarray, needy: np.ndarray, needy_below: np.ndarray
-) -> Pairs | None:
+def _matching(allowed: np.ndarray, needy: np.ndarray, needy_below: np.ndarray) -> Pairs | None:
     """A matching that covers all needy cells, above and below; None if there is none."""
     choices = [[int(b) for b in np.flatnonzero(row)] for row in allowed]
     above, below = dict[int, int](), dict[int, int]()
@@ -238,8 +236,12 @@ class _Tables:
         machine, layers = problem.machine, problem.network.layers
         self._threads = np.arange(1, len(machine.interference) + 1)
         self._shapes = [
-            [(p, r) for p in range(1, most_parts(problem, n, most) + 1) for r in range(1, most + 1)
-             if p * r <= most]
+            [
+                (p, r)
+                for p in range(1, most_parts(problem, n, most) + 1)
+                for r in range(1, most + 1)
+                if p * r <= most
+            ]
             for n in range(len(layers))
         ]
         self._nodes = [node_costs(problem, n, each) for n, each in enumerate(self._shapes)]

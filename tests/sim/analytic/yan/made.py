@@ -48,13 +48,17 @@ def case_problem(case: Mapping[str, Any], reading: Reading) -> Problem:
     hw, net = case["hw"], case["net"]
     found = []
     for number, layer in enumerate(net["layers"]):
-        local = {} if layer["kind"] == "full" else {
-            "window": layer["k"],
-            "stride": layer["stride"],
-            "padding": layer["pad"],
-            "fan": layer.get("fan"),
-            "weights": layer.get("kernel"),
-        }
+        local = (
+            {}
+            if layer["kind"] == "full"
+            else {
+                "window": layer["k"],
+                "stride": layer["stride"],
+                "padding": layer["pad"],
+                "fan": layer.get("fan"),
+                "weights": layer.get("kernel"),
+            }
+        )
         found.append(Layer(name=f"{number}", rows=layer["rows"], depth=layer["depth"], **local))
     return Problem(
         network=network(net["input"]["rows"], net["input"]["depth"], *found),

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from bench.peers.yan_brute import brute
 from sim.analytic.yan.model import Reading, read_as, terms
+from sim.analytic.yan.search import optimize
 from tests.sim.analytic.yan.made import case_problem, shape
 
 pytestmark = pytest.mark.shared
@@ -78,3 +80,18 @@ def test_an_epoch_under_each_other_reading_is_the_references():
             problem = case_problem(case, read_as([option]))
             found = terms(problem, case_shape(case)).epoch_s
             assert found == pytest.approx(epoch, rel=1e-9), (case["id"], option)
+
+
+@pytest.mark.parametrize("reads", ["per_replica", "total"])
+def test_the_optimum_of_each_case_is_the_references(reads):
+    for case in cases():
+        problem = case_problem(case, read_as([f"reads={reads}"]))
+        given = [tuple(each) for each in case["resources"]]
+        wanted = case["optimum"]["A" if reads == "per_replica" else "B"]
+        (best,) = optimize(problem, given=given)
+        assert best.terms.epoch_s == pytest.approx(wanted["dp"]["epoch"], rel=1e-9), case["id"]
+        (paper,) = optimize(problem, mapping="greedy", given=given)
+        assert paper.terms.epoch_s == pytest.approx(wanted["dp_greedy"], rel=1e-9), case["id"]
+        every = brute(problem, given)
+        assert every.epoch_s == pytest.approx(wanted["brute"]["epoch"], rel=1e-9), case["id"]
+        assert every.size == wanted["brute"]["size"], case["id"]
