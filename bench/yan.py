@@ -16,7 +16,16 @@ from typing import Any, Final
 
 from bench.common.record import Figure, at_least, at_most, record
 from bench.peers.yan_brute import brute, random_problem
-from sim.analytic.yan.model import Configuration, Machine, Problem, Split, Terms, read_as, terms
+from sim.analytic.yan.model import (
+    Configuration,
+    Machine,
+    Problem,
+    Split,
+    Terms,
+    computing,
+    read_as,
+    terms,
+)
 from sim.analytic.yan.network import Layer, Network
 from sim.analytic.yan.search import optimize, placed
 from sim.analytic.yan.spec import named_spec, problem_of
@@ -47,6 +56,7 @@ def main(arguments: list[str]) -> int:
         *_moved(rows),
     ]
     notes = [
+        f"{asked.spaces} spaces and {asked.draws} draws of constants",
         "layers of MNIST and ImageNet-22K are assumed, as the specs say: shares of draws hold for"
         " these networks",
         "Table 1 and Fig. 15: all layers are in as many stripes as a replica has workers",
@@ -244,33 +254,23 @@ def _less_reading(problem: Problem) -> bool:
 def _factors() -> bool:
     """Activations and weights of a partitioned output against a copied one, two workers."""
     imagenet = problem_of(named_spec("imagenet22k"), read_as([]))
-    parted, copied = (_output(imagenet, 2, copies) for copies in (1, 2))
-    rest = _output(imagenet, 2, 0)
-    activations = [
-        one.layers[-1].activations / one.layers[-1].concurrency for one in (parted, copied)
-    ]
-    weights = [one.read_bits - rest.read_bits for one in (parted, copied)]
-    return activations[0] == 2 * activations[1] and weights[1] == 2 * weights[0]
+    last = len(imagenet.network.layers) - 1
+    parted, copied = (_output(imagenet, 2, copies=copies).layers[last] for copies in (1, 2))
+    for_each_sample = [one.activations / one.concurrency for one in (parted, copied)]
+    read = [computing(imagenet, last, 2).read_bits, 2 * computing(imagenet, last, 1).read_bits]
+    return for_each_sample[0] == 2 * for_each_sample[1] and read[1] == 2 * read[0]
 
 
-def _output(problem: Problem, workers: int, copies: int) -> Terms:
-    """Terms with the output in stripes (1) or copied to all workers; with 0 it reads no weights."""
-    layers = problem.network.layers
-    if not copies:
-        output = replace(layers[-1], window=layers[-2].rows, weights=0)
-        problem = replace(problem, network=replace(problem.network, layers=(*layers[:-1], output)))
+def _output(problem: Problem, workers: int, *, copies: int) -> Terms:
+    """Terms with four replicas and servers, the output in stripes or copied to all workers."""
     shape = uniform(problem, (workers, 4, 4))
-    split = (
-        Split(parts=1, threads=shape.splits[-1].threads, copies=copies)
-        if copies > 1
-        else shape.splits[-1]
-    )
-    splits = (*shape.splits[:-1], split)
+    output = shape.splits[-1] if copies == 1 else replace(shape.splits[-1], parts=1, copies=copies)
+    splits = (*shape.splits[:-1], output)
     return terms(problem, replace(shape, splits=splits, maps=placed(problem, splits, workers)))
 
 
 def _copied(problem: Problem) -> bool:
-    return _output(problem, 4, 4).epoch_s < _output(problem, 4, 1).epoch_s
+    return _output(problem, 4, copies=4).epoch_s < _output(problem, 4, copies=1).epoch_s
 
 
 def _moved(rows: list[dict[str, Any]]) -> Iterator[Figure]:

@@ -20,7 +20,7 @@ PARTS: Final = (
     ("messages_s", "messages between segments", "#009E73"),
     ("reads_s", "reads of parameters", "#e6550d"),
 )
-_MOST_NUMBERS: Final = 120
+_MOST_NUMBERS: Final = 400
 
 
 def epoch_png(problem: Problem, listed: Mapping[str, Found]) -> bytes:
@@ -35,6 +35,8 @@ def epoch_png(problem: Problem, listed: Mapping[str, Found]) -> bytes:
 
 def _heat(axes: "Axes", problem: Problem, shape: Configuration) -> None:
     """Draw the epoch of each number of servers and replicas that the machines allow."""
+    from matplotlib.colors import LogNorm
+
     most = problem.machine.count
     values = np.full((most, most), np.nan)
     for servers in range(1, most):
@@ -48,18 +50,20 @@ def _heat(axes: "Axes", problem: Problem, shape: Configuration) -> None:
         return
     rows, columns = (np.flatnonzero(~np.isnan(values).all(axis=axis)) for axis in (1, 0))
     shown = values[np.ix_(rows, columns)]
-    axes.imshow(np.ma.masked_invalid(shown), aspect="auto", origin="lower", cmap="Blues")
+    scale = LogNorm(np.nanmin(shown), np.nanmax(shown) * 1.5)
+    kept = np.ma.masked_invalid(shown)
+    axes.imshow(kept, aspect="auto", origin="lower", cmap="Blues", norm=scale)
     axes.set_xticks(range(len(columns)), [str(c) for c in columns])
     axes.set_yticks(range(len(rows)), [str(r) for r in rows])
     axes.set_xlabel("replicas")
     axes.set_ylabel("servers")
-    if shown.size <= _MOST_NUMBERS:
-        middle = (np.nanmin(shown) + np.nanmax(shown)) / 2
-        for (row, column), value in np.ndenumerate(shown):
-            if np.isfinite(value):
-                colour = "white" if value > middle else "#222222"
-                text = f"{value:.3g}"
-                axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
+    if shown.size > _MOST_NUMBERS:
+        return
+    for (row, column), value in np.ndenumerate(shown):
+        if np.isfinite(value):
+            colour = "white" if scale(value) > 0.6 else "#222222"
+            text = f"{value:.3g}"
+            axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour)
 
 
 def _bars(axes: "Axes", listed: Mapping[str, Found]) -> None:

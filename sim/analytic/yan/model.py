@@ -14,7 +14,16 @@ import numpy as np
 
 from netcosim.errors import ScenarioError
 from netcosim.nearest import unknown
-from sim.analytic.yan.network import Layer, Links, Network, Numbers, links, neurons, stored
+from sim.analytic.yan.network import (
+    Counts,
+    Layer,
+    Links,
+    Network,
+    Numbers,
+    links,
+    neurons,
+    stored,
+)
 
 Binding = Literal["compute", "worker_link", "server_link", "server_update"]
 
@@ -289,7 +298,7 @@ def received(between: Cells, workers: Sequence[int], below: Sequence[int]) -> tu
     )
 
 
-def message_s(problem: Problem, amount: Numbers, threads: Numbers | int) -> Numbers:
+def message_s(problem: Problem, amount: Numbers, threads: Counts | int) -> Numbers:
     """M_f, M_b (Eq. 6): C_ncost(H) + amount C_bits H / C_nbw if anything is remote."""
     machine, latency = problem.machine, problem.reading.latency
     wait = np.asarray(machine.latency_s)[np.asarray(threads, dtype=np.int64) - 1]

@@ -181,13 +181,13 @@ def _distinct(pairwise: Numbers, alone: Numbers) -> list[float]:
 
 def _matching(allowed: np.ndarray, needy: np.ndarray, needy_below: np.ndarray) -> Pairs | None:
     """A matching that covers all needy cells, above and below; None if there is none."""
-    choices = [[int(b) for b in np.flatnonzero(row)] for row in allowed]
+    choices = [np.flatnonzero(row).tolist() for row in allowed]
     above, below = dict[int, int](), dict[int, int]()
-    for cell in np.flatnonzero(needy):
-        if not _augment(int(cell), choices, above, below, set(), None):
+    for cell in np.flatnonzero(needy).tolist():
+        if not _augment(cell, choices, above, below, set(), None):
             return None
-    needed = {int(b) for b in np.flatnonzero(needy_below)}
-    back = [[int(c) for c in np.flatnonzero(column)] for column in allowed.T]
+    needed = set(np.flatnonzero(needy_below).tolist())
+    back = [np.flatnonzero(column).tolist() for column in allowed.T]
     for cell in sorted(needed):
         if cell not in below and not _augment(cell, back, below, above, set(), needed):
             return None
