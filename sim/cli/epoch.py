@@ -3,7 +3,9 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from types import MappingProxyType
 from typing import Any, Final
 
 import tomli_w
@@ -20,13 +22,25 @@ from netcosim.formatting import one_line, percent
 from netcosim.results.storage.claimed_folder import ClaimedFolder
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.points_table import points_csv
-from sim.analytic.yan.model import OPTIONS, Configuration, Problem, Reading, Terms, read_as, terms
+from sim.analytic.yan.model import OPTIONS, Configuration, Problem, Terms, read_as, terms
 from sim.analytic.yan.search import Found, optimize
 from sim.analytic.yan.spec import EpochSpec, configuration_of, named_spec, names, problem_of
 
 PROG: Final = "sim.cli.epoch"
 SHOWN: Final = 6
 """Configurations that are told: the fastest, and the next ones of other resources."""
+
+RESOURCES: Final = "<workers, replicas, servers>"
+SPLITS: Final = "P x H x R of each layer"
+_TIMES: Final = {
+    "U_f, us": "forward_s",
+    "M_f, us": "forward_messages_s",
+    "U_b, us": "backward_s",
+    "M_b, us": "backward_messages_s",
+    "U_w, us": "update_s",
+    "T, us": "total_s",
+}
+_COUNTS: Final = {"Q": "concurrency", "A": "activations", "E": "errors", "W": "connections"}
 
 _EPILOG: Final = """\
 readings of the paper's damaged equations, the default first:
@@ -117,7 +131,8 @@ def _parser() -> argparse.ArgumentParser:
 def _print(spec: EpochSpec, problem: Problem, given: Found | None, best: Sequence[Found]) -> None:
     console = output(highlight=False)
     lines = [f"{spec.name}: {spec.about}", *(f"assumed: {text}" for text in spec.assumed)]
-    for line in (*lines, f"readings: {_reading_text(problem.reading)}"):
+    readings = " ".join(f"{name}={getattr(problem.reading, name)}" for name in OPTIONS)
+    for line in (*lines, f"readings: {readings}"):
         console.print(Text(one_line(line)))
     if given is not None:
         console.print(Text("\nas given", "bold"))
@@ -129,73 +144,48 @@ def _print(spec: EpochSpec, problem: Problem, given: Found | None, best: Sequenc
         _print_ranks(named(given, best), console)
 
 
-def _reading_text(reading: Reading) -> str:
-    return " ".join(f"{name}={getattr(reading, name)}" for name in OPTIONS)
+def _table(
+    console: Console,
+    columns: Sequence[tuple[str, Sequence[str]]],
+    *,
+    left: Sequence[str] = (),
+    ranks: Mapping[str, int] = MappingProxyType({}),
+) -> None:
+    """Print columns by their headings; those in `left` are text, which may be folded."""
+    shown = [
+        Column(
+            heading=heading,
+            cells=cells,
+            rank=ranks.get(heading, 0),
+            justify="left" if heading in left else "right",
+            folds=heading in left,
+        )
+        for heading, cells in columns
+    ]
+    print_columns(shown, console)
 
 
 def _print_terms(found: Found, console: Console) -> None:
     """Print an epoch's parts, then each layer's terms for one sample."""
-    shape, all_terms = found.configuration, found.terms
-    heading = "<workers, replicas, servers>"
-    console.print(Text(f"{heading} = {resources_text(shape)}: {_epoch_text(all_terms)}"))
-    parts = [
-        ("compute", all_terms.compute_s),
-        ("update", all_terms.update_s),
-        ("messages", all_terms.messages_s),
-        ("reads", all_terms.reads_s),
-    ]
-    print_columns(
-        [
-            Column(heading="epoch", cells=[name for name, _ in parts], justify="left"),
-            Column(heading="s", cells=[f"{seconds:.6g}" for _, seconds in parts]),
-            Column(
-                heading="share",
-                cells=[percent(seconds / all_terms.epoch_s) for _, seconds in parts]
-                if all_terms.epoch_s
-                else ["-"] * len(parts),
-            ),
-        ],
-        console,
-    )
-    console.print(
-        Text(
-            f"A read takes {all_terms.read_best_s:.6g} to {all_terms.read_worst_s:.6g} s; so the"
-            f" epoch {all_terms.epoch_best_s:.6g} to {all_terms.epoch_worst_s:.6g} s."
-        )
-    )
-    splits = shape.splits
-    rows = all_terms.layers
-    times = [
-        ("U_f", [row.forward_s for row in rows]),
-        ("M_f", [row.forward_messages_s for row in rows]),
-        ("U_b", [row.backward_s for row in rows]),
-        ("M_b", [row.backward_messages_s for row in rows]),
-        ("U_w", [row.update_s for row in rows]),
-        ("T", [row.total_s for row in rows]),
-    ]
-    counts = [
-        ("A", [row.activations for row in rows]),
-        ("E", [row.errors for row in rows]),
-        ("W", [row.connections for row in rows]),
-    ]
-    print_columns(
-        [
-            Column(heading="layer", cells=[one_line(row.name) for row in rows], justify="left"),
-            Column(heading="P", cells=[str(split.parts) for split in splits]),
-            Column(heading="H", cells=[str(split.threads) for split in splits]),
-            Column(heading="R", cells=[str(split.copies) for split in splits]),
-            *(
-                Column(heading=f"{name}, us", cells=[f"{1e6 * s:.5g}" for s in seconds], rank=1)
-                for name, seconds in times
-            ),
-            Column(heading="Q", cells=[str(row.concurrency) for row in rows]),
-            *(
-                Column(heading=name, cells=[f"{value:.9g}" for value in values], rank=2)
-                for name, values in counts
-            ),
-        ],
-        console,
-    )
+    shape, whole = found.configuration, found.terms
+    console.print(Text(f"{RESOURCES} = {resources_text(shape)}: {_epoch_text(whole)}"))
+    seconds = (whole.compute_s, whole.update_s, whole.messages_s, whole.reads_s)
+    parts = ("epoch", ("compute", "update", "messages", "reads"))
+    shares = [percent(one / (whole.epoch_s or 1)) for one in seconds]
+    listed = [parts, ("s", [f"{one:.6g}" for one in seconds]), ("share", shares)]
+    _table(console, listed, left=["epoch"])
+    reading = f"A read takes {whole.read_best_s:.6g} to {whole.read_worst_s:.6g} s"
+    epochs = f"{whole.epoch_best_s:.6g} to {whole.epoch_worst_s:.6g} s"
+    console.print(Text(f"{reading}; so the epoch {epochs}."))
+    columns = [("layer", [one_line(layer.name) for layer in whole.layers])]
+    for heading, field in (("P", "parts"), ("H", "threads"), ("R", "copies")):
+        columns.append((heading, [str(getattr(split, field)) for split in shape.splits]))
+    for heading, field in _TIMES.items():
+        columns.append((heading, [f"{1e6 * getattr(layer, field):.5g}" for layer in whole.layers]))
+    for heading, field in _COUNTS.items():
+        columns.append((heading, [f"{getattr(layer, field):.9g}" for layer in whole.layers]))
+    ranks = dict.fromkeys(_TIMES, 1) | dict.fromkeys(_COUNTS, 2)
+    _table(console, columns, left=["layer"], ranks=ranks)
 
 
 def _epoch_text(found: Terms) -> str:
@@ -205,32 +195,19 @@ def _epoch_text(found: Terms) -> str:
     return f"{found.epoch_s:.6g} s, {bound}"
 
 
-def _print_ranks(listed: dict[str, Found], console: Console) -> None:
-    each = list(listed.values())
-    print_columns(
-        [
-            Column(heading="", cells=list(listed)),
-            Column(
-                heading="<workers, replicas, servers>",
-                cells=[resources_text(found.configuration) for found in each],
-                justify="left",
-            ),
-            Column(heading="epoch, s", cells=[f"{found.terms.epoch_s:.6g}" for found in each]),
-            Column(heading="binds", cells=[found.terms.binding for found in each], justify="left"),
-            Column(heading="at least, s", cells=[f"{found.terms.bounded_s:.6g}" for found in each]),
-            Column(
-                heading="P x H x R of each layer",
-                cells=[_splits_text(found.configuration) for found in each],
-                justify="left",
-                folds=True,
-            ),
-        ],
-        console,
-    )
-
-
-def _splits_text(shape: Configuration) -> str:
-    return " ".join(f"{s.parts}x{s.threads}x{s.copies}" for s in shape.splits)
+def _print_ranks(listed: Mapping[str, Found], console: Console) -> None:
+    shapes = [found.configuration for found in listed.values()]
+    ends = [found.terms for found in listed.values()]
+    splits = [[f"{s.parts}x{s.threads}x{s.copies}" for s in shape.splits] for shape in shapes]
+    columns = [
+        ("", list(listed)),
+        (RESOURCES, [resources_text(shape) for shape in shapes]),
+        ("epoch, s", [f"{found.epoch_s:.6g}" for found in ends]),
+        ("binds", [found.binding for found in ends]),
+        ("at least, s", [f"{found.bounded_s:.6g}" for found in ends]),
+        (SPLITS, [" ".join(each) for each in splits]),
+    ]
+    _table(console, columns, left=[RESOURCES, "binds", SPLITS])
 
 
 def _write(
@@ -259,37 +236,20 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _row(name: str, found: Found) -> dict[str, Any]:
-    shape, all_terms = found.configuration, found.terms
-    return {
-        "configuration": name,
-        "workers": shape.workers,
-        "replicas": shape.replicas,
-        "servers": shape.servers,
-        **{
-            field: getattr(all_terms, field)
-            for field in Terms.__dataclass_fields__
-            if field != "layers"
-        },
-    }
+    shape = found.configuration
+    resources = {key: getattr(shape, key) for key in ("workers", "replicas", "servers")}
+    values = {field.name: getattr(found.terms, field.name) for field in fields(Terms)}
+    del values["layers"]
+    return {"configuration": name, **resources, **values}
 
 
 def _rows(name: str, found: Found) -> list[dict[str, Any]]:
     shape = found.configuration
+    placed = [" ".join(map(str, workers)) for workers in shape.maps]
+    each = zip(found.terms.layers, shape.splits, placed, strict=True)
     return [
-        {
-            "configuration": name,
-            "layer": layer.name,
-            "parts": split.parts,
-            "threads": split.threads,
-            "copies": split.copies,
-            "map": " ".join(map(str, workers)),
-            **{
-                field: getattr(layer, field)
-                for field in type(layer).__dataclass_fields__
-                if field != "name"
-            },
-        }
-        for layer, split, workers in zip(found.terms.layers, shape.splits, shape.maps, strict=True)
+        {"configuration": name, **asdict(layer), **asdict(split), "map": workers}
+        for layer, split, workers in each
     ]
 
 

@@ -8,7 +8,6 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -27,7 +26,7 @@ from sim.analytic.yan.model import (
     reads,
     terms,
 )
-from sim.analytic.yan.network import Numbers
+from sim.analytic.yan.network import Numbers, links
 
 Mapping: TypeAlias = Literal["best", "greedy"]
 Pairs: TypeAlias = dict[int, int]
@@ -258,25 +257,23 @@ class _Tables:
             self._received.append(self._cost(upper, least[0], axis=1))
 
     def _least(self, upper: int) -> Numbers:
-        """Bounds of A and E of each boundary: (2, shapes below, shapes, 1)."""
-        found = np.zeros((2, len(self._shapes[upper - 1]), len(self._shapes[upper]), 1))
-        for i, below in enumerate(self._shapes[upper - 1]):
-            for j, shape in enumerate(self._shapes[upper]):
-                found[:, i, j, 0] = self._bound(upper, below, shape)
-        return found
+        """Bounds of A and E of each boundary: (2, shapes below, shapes, 1).
 
-    def _bound(self, upper: int, below: tuple[int, int], shape: tuple[int, int]) -> Point:
-        """A and E where each cell has the partner that it likes best, and some must have none."""
-        reading = self._problem.reading
-        received, returned = _liked(
-            self._problem, upper, below[0], shape[0], distinct=reading.acts == "distinct"
-        )
-        common = math.gcd(below[1], shape[1])
-        more = shape[0] * shape[1] - below[0] * below[1]
-        return (
-            _at_least(received, common / below[1], shape[1], more),
-            _at_least(returned, common / shape[1], below[1], -more),
-        )
+        Each cell has the partner that it likes best, as far as there are enough of them.
+        """
+        found = np.zeros((2, len(self._shapes[upper - 1]), len(self._shapes[upper]), 1))
+        liked: dict[tuple[int, int], tuple[_Liked, _Liked]] = {}
+        for i, (parts_below, copies_below) in enumerate(self._shapes[upper - 1]):
+            for j, (parts, copies) in enumerate(self._shapes[upper]):
+                both = liked.get((parts_below, parts))
+                if both is None:
+                    both = _liked(self._problem, upper, parts_below, parts)
+                    liked[parts_below, parts] = both
+                common = math.gcd(copies_below, copies)
+                more = parts * copies - parts_below * copies_below
+                found[0, i, j] = both[0].at_least(common / copies_below, copies, more)
+                found[1, i, j] = both[1].at_least(common / copies, copies_below, -more)
+        return found
 
     def _cost(self, number: int, amounts: Numbers, *, axis: int) -> Numbers:
         """Messages of a layer for one sample: (shapes below, shapes, points, threads)."""
@@ -387,28 +384,36 @@ def most_parts(problem: Problem, number: int, workers: int) -> int:
     return min(most, problem.network.layers[number].rows)
 
 
-@lru_cache(maxsize=20_000)
-def _liked(
-    problem: Problem, upper: int, parts_below: int, parts: int, *, distinct: bool
-) -> tuple[Numbers, Numbers]:
-    """What stripes receive, and spare with their best partner: (2, parts), (2, parts below)."""
-    alone = Split(parts=parts_below, threads=1, copies=1)
-    between = cells(problem, upper, alone, Split(parts=parts, threads=1, copies=1))
-    return (
-        np.stack([between.activations, between.activations_spared.max(axis=1)]),
-        np.stack([between.errors, between.errors_spared.max(axis=0)]),
-    )
+@dataclass(frozen=True, slots=True)
+class _Liked:
+    """What stripes receive without a partner, and what the best partner of each spares."""
+
+    received: Numbers
+    spared: Numbers
+    rising: list[float]
+
+    def at_least(self, share: float, copies: int, more: int) -> float:
+        """The least that the largest of all cells receives.
+
+        `more` is by how many they are more than their partners: so many of them have none.
+        """
+        least = float((self.received - share * self.spared).max())
+        return max(least, self.rising[(more - 1) // copies]) if more > 0 else least
 
 
-def _at_least(stripes: Numbers, share: float, copies: int, more: int) -> float:
-    """The least that the largest of all cells receives.
-
-    `more` is by how many they are more than their partners: so many of them have none.
-    """
-    received = float((stripes[0] - share * stripes[1]).max())
-    if more <= 0:
-        return received
-    return max(received, float(np.sort(np.tile(stripes[0], copies))[more - 1]))
+def _liked(problem: Problem, upper: int, parts_below: int, parts: int) -> tuple[_Liked, _Liked]:
+    """Of the stripes of a layer, and of those below."""
+    layers = problem.network.layers
+    found = links(layers[upper - 1], layers[upper], parts_below, parts)
+    distinct = problem.reading.acts == "distinct"
+    both = []
+    for shared in (
+        found.activations if distinct else found.connections,
+        (found.errors if distinct else found.connections).T,
+    ):
+        received = shared.sum(axis=1)
+        both.append(_Liked(received, shared.max(axis=1), np.sort(received).tolist()))
+    return both[0], both[1]
 
 
 def node_costs(problem: Problem, number: int, shapes: Sequence[tuple[int, int]]) -> Numbers:

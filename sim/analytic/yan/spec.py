@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from netcosim.errors import ScenarioError
 from netcosim.nearest import question
-from netcosim.scenario.fields import Fraction, Name, RateBps, Record, Whole
+from netcosim.scenario.fields import BaseUnits, Fraction, Name, RateBps, Record, Whole
 from netcosim.scenario.named import builtin_scenarios
 from netcosim.scenario.toml import parse_toml, validation_message
 from netcosim.user_files import SCENARIO, read_text
@@ -19,7 +19,7 @@ from sim.analytic.yan.network import Layer, Network
 from sim.analytic.yan.search import placed
 
 PROFILE: Final = "profile:"
-_PROFILE_RATE: Final = "10gbit"
+_PROFILE_RATE: Final = BaseUnits(10**10)
 _PROFILE_MACHINES: Final = 8
 
 Count = Annotated[Whole, Field(ge=1, le=10**9)]
@@ -222,7 +222,7 @@ def _layer(spec: LayerSpec) -> Layer:
 
 
 def _machine(spec: MachinesSpec) -> Machine:
-    by_threads: dict[str, tuple[float, ...]] = {}
+    by_threads: dict[str, Any] = {}
     for field in ("latency_s", "interference"):
         value = getattr(spec, field)
         listed = value if isinstance(value, tuple) else (value,) * spec.cores
@@ -262,7 +262,7 @@ def _of_profile(profile: Profile) -> EpochSpec:
             act_s=spent["forward"] / profile.batch / weights,
             err_s=spent["backward"] / profile.batch / weights,
             update_s=spent["update"] / weights,
-            rate=_PROFILE_RATE,  # type: ignore[arg-type]  # text with its unit, as in a file
+            rate=_PROFILE_RATE,
         ),
         job=JobSpec(samples=60_000, read_every=profile.batch, write_every=profile.batch),
         configuration=ConfigurationSpec(servers=1, replicas=4, workers=1, layers=((1, 1, 1),)),
