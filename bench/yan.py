@@ -6,6 +6,7 @@ how much is done. The terms are held against a reference by tests (`./dev test-s
 """
 
 import argparse
+import itertools
 import statistics
 import sys
 import time
@@ -15,7 +16,9 @@ from random import Random
 from typing import Any, Final
 
 from bench.common.record import Figure, at_least, at_most, record
+from bench.common.transports import WHOLE_MESSAGES
 from bench.peers.yan_brute import brute, random_problem
+from netcosim.units import parse_rate_bps
 from sim.analytic.yan.model import (
     Configuration,
     Machine,
@@ -24,6 +27,8 @@ from sim.analytic.yan.model import (
     Terms,
     computing,
     read_as,
+    read_s,
+    reads,
     terms,
 )
 from sim.analytic.yan.network import Layer, Network
@@ -35,6 +40,11 @@ RATIO_PRINTED: Final = 218.08 / 11.88
 """Fig. 15: the slowest configuration over the fastest."""
 
 WORKERS: Final = (1, 2, 4)
+PROFILES: Final = ("alexnet", "resnet50")
+RATES: Final = ("1gbit", "10gbit")
+JOBS: Final = ((1, 1), (1, 4), (2, 4))
+"""Servers and replicas that are simulated."""
+
 EQUAL: Final = 1e-12
 NEAR: Final = 1e-9
 Triple = tuple[int, int, int]
@@ -54,6 +64,7 @@ def main(arguments: list[str]) -> int:
         *_speed(asked.configurations),
         *_draws(asked.draws, rows),
         *_moved(rows),
+        *_simulated(rows),
     ]
     notes = [
         f"{asked.spaces} spaces and {asked.draws} draws of constants",
@@ -67,16 +78,26 @@ def main(arguments: list[str]) -> int:
 def _against_brute(spaces: int, rows: list[dict[str, Any]]) -> Iterator[Figure]:
     """Spaces in which the recurrence finds the optimum, and what the greedy mapping misses."""
     random = Random(20151)
-    equal, gaps = 0, []
+    equal, alone, gaps = 0, 0, []
     for _ in range(spaces):
         problem = random_problem(random, machines=random.randint(2, 6))
         least_s = brute(problem).epoch_s
         best_s = optimize(problem)[0].terms.epoch_s
         gaps.append(optimize(problem, mapping="greedy")[0].terms.epoch_s / least_s - 1)
         equal += abs(best_s / least_s - 1) <= NEAR
+        plain = replace(
+            problem,
+            machine=replace(problem.machine, cache=1.0),
+            job=replace(problem.job, read="best"),
+            reading=read_as([READINGS["A"]]),
+        )
+        best = optimize(plain)[0].configuration
+        alone += (best.servers, best.workers) == (1, 1)
     missed = [gap for gap in gaps if gap > NEAR]
     rows.append({"spaces": spaces, "greedy_gaps": sorted(missed)})
     yield at_least("spaces where the best mapping finds the optimum", equal / spaces, "", 1.0)
+    name = "A without cache: the best is a worker a replica and one server"
+    yield Figure(name=name, value=100 * alone / spaces, unit="%")
     yield Figure(name="spaces that the greedy mapping misses", value=len(missed) / spaces, unit="")
     yield Figure(name="its largest gap", value=100 * max(gaps), unit="%")
     yield Figure(
@@ -148,15 +169,21 @@ def uniform(problem: Problem, triple: Triple) -> Configuration:
     )
 
 
-def table(problem: Problem) -> dict[Triple, Terms]:
-    """Terms of all triples that 20 machines allow, up to four workers a replica."""
+def table(problem: Problem) -> dict[Triple, float]:
+    """Epochs of all triples that the machines allow, up to four workers a replica.
+
+    Replicas divide all of an epoch but its reads: terms are found once for each number of workers.
+    """
     found = {}
+    worst = problem.job.read == "worst"
     for workers in WORKERS:
-        shape = uniform(problem, (workers, 1, 1))
+        one = terms(problem, uniform(problem, (workers, 1, 1)))
+        alone_s = one.compute_s + one.update_s + one.messages_s
         for replicas in range(1, (problem.machine.count - 1) // workers + 1):
             for servers in range(1, problem.machine.count - replicas * workers + 1):
-                one = replace(shape, replicas=replicas, servers=servers)
-                found[workers, replicas, servers] = terms(problem, one)
+                each_s = read_s(problem, one.read_bits, servers, replicas, workers)[worst]
+                waits_s = reads(problem, servers, replicas) * each_s
+                found[workers, replicas, servers] = alone_s / replicas + waits_s
     return found
 
 
@@ -187,13 +214,13 @@ def _drawn(random: Random, option: str) -> dict[str, float]:
     )
     small, large = table(mnist), table(imagenet)
     best = [_first(found) for found in (small, large)]
-    epochs = [found.epoch_s for found in large.values()]
+    epochs = list(large.values())
     # "degrades by increasing the number of parameter servers at the expense of replicas"
     hurts = all(
-        small[1, replicas, 20 - replicas].epoch_s < small[1, replicas - 2, 22 - replicas].epoch_s
+        small[1, replicas, 20 - replicas] < small[1, replicas - 2, 22 - replicas]
         for replicas in (18, 16, 14)
     )
-    before = small[2, 9, 2].epoch_s < small[1, 18, 2].epoch_s * (1 - EQUAL)
+    before = small[2, 9, 2] < small[1, 18, 2] * (1 - EQUAL)
     return {
         "Table 1, MNIST's best is <2, 9, 2>": best[0] == (2, 9, 2),
         "Table 1, ImageNet-22K's best is <4, 4, 4>": best[1] == (4, 4, 4),
@@ -203,6 +230,7 @@ def _drawn(random: Random, option: str) -> dict[str, float]:
         "Fig. 12, less reading is faster": _less_reading(imagenet),
         "Fig. 13, factors of 2": _factors(),
         "Fig. 14, the copied output is faster": _copied(imagenet),
+        "Fig. 14, if copies are read once": _copied(_read_once(imagenet)),
         "ratio of Fig. 15": max(epochs) / min(epochs),
     }
 
@@ -225,18 +253,18 @@ def _drawn_machine(random: Random) -> Machine:
     )
 
 
-def _first(found: dict[Triple, Terms]) -> Triple:
+def _first(found: dict[Triple, float]) -> Triple:
     """The fastest; of equal ones that with the fewest machines."""
-    least = min(one.epoch_s for one in found.values())
+    least = min(found.values())
     return min(
-        (each for each, one in found.items() if one.epoch_s <= least * (1 + EQUAL)),
+        (each for each, epoch_s in found.items() if epoch_s <= least * (1 + EQUAL)),
         key=lambda each: each[0] * each[1] + each[2],
     )
 
 
-def _linear(found: dict[Triple, Terms]) -> bool:
-    alone_s = found[4, 1, 4].epoch_s
-    return all(alone_s / found[4, n, 4].epoch_s >= 0.95 * n for n in (2, 4))
+def _linear(found: dict[Triple, float]) -> bool:
+    alone_s = found[4, 1, 4]
+    return all(alone_s / found[4, n, 4] >= 0.95 * n for n in (2, 4))
 
 
 def _less_reading(problem: Problem) -> bool:
@@ -273,6 +301,10 @@ def _copied(problem: Problem) -> bool:
     return _output(problem, 4, copies=4).epoch_s < _output(problem, 4, copies=1).epoch_s
 
 
+def _read_once(problem: Problem) -> Problem:
+    return replace(problem, reading=replace(problem.reading, copies="once"))
+
+
 def _moved(rows: list[dict[str, Any]]) -> Iterator[Figure]:
     """Winners of both networks when each constant of the specs moves by 30 %."""
     for name, option in READINGS.items():
@@ -298,6 +330,76 @@ def _moved(rows: list[dict[str, Any]]) -> Iterator[Figure]:
                 unit=f"of {len(winners)}",
                 note=note,
             )
+
+
+def _simulated(rows: list[dict[str, Any]]) -> Iterator[Figure]:
+    """Reads and rates of the same jobs in the simulator: a worker a replica, whole layer stacks."""
+    for profile, rate in itertools.product(PROFILES, RATES):
+        for servers, replicas in JOBS:
+            found = against_simulator(profile, rate, servers, replicas)
+            rows.append(found)
+            where = f"{profile}, {rate}, <1, {replicas}, {servers}>"
+            note = f"best {found['best_s']:.4g} s, worst {found['worst_s']:.4g} s"
+            inside = found["best_s"] <= found["read_s"] <= found["worst_s"]
+            yield Figure(
+                name=f"simulated read, {where}",
+                value=found["read_s"],
+                unit="s",
+                note=f"{note}: {'inside' if inside else 'outside'}",
+            )
+            yield Figure(
+                name=f"simulated epoch over Yan's, {where}",
+                value=found["simulated_s"] / found["epoch_s"],
+                unit="",
+                note=f"at worst {found['epoch_worst_s'] / found['epoch_s']:.3g}",
+            )
+
+
+def against_simulator(profile: str, rate: str, servers: int, replicas: int) -> dict[str, Any]:
+    """An epoch of a profile's job by the model and by the simulator, with the mean read of each.
+
+    A read is from the first pull of a step that could begin to the last one's end, without the
+    first step, whose pulls all workers begin at once.
+    """
+    from sim import simulate
+
+    spec = named_spec(f"profile:{profile}")
+    problem = problem_of(spec, read_as([]))
+    machine = replace(problem.machine, count=servers + replicas, rate_bps=parse_rate_bps(rate))
+    problem = replace(problem, machine=machine)
+    model = terms(problem, uniform(problem, (1, replicas, servers)))
+    result = simulate(
+        {
+            "name": "yan",
+            "repetitions": 1,
+            "cluster": {"topology": "star", "link": {"rate": rate}, "servers": servers},
+            "training": {"steps": 60, "warmup": 10, "workers": [replicas], "trace_steps": 40},
+            "workload": [{"name": profile, "profile": profile}],
+            "transport": [WHOLE_MESSAGES],
+        },
+        trace=[replicas],
+    )
+    pulls: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for row in result.operations.to_pylist():
+        if row["kind"] == "transfer" and row["place"].endswith("down") and row["step"]:
+            pulls.setdefault((row["worker"], row["step"]), []).append(
+                (row["ready_ns"], row["end_ns"])
+            )
+    spent = [max(e for _, e in each) - min(b for b, _ in each) for each in pulls.values()]
+    (point,) = result.points.to_pylist()
+    return {
+        "profile": profile,
+        "rate": rate,
+        "servers": servers,
+        "replicas": replicas,
+        "read_s": statistics.mean(spent) / 1e9,
+        "best_s": model.read_best_s,
+        "worst_s": model.read_worst_s,
+        "simulated_s": problem.job.samples / point["examples_per_s"],
+        "epoch_s": model.epoch_s,
+        "epoch_worst_s": model.epoch_worst_s,
+        "bounded_s": model.bounded_s,
+    }
 
 
 def _scaled(field: str) -> Callable[[Machine, float], dict[str, Any]]:

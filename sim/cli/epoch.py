@@ -246,11 +246,12 @@ def _row(name: str, found: Found) -> dict[str, Any]:
 def _rows(name: str, found: Found) -> list[dict[str, Any]]:
     shape = found.configuration
     placed = [" ".join(map(str, workers)) for workers in shape.maps]
-    each = zip(found.terms.layers, shape.splits, placed, strict=True)
-    return [
-        {"configuration": name, **asdict(layer), **asdict(split), "map": workers}
-        for layer, split, workers in each
-    ]
+    rows = []
+    for layer, split, workers in zip(found.terms.layers, shape.splits, placed, strict=True):
+        values = asdict(layer)
+        named_layer = {"layer": values.pop("name"), **asdict(split), "map": workers}
+        rows.append({"configuration": name, **named_layer, **values})
+    return rows
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ def _heat(axes: "Axes", problem: Problem, shape: Configuration) -> None:
         return
     rows, columns = (np.flatnonzero(~np.isnan(values).all(axis=axis)) for axis in (1, 0))
     shown = values[np.ix_(rows, columns)]
-    scale = LogNorm(np.nanmin(shown), np.nanmax(shown) * 1.5)
+    most_s = max(float(np.nanmax(shown)), 1e-300)
+    scale = LogNorm(max(float(np.nanmin(shown)), 1e-6 * most_s), 1.5 * most_s, clip=True)
     kept = np.ma.masked_invalid(shown)
     axes.imshow(kept, aspect="auto", origin="lower", cmap="Blues", norm=scale)
     axes.set_xticks(range(len(columns)), [str(c) for c in columns])

@@ -8,7 +8,8 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -41,7 +42,8 @@ Resources: TypeAlias = tuple[int, int, int]
 Path: TypeAlias = list[tuple[int, int, int]]
 """Of each layer its shape, its threads less 1, and the point at the boundary below it."""
 
-_EQUAL = 1e-9
+_MOST_VALUES: Final = 50_000_000
+_EQUAL: Final = 1e-9
 """Neurons: counts below this are the same but for rounding."""
 
 
@@ -243,6 +245,10 @@ class _Tables:
             ]
             for n in range(len(layers))
         ]
+        values = len(self._threads) * sum(len(a) * len(b) for a, b in pairwise(self._shapes))
+        if values > _MOST_VALUES:
+            allowed = f"{values} values to keep for its boundaries: must be at most {_MOST_VALUES}"
+            raise ScenarioError.at("machines.count", machine.count, allowed)
         self._nodes = [node_costs(problem, n, each) for n, each in enumerate(self._shapes)]
         self._bits = [read_bits(problem, n, each) for n, each in enumerate(self._shapes)]
         self._exact: list[set[tuple[int, int]]] = [set() for _ in layers]

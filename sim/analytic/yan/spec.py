@@ -23,6 +23,7 @@ _PROFILE_RATE: Final = BaseUnits(10**10)
 _PROFILE_MACHINES: Final = 8
 
 Count = Annotated[Whole, Field(ge=1, le=10**9)]
+Rows = Annotated[Whole, Field(ge=1, le=100_000)]
 Seconds = Annotated[Fraction, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Factor = Annotated[Fraction, Field(ge=1, le=1e6, allow_inf_nan=False)]
 
@@ -30,7 +31,7 @@ Factor = Annotated[Fraction, Field(ge=1, le=1e6, allow_inf_nan=False)]
 class InputSpec(Record):
     """Rows of the samples, and the values of each."""
 
-    rows: Count
+    rows: Rows
     depth: Count = 1
 
 
@@ -39,7 +40,7 @@ class LayerSpec(Record):
 
     name: Name
     kind: Literal["full", "local", "convolutional", "pooling"]
-    rows: Count
+    rows: Rows
     depth: Count = 1
     window: Count | None = None
     stride: Count = 1
@@ -52,7 +53,7 @@ class MachinesSpec(Record):
     """The machines' number and constants; those that threads share are lists, or one for all."""
 
     count: Annotated[Whole, Field(ge=1, le=64)]
-    cores: Annotated[Whole, Field(ge=1, le=256)] = 1
+    cores: Annotated[Whole, Field(ge=1, le=128)] = 1
     muladd_s: Seconds
     act_s: Seconds
     err_s: Seconds

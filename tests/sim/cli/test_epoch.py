@@ -2,14 +2,17 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
 
 from netcosim.scenario.toml import parse_toml
 from sim.analytic.yan.model import Reading, terms
+from sim.analytic.yan.search import Found, optimize
 from sim.analytic.yan.spec import configuration_of, named_spec, names, problem_of
 from sim.cli.epoch import main
+from sim.cli.epoch_picture import epoch_png
 
 SPEC = """\
 name = "small"
@@ -68,26 +71,51 @@ def test_the_terms_of_the_given_configuration_are_told(spec, capsys):
     assert "epoch, s" not in said
 
 
-def test_the_fastest_is_found_under_another_reading_and_kept_with_its_picture(
-    spec, tmp_path, capsys
-):
-    given = [str(spec), "--optimize", "--reading", "reads=total", "--out"]
-    assert main([*given, str(tmp_path / "a")]) == 0
-    said = capsys.readouterr().out
-    assert "reads=total copies=R" in said
-    assert "the fastest of each resources" in said
-    assert main([*given, str(tmp_path / "b")]) == 0
-    files = ["configurations.csv", "layers.csv", "pictures/epoch.png", "spec.toml"]
-    for name in files:
-        content = (tmp_path / "a" / name).read_bytes()
-        assert content == (tmp_path / "b" / name).read_bytes(), name
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "a" / "configurations.csv").read_text())))
+GIVEN = ("--optimize", "--reading", "reads=total", "--out")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Path:
+    """The folder of the fastest configurations under another reading."""
+    folder = tmp_path_factory.mktemp("epoch")
+    (folder / "small.toml").write_text(SPEC)
+    assert main([str(folder / "small.toml"), *GIVEN, str(folder / "a")]) == 0
+    return folder / "a"
+
+
+def test_the_fastest_is_found_and_kept_in_tables(kept):
+    rows = list(csv.DictReader(io.StringIO((kept / "configurations.csv").read_text())))
     assert [row["configuration"] for row in rows] == ["given", "1", "2", "3", "4", "5", "6"]
     epochs = [float(row["epoch_s"]) for row in rows]
     assert epochs[1:] == sorted(epochs[1:])
     assert epochs[0] >= epochs[1]
-    kept = named_spec(str(tmp_path / "a" / "spec.toml"))
-    assert kept == named_spec(str(spec))
+    layers = list(csv.DictReader(io.StringIO((kept / "layers.csv").read_text())))
+    assert [row["layer"] for row in layers[:2]] == ["hidden", "output"]
+    assert layers[0]["map"] == "0 1"
+    assert named_spec(str(kept / "spec.toml")) == named_spec(str(kept.parent / "small.toml"))
+
+
+def test_a_folder_is_the_same_when_it_is_written_again(kept, tmp_path, capsys):
+    assert main([str(kept.parent / "small.toml"), *GIVEN, str(tmp_path / "b")]) == 0
+    said = capsys.readouterr().out
+    assert "reads=total copies=R" in said
+    assert "the fastest of each resources" in said
+    for name in ("configurations.csv", "layers.csv", "pictures/epoch.png", "spec.toml"):
+        assert (kept / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def test_the_picture_has_every_epoch_that_the_machines_allow_and_every_part(figures, spec):
+    problem = problem_of(named_spec(str(spec)), Reading())
+    shape = configuration_of(named_spec(str(spec)), problem)
+    assert shape is not None
+    found = Found(configuration=shape, terms=terms(problem, shape))
+    epoch_png(problem, {"given": found})
+    heat, bars = figures[0].axes
+    # Five machines and two workers a replica: one replica with 1 to 3 servers, two with one.
+    assert len(heat.texts) == 4
+    widths = [bar.get_width() for bar in bars.patches]
+    # As worked by hand: computing, updating, messages and reads.
+    assert widths == pytest.approx([6 * 358, 6 * 24, 12018, 96])
 
 
 @pytest.mark.parametrize(
@@ -158,6 +186,29 @@ def test_the_built_in_specs_have_what_the_paper_prints():
     assert connections["mnist"] == pytest.approx(2.5e6, rel=0.01)
     assert 2e9 < connections["imagenet22k"] < 2.2e9
     assert [len(named_spec(name).layer) for name in connections] == [5, 8]
+
+
+def test_the_pages_spec_and_commands_are_taken(tmp_path, capsys):
+    page = (Path(__file__).parents[3] / "docs/background/yan.md").read_text("utf-8")
+    path = tmp_path / "small.toml"
+    path.write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
+    assert main([str(path)]) == 0
+    assert main(["profile:alexnet"]) == 0
+    capsys.readouterr()
+    # "<4, 4, 4> with copied convolutions takes 3.85 s, and <2, 9, 2> in stripes 5.09 s"
+    assert main(["mnist", "--optimize", "--reading", "reads=total"]) == 0
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["given", "<2,", "9,", "2>", "5.0877", "server_link", "5.0877"] in [x[:7] for x in said]
+    best = ["1", "<4,", "4,", "4>", "3.84743", "server_link", "3.84743", "1x16x4", "1x16x4"]
+    assert best in [line[:9] for line in said]
+
+
+@pytest.mark.parametrize(("reads", "best"), [("per_replica", (2, 9, 2)), ("total", (4, 4, 4))])
+def test_the_fastest_for_imagenet_hangs_on_the_reading_of_the_reads(reads, best):
+    problem = problem_of(named_spec("imagenet22k"), Reading(reads=reads))
+    shape = optimize(problem)[0].configuration
+    assert (shape.workers, shape.replicas, shape.servers) == best
+    assert {(split.parts, split.copies) for split in shape.splits} == {(best[0], 1)}
 
 
 def test_a_profile_is_one_layer_whose_passes_take_the_recorded_times():
