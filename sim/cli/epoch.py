@@ -199,7 +199,7 @@ def _print_ranks(listed: Mapping[str, Found], console: Console) -> None:
     shapes = [found.configuration for found in listed.values()]
     ends = [found.terms for found in listed.values()]
     splits = [[f"{s.parts}x{s.threads}x{s.copies}" for s in shape.splits] for shape in shapes]
-    columns = [
+    columns: list[tuple[str, Sequence[str]]] = [
         ("", list(listed)),
         (RESOURCES, [resources_text(shape) for shape in shapes]),
         ("epoch, s", [f"{found.epoch_s:.6g}" for found in ends]),
