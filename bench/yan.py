@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bench.common.record import Figure, at_least, at_most, record
 from bench.common.transports import WHOLE_MESSAGES
-from bench.peers.yan_brute import brute, random_problem
+from bench.peers.yan_brute import brute, random_problem, random_resources
 from netcosim.units import parse_rate_bps
 from sim.analytic.yan.model import (
     Configuration,
@@ -25,6 +25,7 @@ from sim.analytic.yan.model import (
     Problem,
     Split,
     Terms,
+    cells,
     computing,
     read_as,
     read_s,
@@ -32,7 +33,7 @@ from sim.analytic.yan.model import (
     terms,
 )
 from sim.analytic.yan.network import Layer, Network
-from sim.analytic.yan.search import optimize, placed
+from sim.analytic.yan.search import front, greedy, optimize, placed, point
 from sim.analytic.yan.spec import named_spec, problem_of
 
 READINGS: Final = {"A": "reads=per_replica", "B": "reads=total"}
@@ -61,6 +62,7 @@ def main(arguments: list[str]) -> int:
     rows: list[dict[str, Any]] = []
     figures = [
         *_against_brute(asked.spaces, rows),
+        _boundaries(asked.spaces),
         *_speed(asked.configurations),
         *_draws(asked.draws, rows),
         *_moved(rows),
@@ -80,10 +82,13 @@ def _against_brute(spaces: int, rows: list[dict[str, Any]]) -> Iterator[Figure]:
     random = Random(20151)
     equal, alone, gaps = 0, 0, []
     for _ in range(spaces):
-        problem = random_problem(random, machines=random.randint(2, 6))
-        least_s = brute(problem).epoch_s
-        best_s = optimize(problem)[0].terms.epoch_s
-        gaps.append(optimize(problem, mapping="greedy")[0].terms.epoch_s / least_s - 1)
+        machines = random.randint(2, 6)
+        problem = random_problem(random, machines=machines)
+        given = random_resources(random, machines)
+        least_s = brute(problem, given).epoch_s
+        best_s = optimize(problem, given=given)[0].terms.epoch_s
+        (paper,) = optimize(problem, mapping="greedy", given=given)
+        gaps.append(paper.terms.epoch_s / least_s - 1)
         equal += abs(best_s / least_s - 1) <= NEAR
         plain = replace(
             problem,
@@ -104,6 +109,31 @@ def _against_brute(spaces: int, rows: list[dict[str, Any]]) -> Iterator[Figure]:
         name="its median gap where it misses",
         unit="%",
         value=100 * statistics.median(missed or [0.0]),
+    )
+
+
+def _boundaries(count: int) -> Figure:
+    """How often the greedy mapping of a random boundary is beaten by another one."""
+    random = Random(20152)
+    beaten = 0
+    for _ in range(count):
+        problem = random_problem(random, machines=9)
+        upper = random.randrange(1, len(problem.network.layers))
+        splits = []
+        for layer in problem.network.layers[upper - 1 : upper + 1]:
+            parts = random.randint(1, min(layer.rows, 8))
+            copies = random.randint(1, 8 // parts)
+            splits.append(Split(parts=parts, threads=1, copies=copies))
+        between = cells(problem, upper, *splits)
+        here = point(between, greedy(between))
+        beaten += any(
+            max(p[0] - here[0], p[1] - here[1]) <= NEAR < sum(here) - sum(p)
+            for p, _ in front(between)
+        )
+    return Figure(
+        name="random boundaries where another mapping beats the greedy one",
+        value=100 * beaten / count,
+        unit="%",
     )
 
 

@@ -16,6 +16,7 @@ from sim.analytic.yan.model import (
     Reading,
     Split,
     cells,
+    left,
     message_s,
     read_as,
     read_s,
@@ -122,10 +123,10 @@ def _every_mapping(
     orders = np.array(list(itertools.permutations(range(most))))
     rows = np.arange(most)
     spared = square[0][rows, orders][:, :count]
-    received = (between.activations - spared).max(axis=1)
+    received = left(between.activations, spared).max(axis=1)
     back = np.empty((len(orders), most))
     np.put_along_axis(back, orders, square[1][rows, orders], axis=1)
-    returned = (between.errors - back[:, :count_below]).max(axis=1)
+    returned = left(between.errors, back[:, :count_below]).max(axis=1)
     both = np.stack([received, returned], axis=1)
     _, kept = np.unique(np.round(both, 6), axis=0, return_index=True)
     return received[kept], returned[kept]
@@ -149,20 +150,26 @@ def random_problem(random: Random, *, machines: int, reading: Reading | None = N
             act_s=10 ** random.uniform(-8, -6),
             err_s=10 ** random.uniform(-8, -6),
             value_bits=32,
-            rate_bps=round(10 ** random.uniform(7, 10)),
+            rate_bps=round(10 ** random.uniform(5.5, 9.5)),
             latency_s=tuple(10 ** random.uniform(-7, -5) for _ in range(cores)),
             interference=tuple(1 + random.random() * h for h in range(cores)),
             cache=random.choice((1.0, 1.15)),
         ),
         job=Job(
             samples=1000,
-            read_every=random.randint(1, 100),
+            read_every=random.choice((1, random.randint(1, 100))),
             write_every=random.randint(1, 100),
             read=random.choice(("best", "worst")),
         ),
         reading=read_as(options) if reading is None else reading,
         most_parts=random.choice((None, 2)),
     )
+
+
+def random_resources(random: Random, machines: int) -> list[Resources]:
+    """All resources, or those with many workers a replica, whose layers have to be mapped."""
+    least = random.choice((1, min(3, machines - 1)))
+    return [each for each in resources(machines) if each[2] >= least]
 
 
 _OTHERS: Final = (

@@ -293,9 +293,15 @@ def received(between: Cells, workers: Sequence[int], below: Sequence[int]) -> tu
     """A of each cell and E of each cell below, by the workers that they are at."""
     together = np.equal.outer(np.asarray(workers), np.asarray(below))
     return (
-        between.activations - (between.activations_spared * together).sum(axis=1),
-        between.errors - (between.errors_spared * together).sum(axis=0),
+        left(between.activations, (between.activations_spared * together).sum(axis=1)),
+        left(between.errors, (between.errors_spared * together).sum(axis=0)),
     )
+
+
+def left(received: Numbers, spared: Numbers) -> Numbers:
+    """What is remote after all; 0 where that is rounding, as shares of copies are fractions."""
+    rest = received - spared
+    return np.where(rest > 1e-9 * received, rest, 0.0)
 
 
 def message_s(problem: Problem, amount: Numbers, threads: Counts | int) -> Numbers:
@@ -305,10 +311,8 @@ def message_s(problem: Problem, amount: Numbers, threads: Counts | int) -> Numbe
     bits = amount * machine.value_bits
     if latency == "per_bit":
         return np.asarray(bits * (wait + threads / machine.rate_bps))
-    # Shares of copies are fractions, whose differences need not be 0 to the last digit.
-    return np.asarray(
-        bits * threads / machine.rate_bps + wait * ((amount > 1e-9) | (latency == "always"))
-    )
+    waits = (amount > 0) | (latency == "always")
+    return np.asarray(bits * threads / machine.rate_bps + wait * waits)
 
 
 def read_s(

@@ -22,6 +22,7 @@ from sim.analytic.yan.model import (
     Terms,
     cells,
     computing,
+    left,
     message_s,
     read_s,
     reads,
@@ -44,7 +45,7 @@ Path: TypeAlias = list[tuple[int, int, int]]
 
 _MOST_VALUES: Final = 50_000_000
 _EQUAL: Final = 1e-9
-"""Neurons: counts below this are the same but for rounding."""
+"""Of the largest counts: those that are nearer are the same but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def optimize(
         allowed = "the recurrence needs slowest=term"
         raise ScenarioError.at("reading", f"slowest={problem.reading.slowest}", allowed)
     every = resources(problem.machine.count) if given is None else given
-    tables = _Tables(problem, mapping, max(each[2] for each in every))
+    tables = Tables(problem, mapping, max(each[2] for each in every))
     queue = [(tables.path(each)[0], each[0] + each[1] * each[2], each) for each in every]
     heapq.heapify(queue)
     found: list[Found] = []
@@ -137,10 +138,11 @@ def greedy(between: Cells) -> Pairs:
 
 def point(between: Cells, pairs: Pairs) -> Point:
     """Largest A and largest E of a mapping."""
-    received, returned = between.activations.copy(), between.errors.copy()
+    spared = np.zeros(len(between.activations)), np.zeros(len(between.errors))
     for cell, below in pairs.items():
-        received[cell] -= between.activations_spared[cell, below]
-        returned[below] -= between.errors_spared[cell, below]
+        spared[0][cell] = between.activations_spared[cell, below]
+        spared[1][below] = between.errors_spared[cell, below]
+    received, returned = left(between.activations, spared[0]), left(between.errors, spared[1])
     return float(received.max()), float(returned.max())
 
 
@@ -153,8 +155,9 @@ def front(between: Cells) -> list[tuple[Point, Pairs]]:
     """
     received = between.activations[:, None] - between.activations_spared
     returned = between.errors[None, :] - between.errors_spared
-    most_in = _distinct(received, between.activations)
-    most_out = _distinct(returned, between.errors)
+    most_in = np.unique(np.append(received, between.activations))
+    most_out = np.unique(np.append(returned, between.errors))
+    slack = _EQUAL * (1 + most_in[-1] + most_out[-1])
     found: list[tuple[Point, Pairs]] = []
     out = len(most_out) - 1
     for limit_in in most_in:
@@ -162,9 +165,9 @@ def front(between: Cells) -> list[tuple[Point, Pairs]]:
         while out >= 0:
             limit_out = most_out[out]
             pairs = _matching(
-                (received <= limit_in + _EQUAL) & (returned <= limit_out + _EQUAL),
-                between.activations > limit_in + _EQUAL,
-                between.errors > limit_out + _EQUAL,
+                (received <= limit_in + slack) & (returned <= limit_out + slack),
+                between.activations > limit_in + slack,
+                between.errors > limit_out + slack,
             )
             if pairs is None:
                 break
@@ -172,12 +175,6 @@ def front(between: Cells) -> list[tuple[Point, Pairs]]:
         if best is not None:
             found.append((point(between, best), best))
     return found
-
-
-def _distinct(pairwise: Numbers, alone: Numbers) -> list[float]:
-    """Thresholds to try, rising: at least what each must have whatever its partner."""
-    values = np.unique(np.round(np.concatenate([pairwise.ravel(), alone]), 6))
-    return [float(value) for value in values]
 
 
 def _matching(allowed: np.ndarray, needy: np.ndarray, needy_below: np.ndarray) -> Pairs | None:
@@ -225,7 +222,7 @@ def _seated(pairs: Pairs, below: Sequence[int], count: int, workers: int) -> tup
     return tuple(below[pairs[c]] if c in pairs else next(left) for c in range(count))
 
 
-class _Tables:
+class Tables:
     """Costs of layers and boundaries for one sample and one replica, by parts and copies.
 
     Axes: `shape` is parts and copies of a layer, H its threads less 1; a boundary has (shape below,
@@ -236,7 +233,7 @@ class _Tables:
         self._problem, self._mapping = problem, mapping
         machine, layers = problem.machine, problem.network.layers
         self._threads = np.arange(1, len(machine.interference) + 1)
-        self._shapes = [
+        self.shapes = [
             [
                 (p, r)
                 for p in range(1, most_parts(problem, n, most) + 1)
@@ -245,12 +242,12 @@ class _Tables:
             ]
             for n in range(len(layers))
         ]
-        values = len(self._threads) * sum(len(a) * len(b) for a, b in pairwise(self._shapes))
+        values = len(self._threads) * sum(len(a) * len(b) for a, b in pairwise(self.shapes))
         if values > _MOST_VALUES:
             allowed = f"{values} values to keep for its boundaries: must be at most {_MOST_VALUES}"
             raise ScenarioError.at("machines.count", machine.count, allowed)
-        self._nodes = [node_costs(problem, n, each) for n, each in enumerate(self._shapes)]
-        self._bits = [read_bits(problem, n, each) for n, each in enumerate(self._shapes)]
+        self._nodes = [node_costs(problem, n, each) for n, each in enumerate(self.shapes)]
+        self._bits = [read_bits(problem, n, each) for n, each in enumerate(self.shapes)]
         self._exact: list[set[tuple[int, int]]] = [set() for _ in layers]
         self._fronts: list[dict[tuple[int, int], list[Pairs]]] = [{} for _ in layers]
         self._paths: dict[tuple[int, float], tuple[int, tuple[float, Path]]] = {}
@@ -258,19 +255,19 @@ class _Tables:
         self._returned: list[Numbers] = []
         self._received: list[Numbers] = []
         for upper in range(1, len(layers)):
-            least = self._least(upper)
+            least = self.least(upper)
             self._returned.append(self._cost(upper - 1, least[1], axis=0))
             self._received.append(self._cost(upper, least[0], axis=1))
 
-    def _least(self, upper: int) -> Numbers:
+    def least(self, upper: int) -> Numbers:
         """Bounds of A and E of each boundary: (2, shapes below, shapes, 1).
 
         Each cell has the partner that it likes best, as far as there are enough of them.
         """
-        found = np.zeros((2, len(self._shapes[upper - 1]), len(self._shapes[upper]), 1))
+        found = np.zeros((2, len(self.shapes[upper - 1]), len(self.shapes[upper]), 1))
         liked: dict[tuple[int, int], tuple[_Liked, _Liked]] = {}
-        for i, (parts_below, copies_below) in enumerate(self._shapes[upper - 1]):
-            for j, (parts, copies) in enumerate(self._shapes[upper]):
+        for i, (parts_below, copies_below) in enumerate(self.shapes[upper - 1]):
+            for j, (parts, copies) in enumerate(self.shapes[upper]):
                 both = liked.get((parts_below, parts))
                 if both is None:
                     both = _liked(self._problem, upper, parts_below, parts)
@@ -283,7 +280,7 @@ class _Tables:
 
     def _cost(self, number: int, amounts: Numbers, *, axis: int) -> Numbers:
         """Messages of a layer for one sample: (shapes below, shapes, points, threads)."""
-        copies = np.array([r for _, r in self._shapes[number]], dtype=np.float64)
+        copies = np.array([r for _, r in self.shapes[number]], dtype=np.float64)
         wide = copies[:, None, None, None] if axis == 0 else copies[None, :, None, None]
         seconds = message_s(self._problem, amounts[..., None], self._threads)
         return np.asarray(seconds / (self._threads * wide))
@@ -309,7 +306,7 @@ class _Tables:
         """The recurrence: least seconds for one sample and one replica, and the path to it."""
         allowed = [
             np.array([i for i, (p, r) in enumerate(shapes) if p * r <= workers])
-            for shapes in self._shapes
+            for shapes in self.shapes
         ]
         own = [
             nodes[kept] + a_bit_s * bits[kept, None]
@@ -363,12 +360,12 @@ class _Tables:
             if missing > 0:
                 rest = ((0, 0), (0, 0), (0, missing), (0, 0))
                 table[upper - 1] = np.pad(table[upper - 1], rest, constant_values=np.inf)
-            copies = self._shapes[number][shape][1]
+            copies = self.shapes[number][shape][1]
             seconds = message_s(self._problem, values[:, None], self._threads)
             table[upper - 1][i, j, : len(points)] = seconds / (self._threads * copies)
 
     def _split(self, number: int, shape: int, threads: int = 1) -> Split:
-        parts, copies = self._shapes[number][shape]
+        parts, copies = self.shapes[number][shape]
         return Split(parts=parts, threads=threads, copies=copies)
 
     def configuration(self, each: Resources, path: Path) -> Configuration:
@@ -403,7 +400,7 @@ class _Liked:
 
         `more` is by how many they are more than their partners: so many of them have none.
         """
-        least = float((self.received - share * self.spared).max())
+        least = float(left(self.received, share * self.spared).max())
         return max(least, self.rising[(more - 1) // copies]) if more > 0 else least
 
 

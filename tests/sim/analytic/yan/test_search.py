@@ -6,20 +6,30 @@ from random import Random
 import numpy as np
 import pytest
 
-from bench.peers.yan_brute import brute, random_problem
+from bench.peers.yan_brute import brute, random_problem, random_resources
 from netcosim.errors import ScenarioError
-from sim.analytic.yan.model import Cells, Configuration, Problem, Split, read_as, terms
-from sim.analytic.yan.search import front, greedy, optimize, point, resources
+from sim.analytic.yan.model import (
+    Cells,
+    Configuration,
+    Problem,
+    Split,
+    cells,
+    read_as,
+    terms,
+)
+from sim.analytic.yan.search import Tables, front, greedy, optimize, point, resources
 from tests.sim.analytic.yan.made import network
 
 
 def test_the_recurrence_with_the_best_mapping_finds_what_brute_force_finds():
     random = Random(1)
-    for _ in range(12):
-        problem = random_problem(random, machines=random.randint(2, 5))
-        wanted = brute(problem)
-        (found,) = optimize(problem)
-        (paper,) = optimize(problem, mapping="greedy")
+    for _ in range(25):
+        machines = random.randint(2, 5)
+        problem = random_problem(random, machines=machines)
+        given = random_resources(random, machines)
+        wanted = brute(problem, given)
+        (found,) = optimize(problem, given=given)
+        (paper,) = optimize(problem, mapping="greedy", given=given)
         assert found.terms.epoch_s == pytest.approx(wanted.epoch_s, rel=1e-12)
         assert paper.terms.epoch_s >= found.terms.epoch_s * (1 - 1e-12)
 
@@ -67,23 +77,47 @@ def every_configuration(problem: Problem):
 
 def test_the_front_has_every_mapping_that_no_other_one_beats():
     random = np.random.default_rng(4)
-    for _ in range(40):
+    for _ in range(120):
         count, below = (int(n) for n in random.integers(1, 5, 2))
-        spared_in, spared_out = random.integers(0, 4, (2, count, below)).astype(float)
+        copies = int(random.integers(1, 4))  # what copies spare of each other are fractions
+        spared_in, spared_out = random.integers(0, 6, (2, count, below)) / copies
         between = Cells(
-            activations=spared_in.sum(axis=1),
-            errors=spared_out.sum(axis=0),
+            activations=spared_in.max(axis=1) + random.integers(0, 4, count),
+            errors=spared_out.max(axis=0) + random.integers(0, 4, below),
             activations_spared=spared_in,
             errors_spared=spared_out,
             connections_spared=spared_in,
         )
         points = {point(between, pairs) for pairs in mappings(count, below)}
-        wanted = {
-            a for a in points if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in points)
-        }
+        wanted = {p for p in points if not any(beats(other, p) for other in points)}
         found = front(between)
-        assert {p for p, _ in found} >= wanted
+        assert all(any(near(p, other) for other, _ in found) for p in wanted)
         assert all(point(between, pairs) == p and p in points for p, pairs in found)
+
+
+def beats(one, other):
+    return max(a - b for a, b in zip(one, other, strict=True)) < 1e-9 and not near(one, other)
+
+
+def near(one, other):
+    return one == pytest.approx(other, abs=1e-9)
+
+
+def test_bounds_of_boundaries_are_no_more_than_any_mapping_has():
+    random = Random(6)
+    equal = 0
+    for _ in range(3):
+        problem = random_problem(random, machines=8)
+        tables = Tables(problem, "best", 7)
+        bounds = tables.least(1)
+        for i, below in enumerate(tables.shapes[0]):
+            for j, shape in enumerate(tables.shapes[1]):
+                splits = [Split(parts=p, threads=1, copies=r) for p, r in (below, shape)]
+                found = [p for p, _ in front(cells(problem, 1, *splits))]
+                least = [min(p[axis] for p in found) for axis in (0, 1)]
+                assert np.all(bounds[:, i, j, 0] <= np.array(least) * (1 + 1e-12))
+                equal += bounds[:, i, j, 0] == pytest.approx(least)
+    assert equal > 100  # else they would say little
 
 
 def mappings(count: int, below: int):
