@@ -63,8 +63,11 @@ def _main(arguments: Sequence[str], site: CrashSite) -> int:
     options = _parser().parse_args(arguments)
     reading = read_as(options.reading)
     spec = named_spec(options.spec)
-    problem = problem_of(spec, reading)
-    asked = configuration_of(spec, problem)
+    try:
+        problem = problem_of(spec, reading)
+        asked = configuration_of(spec, problem)
+    except ScenarioError as wrong:
+        raise ScenarioError(f"{options.spec}: {wrong}") from None
     if asked is None and not options.optimize:
         raise ScenarioError(f"{options.spec}: configuration: is required without --optimize")
     given = None if asked is None else Found(configuration=asked, terms=terms(problem, asked))

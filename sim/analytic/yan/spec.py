@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from netcosim.errors import ScenarioError
 from netcosim.nearest import question
@@ -26,6 +26,10 @@ Count = Annotated[Whole, Field(ge=1, le=10**9)]
 Rows = Annotated[Whole, Field(ge=1, le=100_000)]
 Seconds = Annotated[Fraction, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Factor = Annotated[Fraction, Field(ge=1, le=1e6, allow_inf_nan=False)]
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, int | float) else value
 
 
 class InputSpec(Record):
@@ -60,8 +64,8 @@ class MachinesSpec(Record):
     update_s: Seconds = 0.0
     value_bits: Annotated[Whole, Field(ge=1, le=1024)] = 32
     rate: Annotated[RateBps, Field(ge=1)]
-    latency_s: Seconds | tuple[Seconds, ...] = 0.0
-    interference: Factor | tuple[Factor, ...] = 1.0
+    latency_s: Annotated[tuple[Seconds, ...], BeforeValidator(_listed)] = (0.0,)
+    interference: Annotated[tuple[Factor, ...], BeforeValidator(_listed)] = (1.0,)
     cache: Factor = 1.0
 
 
@@ -225,8 +229,8 @@ def _layer(spec: LayerSpec) -> Layer:
 def _machine(spec: MachinesSpec) -> Machine:
     by_threads: dict[str, Any] = {}
     for field in ("latency_s", "interference"):
-        value = getattr(spec, field)
-        listed = value if isinstance(value, tuple) else (value,) * spec.cores
+        listed = getattr(spec, field)
+        listed = listed * spec.cores if len(listed) == 1 else listed
         if len(listed) != spec.cores:
             allowed = f"{len(listed)} values: must be one, or one for each of {spec.cores} cores"
             raise ScenarioError(f"machines.{field}: {allowed}")

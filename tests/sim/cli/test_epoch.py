@@ -121,12 +121,21 @@ def test_the_picture_has_every_epoch_that_the_machines_allow_and_every_part(figu
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("layers = [[2, 1, 1]", "layers = [[5, 1, 1]", "layer hidden: parts: 5: 1 to 4, its rows"),
+        (
+            "layers = [[2, 1, 1]",
+            "layers = [[5, 1, 1]",
+            "small.toml: layer hidden: parts: 5: 1 to 4",
+        ),
         ("layers = [[2, 1, 1]", "layers = [[2, 3, 1]", "threads: 3: 1 to 2, a machine's cores"),
         ("servers = 1\nreplicas = 1", "servers = 0\nreplicas = 2", "servers: 0: at least 1"),
         ("rows = 4", "rows = 0", "layer[0].rows: 0: must be >= 1"),
         ("act_s", "actt_s", "machines.actt_s: 10.0: unknown key; did you mean act_s? allowed"),
-        ("latency_s = [1000.0, 1000.0]", "latency_s = [1.0]", "machines.latency_s: 1 values"),
+        (
+            "latency_s = [1000.0, 1000.0]",
+            "latency_s = [1.0, 2.0, 3.0]",
+            "machines.latency_s: 3 values",
+        ),
+        ("latency_s = [1000.0, 1000.0]", "latency_s = nan", "machines.latency_s[0]: nan: must be"),
         ('kind = "full"\nrows = 4', 'kind = "pooling"\nrows = 4', "window: is required"),
         ("[configuration]", "[configurations]", "unknown key; did you mean configuration?"),
         (SPEC[SPEC.index("[configuration]") :], "", "is required without --optimize"),
