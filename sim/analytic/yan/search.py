@@ -216,10 +216,10 @@ def _augment(
 
 
 def _seated(pairs: Pairs, below: Sequence[int], count: int, workers: int) -> tuple[int, ...]:
-    """Workers of cells: their partner's, and for the others workers that are left."""
+    """Workers of cells: their partner's, and for the others idle ones."""
     taken = {below[b] for b in pairs.values()}
-    left = iter([w for w in range(workers) if w not in taken])
-    return tuple(below[pairs[c]] if c in pairs else next(left) for c in range(count))
+    idle = iter([w for w in range(workers) if w not in taken])
+    return tuple(below[pairs[c]] if c in pairs else next(idle) for c in range(count))
 
 
 class Tables:
