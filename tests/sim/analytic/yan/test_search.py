@@ -23,7 +23,7 @@ from tests.sim.analytic.yan.made import network
 
 def test_the_recurrence_with_the_best_mapping_finds_what_brute_force_finds():
     random = Random(1)
-    for _ in range(25):
+    for _ in range(16):
         machines = random.randint(2, 5)
         problem = random_problem(random, machines=machines)
         given = random_resources(random, machines)
