@@ -11,15 +11,11 @@ LEAST_FRAME_BYTES: Final = 16_384
 """Size that every receiver must take (RFC 9113, section 6.5.2); a full frame is no smaller."""
 
 _USUAL_FRAME_BYTES: Final = 8_192
-"""The smallest frame that a server is known to send by default (nginx, `http2_chunk_size`)."""
+"""The smallest frame that a server is known to send by default (nginx, `http2_chunk_size`).
 
-
-def is_whole_frame(size_bytes: int) -> bool:
-    """True if a turn of so many bytes is a DATA frame or more, as servers send them; else a grain.
-
-    Frames are often less than they may be: Apache's have 16,375 bytes, nginx's 8,192.
-    """
-    return size_bytes >= _USUAL_FRAME_BYTES
+It decides no verdict: where a turn is one DATA frame, round robin and processor sharing are one
+rule, and either is told with the other. It chooses which of the two names comes first.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +34,14 @@ class Observed:
     frame_bytes: int
     turn_bytes: Sequence[int] = ()
     usual_turn_bytes: int | None = None
+
+    def is_grain(self, size_bytes: int) -> bool:
+        """True if turns of so many bytes are grains: below any usual frame, and no more than one.
+
+        Processor sharing never sends several frames in a turn. Frames are often less than they may
+        be: Apache's have 16,375 bytes, nginx's 8,192.
+        """
+        return size_bytes < _USUAL_FRAME_BYTES and size_bytes <= self.frame_bytes
 
     @property
     def median_turn_bytes(self) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netcosim.errors import ScenarioError
+from netcosim.errors import NetcosimError, ScenarioError
 
 
 def assert_kept(path: Path, text: str) -> None:
@@ -26,13 +26,20 @@ def sections(texts: Mapping[str, str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines.splitlines())
 
 
+def refusal(
+    call: Callable[..., object],
+    *arguments: object,
+    error: type[NetcosimError] = ScenarioError,
+    **settings: object,
+) -> str:
+    """What a call with these arguments is refused with: one line of printable text."""
+    with pytest.raises(error) as refused:
+        call(*arguments, **settings)
+    assert str(refused.value).isprintable()
+    assert refused.value.exit_code == error.exit_code
+    return str(refused.value)
+
+
 def refusals(calls: Mapping[str, Callable[[], object]]) -> str:
-    """What each of these calls is refused with: a line of printable text each, exit code 2."""
-    said = ""
-    for name, call in calls.items():
-        with pytest.raises(ScenarioError) as refused:
-            call()
-        assert str(refused.value).isprintable(), name
-        assert refused.value.exit_code == 2
-        said += f"{name}: {refused.value}\n"
-    return said
+    """What each of these calls is refused with: a line each."""
+    return "".join(f"{name}: {refusal(call)}\n" for name, call in calls.items())

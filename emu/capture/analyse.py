@@ -6,9 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from emu.capture.as_captured import order_by_time, reordered, without_copies
 from emu.capture.connections import Conversation, split_connections, with_most_bytes
-from emu.capture.control import answers, request_paths
-from emu.capture.direction import Direction, read_direction, report_direction
+from emu.capture.control import request_paths
+from emu.capture.direction import (
+    Direction,
+    client_less_server,
+    read_direction,
+    report_direction,
+)
 from emu.capture.pcap import Records, read_records
 from emu.capture.reassembly import Flaw
 from emu.capture.report import CaptureReport, ConnectionReport, Problem, StreamReport
@@ -56,6 +62,12 @@ def analyse_capture(
     """
     records = read_records(path)
     segments, odd = read_segments(records, ports)
+    if (np.diff(records.time_ns) < 0).any():
+        order = order_by_time(records, segments)
+        if order is not None:
+            records = reordered(records, order)
+            segments, odd = read_segments(records, ports)
+    segments = without_copies(records, segments)
     records, step = _steadied(records)
     found = split_connections(records.data, segments, ports)
     conversations, left_out = with_most_bytes(found)
@@ -109,11 +121,7 @@ def _connection(
 ) -> ConnectionReport:
     if gap_ns is None:
         gap_ns = _usual_gap_ns(conversation)
-    up = read_direction(records, conversation, client=True, peer=None, search=search)
-    if search and not up.opened and answers(up.reader, up.frames):
-        conversation = conversation.turned()
-        up = read_direction(records, conversation, client=True, peer=None, search=search)
-    down = read_direction(records, conversation, client=False, peer=up, search=search)
+    conversation, up, down = _directions(records, conversation, search=search)
     up, down = up.unless_missing(down), down.unless_missing(up)
     up, down = up.limited_by(down), down.limited_by(up)
     to_server, sent, sent_problem = report_direction(up, down, gap_ns=gap_ns, lag_ns=lag_ns)
@@ -136,6 +144,24 @@ def _connection(
             *_problems("to client", down, down.flaws, answered_problem),
         ),
     )
+
+
+def _directions(
+    records: Records, conversation: Conversation, *, search: bool
+) -> tuple[Conversation, Direction, Direction]:
+    """Read both directions; from a connection's middle the client is who asks for streams first."""
+    up = read_direction(records, conversation, client=True, peer=None, search=search)
+    down = read_direction(records, conversation, client=False, peer=up, search=search)
+    if search and not conversation.opened and up.is_guessed:
+        asks = client_less_server(up, down)
+        if asks < 0:
+            conversation = conversation.turned()
+            up = read_direction(records, conversation, client=True, peer=None, search=True)
+            down = read_direction(records, conversation, client=False, peer=up, search=True)
+        elif not asks and (up.frames.at.size or down.frames.at.size):
+            text = "no HEADERS show which side is the client: it is taken to have the higher port"
+            up = up.with_flaw(Flaw(at=0, text=text))
+    return conversation, up, down
 
 
 def _problems(

@@ -4,6 +4,8 @@ scapy parses RST_STREAM and GOAWAY. WINDOW_UPDATEs and settings can be as many a
 and scapy needs about 0.1 ms for each, so their few bytes are read directly.
 """
 
+import base64
+import re
 import struct
 from dataclasses import dataclass
 
@@ -11,6 +13,7 @@ from emu.capture.arrays import Ints, Mask, ints
 from emu.capture.frames import (
     END_HEADERS,
     HEADER_BYTES,
+    MOST_BEFORE_BYTES,
     PING_ACK,
     PRIORITY_FLAG,
     Frames,
@@ -19,6 +22,8 @@ from emu.capture.frames import (
 from emu.capture.reassembly import Flaw, Reader
 
 INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 4, 5
+
+_UPGRADE_SETTINGS = re.compile(rb"\r\nHTTP2-Settings:[ \t]*([\w-]+)", re.IGNORECASE | re.ASCII)
 
 _LARGEST_TABLE = 1 << 24  # of HPACK; the peer's limit need not be known to decode
 
@@ -43,6 +48,20 @@ class Control:
     ping_acks: Ints
     resets: tuple[tuple[int, int], ...]  # frame, error code
     goaways: tuple[tuple[int, int, int], ...]  # frame, last stream, error code
+
+
+def upgrade_window(reader: Reader, behind: int) -> int | None:
+    """Initial window that a request announced which ends before `behind` and asks for an upgrade.
+
+    It counts as if a SETTINGS frame had said so (RFC 7540, section 3.2.1).
+    """
+    found = _UPGRADE_SETTINGS.search(reader.read(0, min(behind, MOST_BEFORE_BYTES)))
+    if found is None or len(found[1]) % 4 == 1:
+        return None
+    payload = base64.urlsafe_b64decode(found[1] + b"=" * (-len(found[1]) % 4))
+    pairs = struct.iter_unpack("!HI", payload[: len(payload) // 6 * 6])
+    windows = [value for number, value in pairs if number == INITIAL_WINDOW_SIZE]
+    return windows[-1] if windows and windows[-1] < 1 << 31 else None
 
 
 def read_control(reader: Reader, frames: Frames) -> Control:
@@ -109,15 +128,30 @@ def request_paths(reader: Reader, frames: Frames) -> tuple[dict[int, str | None]
     return paths, None
 
 
-def answers(reader: Reader, frames: Frames) -> bool:
-    """True if a direction's first header block is a response's: it begins with `:status`.
+_REQUEST_FIRST = frozenset(
+    (*range(0x81, 0x88), *(kind | name for kind in (0x00, 0x10, 0x40) for name in (1, 2, 4, 6)))
+)
+_RESPONSE_FIRST = frozenset((*range(0x88, 0x8F), 0x08, 0x18, 0x48))
+"""First bytes of a header block that begins with a request's pseudo-header, with `:status`.
 
-    That is an entry of HPACK's static table (8 to 14), or a literal with such a name (RFC 7541,
-    appendix A); so is a request's `:method` (2, 3), so no table is needed to see it.
-    """
-    blocks = frames.of(Kind.HEADERS)[:1].tolist()
-    first = _fragment(reader, frames, blocks[0])[:1] if blocks else b""
-    return bool(first) and (0x88 <= first[0] <= 0x8E or first[0] in (0x08, 0x18, 0x48))
+These are entries of HPACK's static table (1 to 7, 8 to 14), or literals with such a name (RFC 7541,
+appendix A), so no table is needed to see them. Trailers begin with neither.
+"""
+
+
+def answers_less_requests(reader: Reader, frames: Frames) -> int:
+    """How many more header blocks of a direction begin as a response's than as a request's."""
+    found = 0
+    for place in frames.of(Kind.HEADERS)[:MOST_JUDGED].tolist():
+        if frames.seen[place] == frames.length[place]:
+            first = _fragment(reader, frames, place)[:1]
+            found += bool(first) and first[0] in _RESPONSE_FIRST
+            found -= bool(first) and first[0] in _REQUEST_FIRST
+    return found
+
+
+MOST_JUDGED = 1000
+"""Most header blocks by which a direction is judged."""
 
 
 def _header_blocks(reader: Reader, frames: Frames) -> list[tuple[int, int, bytes]]:

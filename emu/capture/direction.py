@@ -11,9 +11,11 @@ from emu.capture.connections import Conversation
 from emu.capture.control import (
     MAX_FRAME_SIZE,
     Control,
+    answers_less_requests,
     read_control,
+    upgrade_window,
 )
-from emu.capture.frames import Frames, Kind, opening, walk
+from emu.capture.frames import PREFACE, Frames, Kind, opening, walk
 from emu.capture.gaps import find_gaps
 from emu.capture.pcap import Records
 from emu.capture.reassembly import ByteStream, Flaw, Reader, assemble
@@ -29,7 +31,7 @@ from emu.capture.resync import find_frames
 from emu.capture.segments import ACK, SYN, Segments
 from emu.capture.streams import StreamDirection, half_streams, service_intervals
 from emu.capture.timing import Chunks, data_chunks, frame_records
-from emu.capture.windows import NO_CREDIT, credit_history, read_grants
+from emu.capture.windows import NO_CREDIT, Grants, credit_history, read_grants
 from h2model.protocol import DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES
 
 SHORT_GAPS: Final = 8
@@ -41,6 +43,7 @@ class Direction:
     """One direction's frames, not yet compared with the other's; `time_ns` is of each record.
 
     `opened` tells that its first frame is the connection's first, and that none is missing.
+    `upgrade` has the record of the request that asked for HTTP/2, and the initial window in it.
     """
 
     stream: ByteStream
@@ -52,13 +55,28 @@ class Direction:
     round_trip_ns: int
     opened: bool
     flaws: tuple[Flaw, ...]
+    upgrade: tuple[int, int] | None = None
+
+    @property
+    def is_guessed(self) -> bool:
+        """True if it is read from the connection's middle, so that its side is a guess."""
+        return not self.stream.from_start and not self.opened
+
+    def grants(self) -> Grants:
+        """The credit that this side gave."""
+        _, tail = frame_records(self.stream, self.frames)
+        return read_grants(self.frames, self.control, tail, self.time_ns, self.upgrade)
 
     def unless_missing(self, peer: "Direction") -> "Direction":
         """Note that nothing of this direction was captured, if HTTP/2 was of the other one."""
         if self.stream.end or not peer.frames.at.size:
             return self
         flaw = Flaw(at=0, text="nothing of this direction was captured")
-        return replace(self, opened=False, flaws=(*self.flaws, flaw))
+        return replace(self.with_flaw(flaw), opened=False)
+
+    def with_flaw(self, flaw: Flaw) -> "Direction":
+        """Note one more flaw."""
+        return replace(self, flaws=(*self.flaws, flaw))
 
     def limited_by(self, peer: "Direction") -> "Direction":
         """Drop the first frame larger than the other side ever allowed, and all behind it."""
@@ -97,6 +115,27 @@ class Direction:
     def whole_until_ns(self, flaw: Flaw) -> int:
         """Until when this direction is whole in spite of a flaw."""
         return self.stream.whole_until_ns(flaw.at, self.time_ns)
+
+
+def client_less_server(one: Direction, other: Direction) -> int:
+    """How much more speaks for `one` being the client's direction than for its being the server's.
+
+    Each stream with HEADERS from both sides speaks for who sent the first, as streams are opened
+    by requests; and each header block for the side whose pseudo-headers it begins with.
+    """
+    firsts = [_first_headers(each) for each in (one, other)]
+    both = firsts[0].keys() & firsts[1].keys()
+    found = sum(1 if firsts[0][stream] < firsts[1][stream] else -1 for stream in both)
+    found -= answers_less_requests(one.reader, one.frames)
+    return found + answers_less_requests(other.reader, other.frames)
+
+
+def _first_headers(direction: Direction) -> dict[int, int]:
+    """By stream, the record that brought its first HEADERS."""
+    frames = direction.frames
+    head, _ = frame_records(direction.stream, frames)
+    places = frames.of(Kind.HEADERS)[::-1].tolist()
+    return {int(frames.stream[place]): int(head[place]) for place in places}
 
 
 def read_direction(
@@ -155,7 +194,18 @@ def read_direction(
         round_trip_ns=_round_trip(conversation, from_client=client),
         opened=not lost and not foreign and not frames.lost,
         flaws=tuple(flaws),
+        upgrade=_upgrade(reader, stream, first) if client and not lost else None,
     )
+
+
+def _upgrade(reader: Reader, stream: ByteStream, first: int) -> tuple[int, int] | None:
+    """The record of a request that asked for HTTP/2, and the initial window that it announced."""
+    before = first - len(PREFACE)
+    window = upgrade_window(reader, before) if before > 0 else None
+    if window is None:
+        return None
+    piece = int(np.searchsorted(stream.start, before - 1, side="right")) - 1
+    return int(stream.available[piece]), window
 
 
 def _stream_flaws(stream: ByteStream) -> list[Flaw]:
@@ -217,8 +267,7 @@ def report_direction(
     head, tail = frame_records(data.stream, frames)
     chunks = data_chunks(data.stream, frames, time_ns)
     intervals = service_intervals(chunks, gap_ns)
-    _, peer_tail = frame_records(peer.stream, peer.frames)
-    received = read_grants(peer.frames, peer.control, peer_tail, time_ns)
+    received = peer.grants()
     known = data.opened and peer.opened and not data.unbounded_by(peer)
     credit, stopped, problem = NO_CREDIT, np.zeros(frames.at.size, dtype=np.bool_), None
     if known:
@@ -250,7 +299,7 @@ def report_direction(
             SettingChange(time_ns=int(time_ns[tail[s.frame]]), number=s.number, value=s.value)
             for s in control.settings
         ),
-        grants=read_grants(frames, control, tail, time_ns),
+        grants=data.grants(),
         pings_ns=time_ns[tail[control.pings]],
         ping_acks_ns=time_ns[tail[control.ping_acks]],
         frames=_data_frames(frames, chunks, time_ns[head], time_ns[tail]),

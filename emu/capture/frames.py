@@ -137,27 +137,49 @@ def _misplaced(kind: int, length: int, flags: int, stream: int) -> str:
     return ""
 
 
+_HTTP_1 = (b"HTTP/1", b"GET ", b"POST ", b"PUT ", b"OPTIONS ", b"HEAD ")
+_SWITCHED = b"HTTP/1.1 101 "
+_END_OF_HEAD = b"\r\n\r\n"
+MOST_BEFORE_BYTES = 65_536
+"""Most bytes of HTTP/1 before a connection is upgraded to HTTP/2."""
+
+
 def opening(reader: Reader, *, client: bool) -> tuple[int, str]:
     """Offset of the first frame, and the reason if this is not HTTP/2.
 
-    A client starts with the preface; a server with SETTINGS, which are no acknowledgement.
+    A client starts with the preface; a server with SETTINGS, which are no acknowledgement. Both may
+    have spoken HTTP/1 before (`Upgrade: h2c`, RFC 7540, section 3.2).
     """
     head = reader.read(0, len(PREFACE))
     if not head:
         return 0, ""
     if head[0] in (0x16, 0x17) and head[1:2] in (b"\x03", b""):  # handshake, application data
         return 0, "TLS: can't be read"
-    if head.startswith((b"HTTP/1", b"GET ", b"POST ", b"PUT ", b"OPTIONS ", b"HEAD ")):
-        return 0, "HTTP/1, not HTTP/2 with prior knowledge"
+    at = 0
+    if head.startswith(_HTTP_1):
+        at = _upgraded(reader, client=client)
+        if not at:
+            return 0, "HTTP/1, not HTTP/2 with prior knowledge"
+        head = reader.read(at, len(PREFACE))
     if client:
         known = PREFACE.startswith(head)
-        return len(head), "" if known else f"not HTTP/2: starts with {head[:8].hex()}"
+        return at + len(head), "" if known else f"not HTTP/2: starts with {head[:8].hex()}"
     if len(head) >= HEADER_BYTES:
         length, kind, flags = int.from_bytes(head[:3]), head[3], head[4]
         first = kind == Kind.SETTINGS and not flags & SETTINGS_ACK
         if not first or _misplaced(kind, length, flags, int.from_bytes(head[5:9])):
-            return 0, f"not HTTP/2: starts with {head[:8].hex()}"
-    return 0, ""
+            return at, f"not HTTP/2: starts with {head[:8].hex()}"
+    return at, ""
+
+
+def _upgraded(reader: Reader, *, client: bool) -> int:
+    """Offset at which HTTP/2 begins behind HTTP/1; 0 if it does not."""
+    content = reader.read(0, MOST_BEFORE_BYTES)
+    if client:
+        return max(0, content.find(PREFACE))
+    switched = content.find(_SWITCHED)
+    end = content.find(_END_OF_HEAD, switched) if switched >= 0 else -1
+    return end + len(_END_OF_HEAD) if end >= 0 else 0
 
 
 MOST_SEARCHES = 64

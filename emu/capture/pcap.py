@@ -1,8 +1,7 @@
 """Reader of capture files: position, lengths and capture time of each record.
 
-Classic pcap, microseconds or nanoseconds, either byte order, plain or gzip. Record bytes stay in
-the memory-mapped file; what is returned are offsets into it. pcapng is rewritten as classic pcap
-into a temporary file first (scapy reads it).
+Classic pcap, microseconds or nanoseconds, either byte order, and pcapng, plain or gzip. Record
+bytes stay in the memory-mapped file; what is returned are offsets into it.
 """
 
 import mmap
@@ -17,7 +16,7 @@ import numpy as np
 from emu.capture.arrays import Bytes, Ints, ints
 from emu.capture.gunzip import gunzip
 from emu.capture.pcapng import MAGIC as PCAPNG_MAGIC
-from emu.capture.pcapng import as_classic
+from emu.capture.pcapng import read_blocks
 from netcosim.errors import CaptureError
 from netcosim.user_files import open_regular
 
@@ -77,15 +76,11 @@ def read_records(path: Path) -> Records:
 
 
 def _plain(path: Path, file: IO[bytes], problems: list[str]) -> IO[bytes]:
-    """Return the file as uncompressed classic pcap, through a temporary file where it is not."""
+    """Return the file uncompressed, through a temporary file where it is not."""
     magic = file.read(4) or b""  # none of what has nothing to give yet
     file.seek(0)
     if magic[:2] == GZIP_MAGIC:
         file = gunzip(path, file, problems, (*CLASSIC_MAGICS, PCAPNG_MAGIC))
-        magic = file.read(4)
-        file.seek(0)
-    if magic == PCAPNG_MAGIC:
-        file = as_classic(path, file, problems)
     return file
 
 
@@ -101,6 +96,8 @@ def _index(path: Path, data: Bytes, problems: list[str]) -> Records:
     if data.size < FILE_HEADER_BYTES:
         raise CaptureError(f"{path}: {data.size} bytes: too short for a capture file")
     magic = bytes(data[:4])
+    if magic == PCAPNG_MAGIC:
+        return _of_blocks(path, data, problems)
     if magic not in CLASSIC_MAGICS:
         raise CaptureError(f"{path}: not a capture file: starts with {magic.hex()}")
     order, tick_ns = CLASSIC_MAGICS[magic]
@@ -118,6 +115,22 @@ def _index(path: Path, data: Bytes, problems: list[str]) -> Records:
         time_ns=words[:, 0] * 1_000_000_000 + words[:, 1] * tick_ns,
         truncated=bool(problems),
         problems=tuple(problems),
+    )
+
+
+def _of_blocks(path: Path, data: Bytes, problems: list[str]) -> Records:
+    blocks = read_blocks(path, data, MOST_RECORDS)
+    at, captured, original, time_ns = blocks.columns.T
+    found = (*problems, *blocks.problems)
+    return Records(
+        data=data,
+        link_type=blocks.link_type,
+        at=at,
+        captured=captured,
+        original=original,
+        time_ns=time_ns,
+        truncated=bool(found),
+        problems=found,
     )
 
 

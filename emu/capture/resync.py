@@ -4,19 +4,19 @@ A frame's header says little of itself: a length, a type, flags, a stream. But i
 the next header stands, and several in a row that all obey RFC 9113 do not come about by chance.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from emu.capture.arrays import Mask, ints
+from emu.capture.arrays import Bytes, Ints, ints
 from emu.capture.frames import HEADER_BYTES, Kind
 from emu.capture.reassembly import ByteStream, Reader
 
 CHAIN: Final = 4
-"""Headers in a row that make a chain plausible."""
+"""Headers in a row that make a chain plausible; fewer do right before the captured end."""
 
-_SEARCHED_BYTES: Final = (1 << 17, 1 << 19)
-_LONGEST_FRAME: Final = 1 << 20
+_LONGEST_FRAME: Final = (1 << 24) - 1
+_AT_ONCE: Final = 1 << 19
 _FLAGS: Final = {
     Kind.DATA: 0x09,
     Kind.HEADERS: 0x2D,
@@ -35,54 +35,58 @@ _ON_CONNECTION: Final = (Kind.SETTINGS, Kind.PING, Kind.GOAWAY)
 def find_frames(reader: Reader, stream: ByteStream, since: int = 0) -> int | None:
     """Stream offset of the first header of a plausible chain; None if there is none.
 
-    Only streams that a client opened (odd numbers) and the half megabyte from `since` on are
-    looked at.
+    Only streams that a client opened (odd numbers) are looked at, and no more bytes from `since` on
+    than the longest frame has, in whose midst it can be.
     """
-    for size in _SEARCHED_BYTES:
-        found = _first_chain(reader.read(since, min(stream.end - since, size)))
-        if found is not None:
-            return since + found
-        if since + size >= stream.end:
-            break
+    until = min(stream.end, since + _LONGEST_FRAME + HEADER_BYTES)
+    for begin in range(since, until, _AT_ONCE):
+        size = min(_AT_ONCE, until - begin)
+        content = np.frombuffer(reader.read(begin, size + HEADER_BYTES - 1), dtype=np.uint8)
+        places, following = _headers(content)
+        for at, onward in zip((begin + places).tolist(), (begin + following).tolist(), strict=True):
+            if _is_chain(reader, stream.end, onward):
+                return int(at)
     return None
 
 
-def _first_chain(content: bytes) -> int | None:
-    head = np.frombuffer(content, dtype=np.uint8)
-    if head.size < HEADER_BYTES:
-        return None
-    sound, following = _headers(head)
-    # How many headers of a chain stand within the bytes that were searched, up to CHAIN.
-    hops = sound.astype(np.int64)
-    inside = sound & (following < sound.size)
-    onward = following[inside]
+def _is_chain(reader: Reader, end: int, at: int) -> bool:
+    """True if enough headers stand in a row that goes on at `at`, behind the first of them."""
     for _ in range(CHAIN - 1):
-        chained = sound.astype(np.int64)
-        broken = inside.copy()
-        chained[inside] += hops[onward]
-        broken[inside] = hops[onward] == 0
-        chained[broken] = 0
-        hops = chained
-    ends = np.flatnonzero(hops >= CHAIN)
-    return int(ends[0]) if ends.size else None
+        if at == end:
+            return True
+        places, following = _headers(np.frombuffer(reader.read(at, HEADER_BYTES), dtype=np.uint8))
+        if not places.size:
+            return False
+        at += int(following[0])
+    return True
 
 
-def _headers(head: Any) -> tuple[Mask, Any]:
-    """Mask of the places that can be a frame's header, and the place of the header after each."""
-    count = head.size - HEADER_BYTES + 1
-    byte = [head[at : at + count].astype(np.int64) for at in range(HEADER_BYTES)]
+def _headers(content: Bytes) -> tuple[Ints, Ints]:
+    """Places at which a frame's header can stand, and the places of the headers behind."""
+    count = content.size - HEADER_BYTES + 1
+    if count <= 0:
+        return ints(), ints()
+    column = [content[at : at + count] for at in range(HEADER_BYTES)]
+    # A glance at the narrow columns leaves little to look at.
+    likely = _LIKELY[column[3]] & (column[5] < 0x80)
+    places = np.flatnonzero(likely).astype(np.int64)
+    byte = [each[places].astype(np.int64) for each in column]
     length = byte[0] << 16 | byte[1] << 8 | byte[2]
     kind, flags = byte[3], byte[4]
     stream = byte[5] << 24 | byte[6] << 16 | byte[7] << 8 | byte[8]
-    allowed, fixed = np.full(256, -1), np.full(256, -1)
-    for number, bits in _FLAGS.items():
-        allowed[number] = bits
-    for number, size in _FIXED.items():
-        fixed[number] = size
-    sound = (allowed[kind] >= 0) & (flags & ~allowed[kind] == 0) & (length <= _LONGEST_FRAME)
-    sound &= (fixed[kind] < 0) | (length == fixed[kind])
+    sound = flags & ~_ALLOWED[kind] == 0
+    sound &= (_SIZE[kind] < 0) | (length == _SIZE[kind])
     settings = kind == Kind.SETTINGS
     sound &= ~settings | (length % 6 == 0) & ((flags == 0) | (length == 0))
     connection = np.isin(kind, _ON_CONNECTION) | (kind == Kind.WINDOW_UPDATE) & (stream == 0)
-    sound &= np.where(connection, stream == 0, (stream & 1 == 1) & (stream >> 31 == 0))
-    return sound, ints(np.arange(count) + HEADER_BYTES + length)
+    sound &= np.where(connection, stream == 0, stream & 1 == 1)
+    places = places[sound]
+    return places, places + HEADER_BYTES + length[sound]
+
+
+_ALLOWED, _SIZE = np.full(256, -1), np.full(256, -1)
+for _number, _bits in _FLAGS.items():
+    _ALLOWED[_number] = _bits
+for _number, _size in _FIXED.items():
+    _SIZE[_number] = _size
+_LIKELY = _ALLOWED >= 0

@@ -88,6 +88,8 @@ def _place(layout: Layout, seen: "_Seen", start: int, length: int, at: int, arri
     if not length:
         return
     new = seen.missing(start, start + length)
+    if length == 1 and not new and start == layout.reach - 1:
+        return  # a keep-alive, whose byte is no data (RFC 9293, section 3.8.4)
     repeated = length - sum(to - since for since, to in new)
     if repeated:
         layout.repeated.append((start, length, at))

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from emu.capture.arrays import Ints, Mask
-from emu.capture.layers import IPV4, IPV6, Cursor, tcp_headers
+from emu.capture.layers import IPV4, Cursor, tcp_headers
 from emu.capture.pcap import Records
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 
 _COLUMNS = (
     "record", "time_ns", "source", "destination", "raw_sequence", "acknowledged", "flags", "at",
-    "length", "missing",
+    "length", "missing", "identity",
 )  # fmt: skip
 
 
@@ -28,7 +28,8 @@ class Segments:
 
     `record` numbers the record of the capture file, `source` and `destination` index
     `endpoints`. `at` is the payload's place in the file's data, `length` how much of it was
-    captured and `missing` how much of it was not. `raw_sequence` is the header's.
+    captured and `missing` how much of it was not. `raw_sequence` is the header's, `identity` the
+    identification of IPv4; 0: none.
     """
 
     endpoints: tuple[tuple[str, int], ...]
@@ -42,6 +43,7 @@ class Segments:
     at: Ints
     length: Ints
     missing: Ints
+    identity: Ints
 
     def take(self, which: Ints | Mask) -> "Segments":
         """Select some of the segments, in the order of `which`."""
@@ -61,8 +63,8 @@ def read_segments(
     """
     problems: list[str] = []
     four, six = (
-        _read_tcp(records, tcp_headers(records, version, problems), version, ports, problems)
-        for version in (IPV4, IPV6)
+        _read_tcp(records, cursor, version, ports, problems)
+        for version, cursor in tcp_headers(records, problems).items()
     )
     return _merge(four, six), tuple(problems)
 
@@ -99,6 +101,7 @@ def _read_tcp(
         at=payload,
         length=captured,
         missing=cursor.wire_end - payload - captured,
+        identity=cursor.u16(cursor.network - cursor.at + 4) if version == IPV4 else 0 * payload,
     )
 
 

@@ -18,6 +18,7 @@ from h2model.protocol import DEFAULT_WINDOW_BYTES
 
 CONNECTION = 0
 ALL_STREAMS = -1
+_BEFORE = -1  # the place of what came before the first frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,20 +76,34 @@ class _Account:
     levels: list[tuple[int, int]]  # time of a grant, granted in all from then on
 
 
-def read_grants(frames: Frames, control: Control, tail_record: Ints, time_ns: Ints) -> Grants:
-    """Collect one side's WINDOW_UPDATEs and its moves of the initial window."""
+def read_grants(
+    frames: Frames,
+    control: Control,
+    tail_record: Ints,
+    time_ns: Ints,
+    upgrade: tuple[int, int] | None = None,
+) -> Grants:
+    """Collect one side's WINDOW_UPDATEs and its moves of the initial window.
+
+    `upgrade` has the record of the request that asked for HTTP/2, and the initial window in it.
+    """
     rows = [
         (place, int(frames.stream[place]), amount)
         for place, amount in zip(control.updates.tolist(), control.increments.tolist(), strict=True)
     ]
     initial = DEFAULT_WINDOW_BYTES
+    if upgrade is not None and upgrade[1] != initial:
+        rows.append((_BEFORE, ALL_STREAMS, upgrade[1] - initial))
+        initial = upgrade[1]
     # Of several values in one frame the last one counts: nothing happens between.
     announced = {s.frame: s.value for s in control.settings if s.number == INITIAL_WINDOW_SIZE}
     for frame, value in announced.items():
         rows.append((frame, ALL_STREAMS, value - initial))
         initial = value
     place, stream, amount = ints(sorted(rows)).reshape(-1, 3).T
-    record = tail_record[place]
+    record = tail_record[np.maximum(place, 0)] if tail_record.size else place
+    if upgrade is not None:
+        record = np.where(place == _BEFORE, upgrade[0], record)
     return Grants(record=record, time_ns=time_ns[record], stream=stream, amount=amount)
 
 

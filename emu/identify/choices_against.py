@@ -74,10 +74,9 @@ def choices_against(
         yield Against(wrong=long, of=met, words="turns were longer while others waited")
     if traits.write_option is not None:
         least = disciplines.load(name).OPTIONS[traits.write_option]
-        writes = sum(-(-each.total_bytes // least) for each, _ in replayed)
-        cut = sum(len(each.turn_bytes) for each, _ in replayed)
-        words = "turns were cut within a write"
-        yield Against(wrong=max(0, cut - writes), of=cut, words=words)
+        apart = [size for each, _ in replayed for size in each.cut_apart]
+        wrong = sum(_LONGER * size < least for size in apart)
+        yield Against(wrong=wrong, of=len(apart), words="turns were cut within a write")
 
 
 def _longer(turns: Turns, fit: Fit, option: str) -> int:

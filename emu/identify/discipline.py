@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from emu.capture.windows import ALL_STREAMS
-from emu.identify.bursts import Burst
+from emu.identify.bursts import PIECE_BYTES, Burst
 from emu.identify.choices_against import Against, believed, choices_against
 from emu.identify.discipline_candidates import Candidate
 from emu.identify.distance import distance
@@ -25,10 +25,11 @@ FITS: Final = 0.01
 """Largest share of bytes out of place with which a rule fits; of the order error, twice as much."""
 
 FITS_TIMED: Final = 0.05
-"""The same for rules whose turns depend on the kernel's pace, which no capture shows."""
+"""Never more than this for rules whose turns depend on the kernel's pace, which no capture shows.
 
-NEARER: Final = 2 / 3
-"""Such a rule misplaces at most this share of what any other one does."""
+It only ends what the capture itself bounds, see `_most_misplaced`: a fit is no fit where one turn
+is a twentieth of the burst, whatever its streams.
+"""
 
 MARGIN: Final = 0.01
 """A rival must be worse by this, and twice as bad, to be excluded."""
@@ -107,7 +108,8 @@ class _Ranking:
     pooled : each rule's fits
     scores : their means
     ranked : names, the nearest first
-    left : those that explain the bursts and that the nearest does not exclude
+    near : those that explain the bursts and that the nearest does not exclude
+    left : of these, those that are off by clearly less than rules can be off by
     best : the first of these, else the nearest
     alike : of those that are left, the others that the best one does not exclude
     guess : rule that would explain the bursts by priorities of which nothing else speaks
@@ -116,6 +118,7 @@ class _Ranking:
     pooled: Mapping[str, Sequence[Fit]]
     scores: Mapping[str, float]
     ranked: Sequence[str]
+    near: Sequence[str]
     left: Sequence[str]
     best: str
     alike: tuple[str, ...]
@@ -149,22 +152,24 @@ def _ranking(met: Sequence[Replayed], turns: Turns) -> _Ranking:
             needless = _is_needless(name, scores)
             if needless or not believed(_with_bursts(met, pooled[name])):
                 ranked.remove(name)
-                guess = guess if needless or not _explains(pooled[name], name) else name
+                guess = guess if needless or not _explains(pooled[name], name, met) else name
     nearest = pooled[ranked[0]]
     # One that fits is no answer where another one that does not is clearly nearer.
-    left = [
-        name
-        for name in ranked
-        if _fits(name, pooled[name], turns, met)
-        and _is_telling(name, {each: _misplaced(pooled[each]) for each in ranked})
-        and not _is_excluded(nearest, pooled[name])
-    ]
+    standing = [name for name in ranked if _fits(name, pooled[name], turns, met)]
+    misplaced = {name: _misplaced(fits) for name, fits in pooled.items() if name in ranked}
+    near = [name for name in standing if not _is_excluded(nearest, pooled[name])]
+    left = [n for n in near if _is_telling(n, misplaced) and _goes_round(n, turns)]
     best = left[0] if left else ranked[0]
-    alike = tuple(name for name in left[1:] if not _is_excluded(pooled[best], pooled[name]))
+    alike = tuple(
+        name
+        for name in standing
+        if left and name != best and not _is_told_from(best, name, pooled, misplaced)
+    )
     return _Ranking(
         pooled=pooled,
         scores=scores,
         ranked=ranked,
+        near=near,
         left=left,
         best=best,
         alike=alike,
@@ -235,7 +240,38 @@ def _unexplained(met: Sequence[Replayed], turns: Turns, ranking: _Ranking) -> _F
         return _Finding(statement=_CANNOT_TELL + why)
     if turns.mostly_whole:
         return _Finding(statement=_CANNOT_TELL + f"{_gone_whole(turns)}, {_no_order(turns)}")
+    if ranking.near:
+        few = any(not _goes_round(name, turns) for name in ranking.near)
+        why = (
+            "there are too few turns to show that they go round"
+            if few
+            else "windows left its sender little to choose: every rule is off by hardly anything"
+        )
+        fit = f", and {' or '.join(ranking.near)} would explain it"
+        return _Finding(alike=tuple(ranking.near), statement=_CANNOT_TELL + why + fit)
+    standing = [
+        name
+        for name in ranking.ranked
+        if not disciplines.traits(name).by_priority
+        and not any(each.refutes for each in _against(name, ranking.pooled[name], turns, met))
+    ]
+    thin = _why_thin(met, turns)
+    if standing and thin:
+        why = f"no replay comes near, but {thin}, and no choice speaks against "
+        return _Finding(statement=_CANNOT_TELL + why + " or ".join(standing))
     return _Finding(statement=_none_of_them(ranking, turns, met))
+
+
+def _why_thin(met: Sequence[Replayed], turns: Turns) -> str:
+    """Why a replay that is off speaks against no rule; empty if it does."""
+    if 2 * turns.untold >= turns.contested:
+        return "nothing shows when the messages were handed over"
+    largest = max(met, key=lambda each: each.upto_bytes)
+    frame_bytes = min(turns.frame_bytes, PIECE_BYTES)
+    if FITS * largest.upto_bytes < frame_bytes:
+        frames = -(-largest.upto_bytes // frame_bytes)
+        return f"of {frames} frames one alone is more than a replay may be off"
+    return ""
 
 
 def _gone_whole(turns: Turns) -> str:
@@ -322,12 +358,25 @@ def _fit_of(name: str, found: Mapping[str, Fit]) -> Fit:
 def _fits(name: str, fits: Sequence[Fit], turns: Turns, met: Sequence[Replayed]) -> bool:
     """True if a rule explains what was captured, whatever others do."""
     against = _against(name, fits, turns, met)
-    return _explains(fits, name) and not any(each.refutes for each in against)
+    return _explains(fits, name, met) and not any(each.refutes for each in against)
 
 
-def _explains(fits: Sequence[Fit], name: str) -> bool:
+def _most_misplaced(name: str, met: Sequence[Replayed]) -> float:
+    """The largest share of the bytes that a rule may misplace that fits.
+
+    Who goes round is never further from equal shares than one turn a stream, however large its
+    turns (Goyal et al., SIGCOMM 1996). So a replay that has the sender's order and not its pace is
+    off by some part of a turn: the largest one that the capture shows bounds it.
+    """
+    if not disciplines.traits(name).timed:
+        return FITS
+    largest = [max(e.turns.turn_bytes, default=0) / e.turns.total_bytes for e in met]
+    return min(FITS_TIMED, max(FITS, float(np.mean(largest))))
+
+
+def _explains(fits: Sequence[Fit], name: str, met: Sequence[Replayed]) -> bool:
     """True if a rule's replays put hardly any bytes, and hardly any stream's end, out of place."""
-    most = FITS_TIMED if disciplines.traits(name).timed else FITS
+    most = _most_misplaced(name, met)
     order_error = float(np.mean([fit.apart.order_error for fit in fits]))
     return _misplaced(fits) <= most and order_error <= 2 * most
 
@@ -335,13 +384,25 @@ def _explains(fits: Sequence[Fit], name: str) -> bool:
 def _is_telling(name: str, misplaced: Mapping[str, float]) -> bool:
     """True if a rule is off by clearly less than rules can be off by, with such windows.
 
-    Where windows bind all the time, hardly a byte is out of place by any rule, nor by none.
+    Where windows bind all the time, hardly a byte is out of place by any rule, nor by none. A rule
+    that may misplace more than others is nearer than each of them, by the factor that excludes a
+    rival, too: else the same capture would fit one that is allowed less.
     """
-    mine = misplaced[name]
-    if disciplines.traits(name).timed:
-        others = [each for rule, each in misplaced.items() if rule != name]
-        return mine <= NEARER * min(others, default=mine)
-    return 2 * mine <= max(misplaced.values())
+    others = [each for rule, each in misplaced.items() if rule != name]
+    if not others:
+        return True
+    rival = min(others) if disciplines.traits(name).timed else max(others)
+    return 2 * misplaced[name] <= rival
+
+
+def _goes_round(name: str, turns: Turns) -> bool:
+    """True if turns show that they go round, where a rule's turn is read off them.
+
+    Who lets each new stream preempt the one before cuts all but one, at most once each. So does
+    round robin with few turns, and their size explains itself.
+    """
+    measured = disciplines.traits(name).turn_option is not None
+    return not measured or len(turns.turn_bytes) >= turns.contested
 
 
 def _misplaced(fits: Sequence[Fit]) -> float:
@@ -372,6 +433,20 @@ def _named(name: str, options: Mapping[str, int], score: CandidateScore) -> str:
         f"{disciplines.describe(name, options)}: its replay misplaces"
         f" {100 * score.misplaced:.2f} % of the bytes (order error {100 * score.order_error:.2f} %)"
     )
+
+
+def _is_told_from(
+    best: str, rival: str, pooled: Mapping[str, Sequence[Fit]], misplaced: Mapping[str, float]
+) -> bool:
+    """True if the capture tells a rule from another one that fits.
+
+    That is by bytes alone: how often turns change is no evidence where all place the bytes alike,
+    as under windows that bind all the time. But rules that differ only by the size of their turns
+    are told by those.
+    """
+    if disciplines.traits(best).in_turns == rival:
+        return _is_excluded(pooled[best], pooled[rival])
+    return _clearly_worse(misplaced[rival], misplaced[best])
 
 
 def _is_excluded(best: Sequence[Fit], rival: Sequence[Fit]) -> bool:

@@ -35,6 +35,7 @@ class Turns:
     overtaken, pairs : pairs of contested streams first served against the order of requests; all
         pairs in a burst
     turn_bytes : sizes of the visits that left data and credit behind
+    cut_apart : bytes from the end of each of these to that of the next
     credit_ended, connection_ended : visits that left data behind and ended with the credit of
         their stream, or the connection's
     limited, first_is_window : streams larger than the credit that their first visit found; of
@@ -57,6 +58,7 @@ class Turns:
     overtaken: int = 0
     pairs: int = 0
     turn_bytes: tuple[int, ...] = ()
+    cut_apart: tuple[int, ...] = ()
     credit_ended: int = 0
     connection_ended: int = 0
     limited: int = 0
@@ -152,6 +154,7 @@ def read_turns(
         overtaken=_overtaken([s for s in burst.streams if s.stream in contested]),
         pairs=compared * (compared - 1) // 2,
         turn_bytes=tuple(ended.turn_bytes),
+        cut_apart=tuple(np.diff(ended.cut_at).tolist()),
         credit_ended=ended.by_credit,
         connection_ended=ended.by_connection,
         limited=len(limited),
@@ -220,10 +223,11 @@ class _Ended:
     """Visits that did not finish their stream, by their end.
 
     `by_credit` ended with the stream's credit, `by_connection` with the connection's; all others
-    are turns, some of them `preempted`.
+    are turns, some of them `preempted`, which end at `cut_at`.
     """
 
     turn_bytes: list[int] = field(default_factory=list)
+    cut_at: list[int] = field(default_factory=list)
     by_credit: int = 0
     by_connection: int = 0
     preempted: int = 0
@@ -255,6 +259,7 @@ def _ended_visits(
             continue
         queue.waits(stream, Wait(earliest=at, latest=at))
         ended.turn_bytes.append(size)
+        ended.cut_at.append(at)
         if visits.is_preempted(place):
             ended.preempted += 1
     return ended

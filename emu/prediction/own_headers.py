@@ -30,10 +30,14 @@ class OwnHeaders:
     _encoder: Encoder = field(default_factory=Encoder)
 
     def of_burst(self, burst: int, rows: Sequence[StreamRow]) -> dict[int, int]:
-        """Bytes of each stream's HEADERS frame in the connection's next burst."""
+        """Bytes of each stream's HEADERS frame in the connection's next burst.
+
+        A message's HEADERS go as it is handed over, whatever its stream's number: the table that
+        shortens them holds what went before on the wire.
+        """
         return {
             row.stream: FRAME_HEADER_BYTES + len(self._encoder.encode(self._headers(burst, row)))
-            for row in sorted(rows, key=lambda row: row.stream)
+            for row in sorted(rows, key=lambda row: (row.ready_ns, row.stream))
         }
 
     def _headers(self, burst: int, row: StreamRow) -> h2_headers.Headers:

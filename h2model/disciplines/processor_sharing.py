@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from h2model.disciplines import Traits
-from h2model.observed import Observed, is_whole_frame
+from h2model.observed import Observed
 from h2model.state import HEAD, NONE, OUT, OWN, STALLED, State, allowed, push_by_tag, take, unlink
 
 ABOUT = "equal shares in grains below a frame"
@@ -71,7 +71,7 @@ def cancelled(s: State, i: int, now: int) -> None:
 def suggested(observed: Observed) -> list[dict[str, int]]:
     """A grain of the usual turn, where that is below a frame."""
     usual = observed.usual_turn_bytes
-    return [{"grain": OPTIONS["grain"] if not usual or is_whole_frame(usual) else usual}]
+    return [{"grain": usual if usual and observed.is_grain(usual) else OPTIONS["grain"]}]
 
 
 def describe(options: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from h2model.disciplines import Traits
-from h2model.observed import Observed, is_whole_frame
+from h2model.observed import Observed
 from h2model.state import (
     CURRENT,
     HEAD,
@@ -93,7 +93,7 @@ def cancelled(s: State, i: int, now: int) -> None:
 def suggested(observed: Observed) -> list[dict[str, int]]:
     """A quantum of the usual turn; one below any frame would be processor sharing in grains."""
     quantum = observed.usual_turn_bytes or observed.median_turn_bytes or OPTIONS["quantum"]
-    return [{"quantum": quantum if is_whole_frame(quantum) else OPTIONS["quantum"]}]
+    return [{"quantum": OPTIONS["quantum"] if observed.is_grain(quantum) else quantum}]
 
 
 def describe(options: Mapping[str, int]) -> str:

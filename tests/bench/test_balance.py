@@ -7,7 +7,7 @@ import pytest
 from bench.balance import stealing
 from bench.balance.costs import _predictor_us
 from bench.balance.gpus import PUBLISHED, curve, gpu_figures
-from bench.balance.page import gpus_png, page
+from bench.balance.page import gpus_png
 from bench.balance.processes import _redundancy
 from bench.balance.stealing import stealing_figures
 
@@ -46,23 +46,3 @@ def test_work_stealing_is_varied_around_what_was_chosen(monkeypatch: pytest.Monk
 
 def test_a_predictor_takes_some_time() -> None:
     assert 0.0 < _predictor_us("average", 20) < 1e6
-
-
-def test_the_page_has_a_row_a_coordinator_with_the_published_figures() -> None:
-    rows = [
-        {
-            "part": "processes",
-            "process": process,
-            "coordinator": name,
-            "over_bsp": 0.5,
-            "rmse": rmse,
-        }
-        for process in ("announced", "hidden")
-        for name, rmse in (("asp", None), ("lb_bsp narx", 4.0))
-    ]
-    lines = page(rows).splitlines()
-    assert lines[0] == "| coordinator | announced | hidden | Chen et al.: RMSE, time |"
-    assert lines[2:] == [
-        "| asp | 0.500 | 0.500 |  |",
-        "| lb_bsp narx | 0.500 (4.00) | 0.500 (4.00) | 4.78, 0.42 |",
-    ]

@@ -7,7 +7,7 @@ import pytest
 
 from bench.crosscheck.attempts import Attempt, keep
 from bench.crosscheck.cells import Cell
-from bench.crosscheck.figures import figures_of, table
+from bench.crosscheck.figures import figures_of
 from bench.crosscheck.listed import described, development, drawn, source_hash
 from bench.crosscheck.running import run_missing
 from emu.training.job_cells import job_cells
@@ -110,10 +110,7 @@ def test_figures_find_what_is_off() -> None:
     assert found["listed: fair: median step inside its range, where the sd is large"].met
     assert found["listed: fifo and delay: median error"].value == pytest.approx(1.5)
     alone = "listed: fifo and delay, many runs' mean: median error of a single simulation"
-    assert (found[alone].value, found[alone].note) == (
-        pytest.approx(20),
-        "2 points, 10 to 30 %",
-    )
+    assert (found[alone].value, found[alone].note) == (pytest.approx(20), "2 points, 10 to 30 %")
     assert found["listed: fifo and delay: median step, largest"].value == pytest.approx(7)
     assert found["listed: cells"].note == "1 failed"
     assert found["listed: points"].value == 11
@@ -124,15 +121,6 @@ def test_figures_find_what_is_off() -> None:
     over = found["listed: fair: streams over models of connections, largest mean error"]
     assert (over.value, over.met) == (pytest.approx(0.4), True)
     assert not any(name.startswith("drawn") for name in found)
-
-
-def test_the_table_has_a_row_a_point_and_tells_of_failures() -> None:
-    cell, other = development()[:2]
-    points = (point(), point(workers=4, models=MODELS))
-    text = table([attempt(cell, *points), attempt(other, failed="runs: no word")])
-    assert text.count(f"| {cell.name} |") == 2
-    assert "| -1.00, 0.40 |" in text
-    assert f"| {other.name} | | | | runs: no word |" in text
 
 
 def test_what_the_present_sources_have_run_to_the_end_is_not_run_again(tmp_path: Path) -> None:

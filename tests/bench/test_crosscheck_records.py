@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,28 +18,27 @@ from sim.sealing.record import read_record
 pytestmark = pytest.mark.soak
 
 CELLS = sorted(path.name for path in RECORDS.iterdir())
+SMALLEST = "alexnet-fifo-bsp-1-w2_4-parsing-random"
 
 
-def test_each_belongs_to_an_attempt() -> None:
+def test_each_belongs_to_an_attempt():
     ended = {attempt.cell for attempt in kept() if not attempt.failed}
     assert CELLS
     assert set(CELLS) <= ended
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_the_seal_is_of_the_record(name: str) -> None:
+def test_the_seal_is_of_the_record(name):
     path = RECORDS / name / RUN / SEAL
     seal, record = load_seal(path.read_bytes(), path), read_record(RECORDS / name / RECORD)
     assert dict(record.sha256) == seal.record_sha256
 
 
-def test_a_run_is_checked_as_when_it_was_measured() -> None:
-    """The smallest job: what was measured and sealed is compared again, from the kept files."""
-    name = "alexnet-fifo-bsp-1-w2_4-parsing-random"
-    (attempt,) = [a for a in kept() if a.cell == name and a.checked and not a.predicted_again]
-    ((found),) = check_run(RECORDS / name / RUN, [])
+def test_a_run_is_checked_as_when_it_was_measured():
+    """What was measured and sealed is compared again, from the kept files."""
+    asked = [a for a in kept() if a.cell == SMALLEST and a.checked and not a.predicted_again]
+    (attempt,), (found,) = asked, check_run(RECORDS / SMALLEST / RUN, [])
     again = json.loads(found.check.model_dump_json())
-    assert attempt.checked is not None
     for one, other in zip(again["points"], attempt.checked["points"], strict=True):
         for key in ("workers", "measured", "predicted", "error", "step_median_error"):
             assert one[key] == pytest.approx(other[key])
@@ -55,11 +53,8 @@ def test_a_run_is_checked_as_when_it_was_measured() -> None:
         ("summary.json", '"profiling": false', '"profiling": true', "is a record of one worker"),
     ],
 )
-def test_a_run_that_is_not_the_one_that_was_predicted_is_refused(
-    tmp_path: Path, file: str, old: str, new: str, said: str
-) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RUN, run)
+def test_a_run_that_is_not_the_one_that_was_predicted_is_refused(tmp_path, file, old, new, said):
+    run = shutil.copytree(RECORDS / SMALLEST / RUN, tmp_path / "run")
     text = (run / file).read_text()
     assert old in text
     (run / file).write_text(text.replace(old, new, 1))
@@ -67,10 +62,9 @@ def test_a_run_that_is_not_the_one_that_was_predicted_is_refused(
         check_run(run, [])
 
 
-def test_streams_that_are_not_there_are_not_compared(tmp_path: Path) -> None:
+def test_streams_that_are_not_there_are_not_compared(tmp_path):
     """No figure, where it had been an error of 0."""
-    run = tmp_path / "run"
-    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RUN, run)
+    run = shutil.copytree(RECORDS / SMALLEST / RUN, tmp_path / "run")
     (run / "operations.parquet").unlink()
     (found,) = check_run(run, [])
     assert all(point.streams is None for point in found.check.points)
@@ -87,11 +81,8 @@ def test_streams_that_are_not_there_are_not_compared(tmp_path: Path) -> None:
         ("operation", "x" * 300_000, "x{60}: is not in the job"),
     ],
 )
-def test_operations_that_are_not_those_of_the_job_are_refused(
-    tmp_path: Path, column: str, value: object, said: str
-) -> None:
-    record = tmp_path / "record"
-    shutil.copytree(RECORDS / "alexnet-fifo-bsp-1-w2_4-parsing-random" / RECORD, record)
+def test_operations_that_are_not_those_of_the_job_are_refused(tmp_path, column, value, said):
+    record = shutil.copytree(RECORDS / SMALLEST / RECORD, tmp_path / "record")
     table = pq.read_table(record / "operations.parquet")
     field = table.schema.get_field_index(column)
     values = [value, *table.column(column).to_pylist()[1:]]

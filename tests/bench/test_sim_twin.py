@@ -15,6 +15,7 @@ from sim.engine.control import Control
 from sim.fast.engine import FastEngine
 from sim.plan import Network, Sending
 from tests.sim.fast.shaped import shaped_plan
+from tests.sim.fast.test_fast_path import network_and_draws
 from tests.sim.naive.plans import make_network, make_sending
 from tests.sim.naive.random_plans import random_draws
 
@@ -53,18 +54,15 @@ def same(
     ],
     ids=str,
 )
-def test_random_jobs(build: Path, tmp_path: Path, sending: Sending, servers: int) -> None:
+def test_random_jobs(build, tmp_path, sending, servers):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         plan = shaped_plan(rng, tensors=int(rng.integers(servers, 12)), servers=servers)
-        workers = int(rng.integers(1, 6))
-        rate = [int(r) for r in rng.integers(1e9, 3e10, servers)]
-        network = make_network(servers=servers, workers=workers, server_bps=rate)
-        draws = random_draws(rng, plan, workers=workers, steps=6)
+        network, draws = network_and_draws(rng, plan)
         same(build, tmp_path / "d", (plan, network, sending, draws), [None, 0, 1][seed % 3])
 
 
-def test_recorded_steps_with_orders_of_their_own(build: Path, tmp_path: Path) -> None:
+def test_recorded_steps_with_orders_of_their_own(build, tmp_path):
     rng = np.random.default_rng(5)
     plan = shaped_plan(rng, tensors=9)
     plan = replace(plan, sources=rng.permuted(plan.sources, axis=1))
@@ -72,7 +70,7 @@ def test_recorded_steps_with_orders_of_their_own(build: Path, tmp_path: Path) ->
     same(build, tmp_path / "d", (plan, make_network(workers=3), make_sending("fifo"), draws))
 
 
-def test_factors_that_differ_from_step_to_step(build: Path, tmp_path: Path) -> None:
+def test_factors_that_differ_from_step_to_step(build, tmp_path):
     rng = np.random.default_rng(6)
     plan = shaped_plan(rng, tensors=9, servers=2)
     draws = random_draws(rng, plan, workers=4, steps=6)
@@ -84,14 +82,7 @@ def test_factors_that_differ_from_step_to_step(build: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("staleness", [None, 0])
 @pytest.mark.parametrize("rate_bps", RATES_BPS)
 @pytest.mark.parametrize(("workers", "steps"), [(1, 10), (4, 1000), (64, 10)])
-def test_the_reference_job(
-    build: Path,
-    tmp_path: Path,
-    rate_bps: int,
-    workers: int,
-    steps: int,
-    staleness: int | None,
-) -> None:
+def test_the_reference_job(build, tmp_path, rate_bps, workers, steps, staleness):
     job = Job(rate_bps=rate_bps, workers=workers, staleness=staleness)
     draws = job.draws(steps)
     job.write_dump(tmp_path / "d", draws)
@@ -100,7 +91,7 @@ def test_the_reference_job(
 
 
 @pytest.mark.parametrize("kept", [0, 7, 100])
-def test_a_dump_that_is_cut_is_refused_in_one_line(build: Path, tmp_path: Path, kept: int) -> None:
+def test_a_dump_that_is_cut_is_refused_in_one_line(build, tmp_path, kept):
     job = Job(rate_bps=10**9, workers=1)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     job.write_dump(whole, job.draws(2))

@@ -13,7 +13,7 @@ def marked(section: pages.Section) -> object:
     emulations = [c for c in section.commands() if re.match(r"\./dev run (?!.*--(list|plan))", c)]
     marks = [
         pytest.mark.pages,
-        pytest.mark.timeout(3600),
+        pytest.mark.timeout(4800),
         *[pytest.mark.root] * bool(emulations),
     ]
     return pytest.param(section, id=section.where, marks=marks)

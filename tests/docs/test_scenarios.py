@@ -8,13 +8,7 @@ import pytest
 
 from emu.plan import make_plan
 from netcosim.errors import ScenarioError
-from netcosim.scenario import (
-    Scenario,
-    TrainingSpec,
-    build_scenario,
-    parse_scenario,
-    read_scenario,
-)
+from netcosim.scenario import Scenario, TrainingSpec, build_scenario, parse_scenario, read_scenario
 from sim.cli.describe import describe
 from sim.experiment.checks import checked_cells
 from tests.docs.pages import ROOT, blocks

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import grpc
 import pytest
@@ -76,6 +77,16 @@ def test_integers_are_as_long_as_they_are_encoded(value, prefix):
     assert integer_bytes(value, prefix) == len(encoded(value, prefix, 0))
 
 
+@contextmanager
+def accepted(server: socket.socket) -> Iterator[socket.socket]:
+    """The server's end of a connection, with its SETTINGS sent as they are."""
+    peer, _ = server.accept()
+    with peer:
+        peer.settimeout(20)
+        peer.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+        yield peer
+
+
 def headers_lengths(peer: socket.socket) -> Iterator[int]:
     """Lengths of the HEADERS frames that a client writes."""
     data = b""
@@ -103,13 +114,9 @@ def test_headers_of_the_studied_release_are_as_long_as_it_writes_them():
     with socket.create_server(("127.0.0.1", 0)) as server:
         authority = f"127.0.0.1:{server.getsockname()[1]}"
         ours = call_headers(transport, authority)
-        assert ours is not None
         with grpc.insecure_channel(authority) as channel:
             ready = grpc.channel_ready_future(channel)
-            peer, _ = server.accept()
-            with peer:
-                peer.settimeout(20)
-                peer.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # SETTINGS as they are
+            with accepted(server) as peer:
                 ready.result(20)
                 paths = [f"/netcosim.Tensors/b{k // 9}/t{k}" for k in range(CALLS)]
                 waiting = [channel.unary_unary(path).future(b"") for path in paths]
@@ -134,16 +141,12 @@ def test_asynchronous_calls_tell_so_in_their_headers():
         authority = f"127.0.0.1:{server.getsockname()[1]}"
         client = threading.Thread(target=lambda: asyncio.run(calls(authority)))
         client.start()
-        peer, _ = server.accept()
-        with peer:
-            peer.settimeout(20)
-            peer.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # SETTINGS as they are
+        with accepted(server) as peer:
             lengths = headers_lengths(peer)
             found = [next(lengths) for _ in paths]
             server.close()  # no channel connects again
         client.join(20)
     ours = call_headers(transport, authority, asynchronous=True)
-    assert ours is not None
     assert found == [ours.block_bytes(path) for path in paths]
 
 
@@ -157,7 +160,6 @@ def test_lengths_are_not_known_of_releases_whose_calls_were_not_looked_at():
 def test_first_blocks_of_a_capture(name, size):
     transport = TransportSpec(name="grpc", sender="grpc", receiver="grpc")
     ours = call_headers(transport, "10.0.2.1:50051")
-    assert ours is not None
     paths = [f"/netcosim.Tensors/b0/t{k}" for k in range(11)]
     found = {path: ours.block_bytes(path) for path in paths}
     assert found[f"/netcosim.Tensors/{name}"] == size

@@ -4,43 +4,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from h2model.connection import (
-    Connection,
-    LinkModel,
-    ReceiverModel,
-    SenderModel,
-    StreamPlan,
-)
-from h2model.credit import names as credit_names
+from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.disciplines import names
 from h2model.predict import predict
 from h2model.protocol import FRAME_HEADER_BYTES, UNLIMITED_BYTES
+from tests.h2model import drawn
 
-bursts = st.lists(
-    st.tuples(st.integers(1, 2_000_000), st.integers(0, 200_000_000), st.integers(0, 3)),
-    min_size=1,
-    max_size=8,
-).map(
-    lambda drawn: [
-        StreamPlan(stream=2 * i + 1, size_bytes=size, ready_ns=ready, priority=priority)
-        for i, (size, ready, priority) in enumerate(drawn)
-    ]
-)
-links = st.builds(
-    LinkModel,
-    rate_bps=st.sampled_from((5e6, 47e6, 95.3e6, 940e6)),
-    delay_ns=st.integers(0, 2_000_000),
-    credit_latency_ns=st.integers(0, 3_000_000),
-    past_bytes=st.sampled_from((0, 20_000, 65_536, 1_000_000)),
-)
-receivers = st.builds(
-    ReceiverModel,
-    window_bytes=st.integers(10_000, 3_000_000),
-    connection_window_bytes=st.sampled_from((65_535, 10**6, UNLIMITED_BYTES)),
-    credit=st.sampled_from((None, *credit_names())),
-)
+bursts = drawn.bursts(2_000_000, 200_000_000, min_size=1, max_size=8)
+links = drawn.links((5e6, 47e6, 95.3e6, 940e6), 2_000_000)
+receivers = drawn.receivers(3_000_000)
 disciplines = st.sampled_from(names())
 ROUNDING_NS = 1
+FIFO = SenderModel(discipline="fifo")
+SLOW = LinkModel(rate_bps=8e6, credit_latency_ns=3_000_000)
 
 
 @settings(max_examples=120, deadline=None)
@@ -122,7 +98,7 @@ def test_a_faster_link_ends_every_stream_earlier(name, plans, factor):
 def test_first_in_first_out_is_monotone_in_rate_whatever_arrives(plans, factor, link, receiver):
     def ends(rate):
         model = LinkModel(rate_bps=rate, past_bytes=link.past_bytes)
-        return predict(plans, SenderModel(discipline="fifo"), model).end_ns
+        return predict(plans, FIFO, model).end_ns
 
     slow, fast = ends(20e6), ends(20e6 * factor)
     assert all(fast[stream] <= slow[stream] for stream in slow)
@@ -153,12 +129,8 @@ def test_bytes_past_the_scheduler_stay_within_past_bytes(size, ready, past, fram
 
 def test_a_stall_starts_when_something_was_blocked_not_when_the_link_fell_silent():
     plans = [StreamPlan(stream=1, size_bytes=2000, ready_ns=5_000_000)]
-    schedule = predict(
-        plans,
-        SenderModel(discipline="fifo"),
-        LinkModel(rate_bps=8e6, credit_latency_ns=3_000_000),
-        ReceiverModel(window_bytes=1000, credit="fixed"),
-    )
+    receiver = ReceiverModel(window_bytes=1000, credit="fixed")
+    schedule = predict(plans, FIFO, SLOW, receiver)
     first = 5_000_000 + 1009 * 1000
     assert schedule.stalls == ((first, first + 3_000_000),)
     assert schedule.end_ns == {1: first + 3_000_000 + 1009 * 1000}
@@ -169,19 +141,15 @@ def test_a_stall_lasts_although_more_arrives_that_may_not_be_sent():
         StreamPlan(stream=1, size_bytes=2000),
         StreamPlan(stream=3, size_bytes=1000, ready_ns=2_000_000),
     ]
-    schedule = predict(
-        plans,
-        SenderModel(discipline="fifo"),
-        LinkModel(rate_bps=8e6, credit_latency_ns=3_000_000),
-        ReceiverModel(window_bytes=9000, connection_window_bytes=1000, credit="half"),
-    )
+    receiver = ReceiverModel(window_bytes=9000, connection_window_bytes=1000, credit="half")
+    schedule = predict(plans, FIFO, SLOW, receiver)
     first = 1009 * 1000
     assert schedule.stalls[0] == (first, first + 3_000_000)
 
 
 def test_the_receiver_s_account_forgets_finished_streams():
     receiver = ReceiverModel(window_bytes=1000, credit="half")
-    connection = Connection(SenderModel(discipline="fifo"), receiver, LinkModel(rate_bps=1e9))
+    connection = Connection(FIFO, receiver, LinkModel(rate_bps=1e9))
     for stream in range(1, 41, 2):
         connection.burst([StreamPlan(stream=stream, size_bytes=3000)])
     account = connection._account
@@ -193,7 +161,7 @@ def test_silence_with_nothing_to_send_is_no_stall():
         StreamPlan(stream=1, size_bytes=1000),
         StreamPlan(stream=3, size_bytes=1000, ready_ns=50_000_000),
     ]
-    assert predict(plans, SenderModel(discipline="fifo"), LinkModel(rate_bps=8e6)).stalls == ()
+    assert predict(plans, FIFO, LinkModel(rate_bps=8e6)).stalls == ()
 
 
 def test_what_happens_at_one_instant_is_known_before_the_decision():
@@ -210,35 +178,25 @@ def test_a_connection_remembers_its_target_and_its_credit():
     receiver = ReceiverModel(
         window_bytes=10**6, connection_window_bytes=10**6, credit="rest_at_header"
     )
-    connection = Connection(SenderModel(discipline="write_cycle"), receiver, link)
-    first = connection.burst([StreamPlan(stream=1, size_bytes=5_000_000)])
-    later = connection.burst(
-        [StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)],
-    )
-    anew = Connection(SenderModel(discipline="write_cycle"), receiver, link).burst(
-        [StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)],
-    )
+    old, new = (Connection(SenderModel(discipline="write_cycle"), receiver, link) for _ in range(2))
+    first = old.burst([StreamPlan(stream=1, size_bytes=5_000_000)])
+    both = [StreamPlan(stream=s, size_bytes=900_000) for s in (3, 5)]
+    later, anew = old.burst(both), new.burst(both)
     assert first.end_ns[1] > 0
     assert len(later.order) < len(anew.order), "the grown target makes longer turns"
 
 
 def test_a_receiver_that_never_grants_leaves_the_burst_unfinished():
     with pytest.raises(RuntimeError, match="out of flow-control credit, with 100 bytes unsent"):
-        predict(
-            [StreamPlan(stream=1, size_bytes=100)],
-            SenderModel(discipline="fifo"),
-            LinkModel(rate_bps=1e9),
-            ReceiverModel(window_bytes=0, credit="half"),
-        )
+        nothing = ReceiverModel(window_bytes=0, credit="half")
+        predict([StreamPlan(stream=1, size_bytes=100)], FIFO, LinkModel(rate_bps=1e9), nothing)
 
 
 def test_times_far_from_zero_do_not_stop_the_clock():
     """A float's spacing at three hours in nanoseconds exceeds a thousandth."""
     start = 3 * 3600 * 10**9
     plans = [StreamPlan(stream=1, size_bytes=500_000, ready_ns=start)]
-    (end,) = predict(
-        plans, SenderModel(discipline="fifo"), LinkModel(rate_bps=95.3e6)
-    ).end_ns.values()
+    (end,) = predict(plans, FIFO, LinkModel(rate_bps=95.3e6)).end_ns.values()
     frames = -(-500_000 // 16384)
     assert end - start == pytest.approx((500_000 + 9 * frames) * 8e9 / 95.3e6, abs=1000)
 

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from h2model.connection import (
-    LinkModel,
-    ReceiverModel,
-    SenderModel,
-    StreamPlan,
-)
+from h2model.connection import LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.credit import load as load_credit
 from h2model.disciplines import load, names
 from h2model.predict import predict
@@ -41,12 +36,7 @@ settings_of_the_path = st.fixed_dictionaries(
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", names())
 @settings(max_examples=150, deadline=None)
-@given(
-    data=st.data(),
-    messages=messages,
-    path=settings_of_the_path,
-    credit=st.sampled_from(RULES),
-)
+@given(data=st.data(), messages=messages, path=settings_of_the_path, credit=st.sampled_from(RULES))
 def test_byte_by_byte(name, data, messages, path, credit):
     options = {
         **load(name).OPTIONS,

@@ -181,7 +181,7 @@ def test_every_discipline_has_a_twin():
 
 
 @pytest.mark.parametrize("name", names())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=240, deadline=None)
 @given(data=st.data(), steps=operations)
 def test_twin_decides_the_same(name, data, steps):
     _, options, window, connection = data.draw(setups(name))

@@ -5,11 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
-from h2model.grpc_receiver import (
-    ALL_STREAMS,
-    PING,
-    GrpcAccount,
-)
+from h2model.grpc_receiver import ALL_STREAMS, PING, GrpcAccount
 from h2model.probe import LATE_NS, Probe
 
 MIB = 1 << 20
@@ -25,6 +21,13 @@ def receiver(window=MIB, **more):
         grpc=True,
         **more,
     )
+
+
+def begun(*streams, **settings):
+    """The account of a receiver for which a burst of these streams has begun."""
+    account = GrpcAccount(receiver(**settings))
+    account.begin(streams)
+    return account
 
 
 def test_requests_bring_credit_for_a_message_header_each():
@@ -44,8 +47,7 @@ def test_requests_bring_nothing_to_a_connection_that_has_more_than_it_shall_have
 
 
 def test_the_first_frame_opens_the_window_by_the_progress_and_then_each_half_window():
-    account = GrpcAccount(receiver())
-    account.begin([1])
+    account = begun(1)
     message = 8 * MIB + PREFIX
     ahead = PREFIX
     given = []
@@ -64,8 +66,7 @@ def test_the_first_frame_opens_the_window_by_the_progress_and_then_each_half_win
 
 
 def test_what_waits_goes_out_with_what_is_urgent():
-    account = GrpcAccount(receiver())
-    account.begin([1, 3])
+    account = begun(1, 3)
     small = 300_000 + PREFIX
     assert account.frame(1, FRAME, small, 0.0) == [], "less than half a window is not urgent"
     updates = dict(account.frame(3, FRAME, 8 * MIB, 0.0))
@@ -74,29 +75,25 @@ def test_what_waits_goes_out_with_what_is_urgent():
 
 
 def test_nothing_more_is_asked_for_when_a_message_is_complete():
-    account = GrpcAccount(receiver(window=10 * MIB))
-    account.begin([1])
+    account = begun(1, window=10 * MIB)
     assert account.frame(1, FRAME, FRAME, 0.0) == []
     assert account.frame(1, 1, FRAME + 1, 0.0) == []
 
 
 def test_a_rest_fills_the_connections_window():
-    account = GrpcAccount(receiver())
-    account.begin([1])
+    account = begun(1)
     account.frame(1, FRAME, FRAME, 0.0)
     assert account.begin([3])[0] == (0, FRAME - PREFIX)
 
 
 def test_the_first_data_makes_a_probing_receiver_ask():
-    account = GrpcAccount(receiver(probes=True))
-    account.begin([1])
+    account = begun(1, probes=True)
     assert (PING, 0) in account.frame(1, FRAME, 8 * MIB, 0.0)
     assert (PING, 0) not in account.frame(1, FRAME, 8 * MIB, 1.0)
 
 
 def test_a_path_longer_than_the_window_widens_it_by_settings():
-    account = GrpcAccount(receiver(probes=True))
-    account.begin([1])
+    account = begun(1, probes=True)
     account.frame(1, FRAME, 64 * MIB, 0.0)
     account.frame(1, 3 * MIB, 64 * MIB, 1e6)
     again_ns, updates = account.answered(2e6)
@@ -105,8 +102,7 @@ def test_a_path_longer_than_the_window_widens_it_by_settings():
 
 
 def test_a_wider_window_waits_for_a_write_while_the_connection_has_half_of_it():
-    account = GrpcAccount(receiver(window=4 * MIB, probes=True))
-    account.begin([1])
+    account = begun(1, window=4 * MIB, probes=True)
     account.frame(1, FRAME, 64 * MIB, 0.0)
     account.frame(1, 3 * MIB, 64 * MIB, 1e6)
     again_ns, updates = account.answered(2e6)
@@ -116,8 +112,7 @@ def test_a_wider_window_waits_for_a_write_while_the_connection_has_half_of_it():
 
 
 def test_the_time_between_two_pings_goes_on_between_bursts():
-    account = GrpcAccount(receiver(window=4 * MIB, probes=True))
-    account.begin([1])
+    account = begun(1, window=4 * MIB, probes=True)
     assert (PING, 0) in account.frame(1, FRAME, 8 * MIB, 0.0)
     again_ns, _ = account.answered(1e6)
     account.rest(30e6)
@@ -128,8 +123,7 @@ def test_the_time_between_two_pings_goes_on_between_bursts():
 
 
 def test_a_burst_that_comes_after_that_time_makes_it_ask_at_once():
-    account = GrpcAccount(receiver(window=4 * MIB, probes=True))
-    account.begin([1])
+    account = begun(1, window=4 * MIB, probes=True)
     account.frame(1, FRAME, FRAME, 0.0)
     again_ns, _ = account.answered(1e6)
     assert account.look_again(again_ns) == [], "nothing came meanwhile"
@@ -140,8 +134,7 @@ def test_a_burst_that_comes_after_that_time_makes_it_ask_at_once():
 
 def test_a_ping_that_waits_goes_out_with_what_is_written_next():
     message = 300 * FRAME
-    waits = GrpcAccount(receiver(window=4 * MIB, probes=True, probes_wait=True, listens=True))
-    waits.begin([1])
+    waits = begun(1, window=4 * MIB, probes=True, probes_wait=True, listens=True)
     quiet = [waits.frame(1, FRAME, message, n * 1e6) for n in range(5)]
     assert quiet == [[]] * 5, "nothing is written, so no PING either"
     assert waits.replied(9, 6e6)[0] == (PING, 0), "and all the credit that it would give"
@@ -152,8 +145,7 @@ def test_a_ping_that_waits_goes_out_with_what_is_written_next():
 
 
 def test_only_a_receiver_of_pushes_replies():
-    asks = GrpcAccount(receiver(window=4 * MIB, probes=True, probes_wait=True))
-    asks.begin([1])
+    asks = begun(1, window=4 * MIB, probes=True, probes_wait=True)
     assert asks.replied(1, 6e6) == []
 
 
@@ -170,8 +162,7 @@ def test_a_pushed_call_brings_no_credit_and_gets_none_before_it_is_accepted():
 
 
 def test_an_accepted_call_asks_for_a_header_that_waits_for_another_write():
-    account = pushed_to()
-    account.begin([1, 3])
+    account = begun(1, 3, listens=True)
     assert account.accepted(3, 0.0) == []
     account.frame(1, FRAME, 8 * MIB, 0.0)
     updates = dict(account.accepted(1, 1.0))
@@ -179,23 +170,20 @@ def test_an_accepted_call_asks_for_a_header_that_waits_for_another_write():
 
 
 def test_the_reader_knows_of_what_came_of_the_frame_under_way():
-    account = pushed_to()
-    account.begin([1])
+    account = begun(1, listens=True)
     message = 600_000 + PREFIX
     account.frame(1, FRAME, message, now_ns=0.0, lasts_ns=1000.0)
     assert dict(account.accepted(1, 250.0))[1] == message - FRAME // 4 + FRAME
 
 
 def test_a_message_that_is_there_when_it_is_accepted_needs_nothing():
-    account = pushed_to()
-    account.begin([1])
+    account = begun(1, listens=True)
     account.frame(1, FRAME, FRAME, 0.0)
     assert account.accepted(1, 1.0) == []
 
 
 def test_a_reply_fills_the_connections_window_and_carries_what_waits():
-    account = pushed_to()
-    account.begin([1, 3])
+    account = begun(1, 3, listens=True)
     account.frame(1, FRAME, FRAME, 0.0)
     account.accepted(3, 1.0)
     assert account.replied(1, 2.0) == [(3, PREFIX), (0, FRAME + PREFIX)]

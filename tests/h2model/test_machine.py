@@ -154,10 +154,7 @@ def test_credit_that_leaves_a_window_below_zero_does_not_take_a_place_in_the_lis
         (lambda m: m.enqueue(1, 0, 0), "stream 1: size must be > 0, is 0"),
         (lambda m: m.next(0, 0), "budget must be > 0, is 0"),
         (lambda m: [m.enqueue(s, 1, 0) for s in (1, 3)], "stream 3: more than 1 unfinished"),
-        (
-            lambda m: machine("stack"),
-            'unknown discipline "stack"; allowed: fifo, ',
-        ),
+        (lambda m: machine("stack"), 'unknown discipline "stack"; allowed: fifo, '),
         (lambda m: machine(options={"quantum": 3}), 'fifo has no option "quantum"; allowed: none'),
         (
             lambda m: machine("round_robin", options={"quantum": 0}),

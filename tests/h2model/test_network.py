@@ -4,17 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from h2model.connection import (
-    Connection,
-    LinkModel,
-    ReceiverModel,
-    SenderModel,
-    StreamPlan,
-)
-from h2model.credit import names as credit_names
+from h2model.connection import Connection, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.disciplines import names
 from h2model.network import Network
-from h2model.protocol import FRAME_HEADER_BYTES, UNLIMITED_BYTES
+from h2model.protocol import FRAME_HEADER_BYTES
+from tests.h2model import drawn
 from tests.h2model.fluid_twin import fluid_ends
 from topo.share import Capacity, Route, SharedLinks
 
@@ -169,7 +163,7 @@ def test_each_connection_remembers_its_own_state():
 
 arrivals = st.lists(
     st.tuples(st.integers(1, 1_500_000), st.integers(0, 150_000_000)), min_size=0, max_size=4
-).map(lambda drawn: sorted(drawn, key=lambda m: m[1]))
+).map(lambda found: sorted(found, key=lambda m: m[1]))
 
 
 @settings(max_examples=150, deadline=None)
@@ -190,28 +184,9 @@ def test_without_windows_ends_are_those_of_fluids(several, shape):
         assert [answer.end_ns[2 * i + 1] for i in range(len(fluid))] == pytest.approx(fluid, abs=5)
 
 
-bursts = st.lists(
-    st.tuples(st.integers(1, 800_000), st.integers(0, 60_000_000), st.integers(0, 3)),
-    max_size=4,
-).map(
-    lambda drawn: [
-        StreamPlan(stream=2 * i + 1, size_bytes=size, ready_ns=ready, priority=priority)
-        for i, (size, ready, priority) in enumerate(drawn)
-    ]
-)
-links = st.builds(
-    LinkModel,
-    rate_bps=st.just(RATE),
-    delay_ns=st.integers(0, 500_000),
-    credit_latency_ns=st.integers(0, 3_000_000),
-    past_bytes=st.sampled_from((0, 20_000, 65_536, 1_000_000)),
-)
-receivers = st.builds(
-    ReceiverModel,
-    window_bytes=st.integers(10_000, 1_000_000),
-    connection_window_bytes=st.sampled_from((65_535, 10**6, UNLIMITED_BYTES)),
-    credit=st.sampled_from((None, *credit_names())),
-)
+bursts = drawn.bursts(800_000, 60_000_000, max_size=4)
+links = drawn.links([RATE], 500_000)
+receivers = drawn.receivers(1_000_000)
 
 
 @settings(max_examples=120, deadline=None)

@@ -29,10 +29,7 @@ def heads_end_ns(plans: list[StreamPlan]) -> int:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    heads=st.lists(st.integers(10, 80), min_size=1, max_size=8),
-    is_answer=st.booleans(),
-)
+@given(heads=st.lists(st.integers(10, 80), min_size=1, max_size=8), is_answer=st.booleans())
 def test_heads_take_a_packet_of_their_own(heads: list[int], is_answer: bool) -> None:
     plans = [
         StreamPlan(stream=2 * i + 1, size_bytes=60_000, head_bytes=size, is_answer=is_answer)

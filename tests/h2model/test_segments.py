@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from h2model.connection import Connection, Heads, LinkModel, ReceiverModel, SenderModel, StreamPlan
 from h2model.link import LINE_BPS, SendQueue
 from h2model.protocol import FRAME_HEADER_BYTES
-from h2model.segments import (
-    FREED_NS,
-    PACKET_HEADER_BYTES,
-    SEGMENT_MEMORY_BYTES,
-    SegmentQueue,
-)
+from h2model.segments import FREED_NS, PACKET_HEADER_BYTES, SEGMENT_MEMORY_BYTES, SegmentQueue
 
 SEGMENT = 1448
 PACKET = SEGMENT + PACKET_HEADER_BYTES
@@ -112,7 +107,6 @@ def ends(queue):
     found = []
     while queue.waiting:
         head = queue.head()
-        assert head is not None
         found.append(head.end_ns)
         queue.take()
     return found
@@ -288,7 +282,7 @@ def test_a_packet_without_data_is_behind_what_is_in_the_links_queue(flight, dela
 
 
 @pytest.mark.parametrize("now", [0, 5_000])
-def test_what_ends_in_one_segment_is_there_at_one_time(now: int) -> None:
+def test_what_ends_in_one_segment_is_there_at_one_time(now):
     queue = SegmentQueue(link(), RATE_BPS)
     queue.put(1, 100, now, beside_bytes=(12, 25))
     queue.push(now)
@@ -367,7 +361,7 @@ def queue(past: int = 100_000, bucket: int = LINK_BUCKET) -> SendQueue:
     return SendQueue(LinkModel(rate_bps=LINK_BPS, past_bytes=past, bucket_bytes=bucket), LINK_BPS)
 
 
-def test_what_the_bucket_lets_pass_makes_room_at_line_speed() -> None:
+def test_what_the_bucket_lets_pass_makes_room_at_line_speed():
     full = queue()
     full.put(1, 100_000 - FRAME_HEADER_BYTES, 0.0)
     at_once_ns = LINK_BUCKET * 8e9 / LINE_BPS
@@ -382,9 +376,7 @@ def test_what_the_bucket_lets_pass_makes_room_at_line_speed() -> None:
     bucket=st.integers(0, 80_000),
     changes=st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.1, 1.0)), max_size=5),
 )
-def test_whatever_the_shares_all_of_the_room_comes_back(
-    sizes: list[int], bucket: int, changes: list[tuple[float, float]]
-) -> None:
+def test_whatever_the_shares_all_of_the_room_comes_back(sizes, bucket, changes):
     one = queue(past=1_000_000, bucket=bucket)
     for size in sizes:
         one.put(1, size, 0.0)

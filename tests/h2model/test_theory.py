@@ -1,5 +1,6 @@
 """Disciplines against what theory and the literature say, with error bounds."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -144,23 +145,21 @@ class TestProcessorSharing:
 class TestWindows:
     """A window below bandwidth times delay rules the throughput: W / (W/rate + the pause)."""
 
-    LINK = LinkModel(rate_bps=100e6, delay_ns=2_000_000, credit_latency_ns=3_000_000)
+    LINK = LinkModel(
+        rate_bps=100e6, delay_ns=2_000_000, credit_latency_ns=3_000_000, past_bytes=10**7
+    )
+
+    def sent(self, size, link=LINK, **receiver):
+        """The schedule of a message of this size."""
+        account = ReceiverModel(**receiver) if receiver else None
+        plans = [StreamPlan(stream=1, size_bytes=size)]
+        return predict(plans, SenderModel(discipline="fifo"), link, account)
 
     @settings(max_examples=50, deadline=None)
     @given(window=st.integers(1000, 400_000), rounds=st.integers(1, 20))
     def test_fixed_credit_in_closed_form(self, window, rounds):
         link = self.LINK
-        schedule = predict(
-            [StreamPlan(stream=1, size_bytes=window * rounds)],
-            SenderModel(discipline="fifo"),
-            LinkModel(
-                rate_bps=link.rate_bps,
-                delay_ns=link.delay_ns,
-                credit_latency_ns=link.credit_latency_ns,
-                past_bytes=10**7,
-            ),
-            ReceiverModel(window_bytes=window, credit="fixed"),
-        )
+        schedule = self.sent(window * rounds, window_bytes=window, credit="fixed")
         frames = -(-window // 16384)
         burst_ns = (window + frames * HEADER) * 8e9 / link.rate_bps
         pause_ns = link.delay_ns + link.credit_latency_ns
@@ -172,41 +171,22 @@ class TestWindows:
     def test_half_credit_fills_the_link_once_half_a_window_covers_the_pause(self):
         link = self.LINK
         pause_bytes = link.rate_bps / 8e9 * (link.delay_ns + link.credit_latency_ns)
-        ample = self.ends(round(2 * pause_bytes) + 4 * 16384)
-        none = predict(
-            [StreamPlan(stream=1, size_bytes=3_000_000)],
-            SenderModel(discipline="fifo"),
-            LinkModel(rate_bps=link.rate_bps, delay_ns=link.delay_ns, past_bytes=10**7),
-        )
+        window = round(2 * pause_bytes) + 4 * 16384
+        ample = self.sent(3_000_000, window_bytes=window, credit="half")
+        none = self.sent(3_000_000, replace(link, credit_latency_ns=0))
         assert ample.stalls == ()
         # A window that is no multiple of a frame cuts some frames in two.
         headers_ns = 2 * (3_000_000 // 16384) * HEADER * 8e9 / link.rate_bps
         assert 0 <= ample.end_ns[1] - none.end_ns[1] <= headers_ns
-        scarce = self.ends(round(pause_bytes))
+        scarce = self.sent(3_000_000, window_bytes=round(pause_bytes), credit="half")
         assert scarce.stalls != ()
         assert scarce.end_ns[1] > 1.2 * none.end_ns[1]
-
-    def ends(self, window):
-        return predict(
-            [StreamPlan(stream=1, size_bytes=3_000_000)],
-            SenderModel(discipline="fifo"),
-            LinkModel(
-                rate_bps=self.LINK.rate_bps,
-                delay_ns=self.LINK.delay_ns,
-                credit_latency_ns=self.LINK.credit_latency_ns,
-                past_bytes=10**7,
-            ),
-            ReceiverModel(window_bytes=window, credit="half"),
-        )
 
     def test_an_acknowledgement_window_rules_in_the_same_way(self):
         """`past_bytes` without room for a round trip: one frame each way there and back."""
         frame_ns = (16384 + HEADER) * 8e9 / 100e6
-        schedule = predict(
-            [StreamPlan(stream=1, size_bytes=10 * 16384)],
-            SenderModel(discipline="fifo"),
-            LinkModel(rate_bps=100e6, delay_ns=2_000_000, past_bytes=16384 + HEADER),
-        )
+        link = LinkModel(rate_bps=100e6, delay_ns=2_000_000, past_bytes=16384 + HEADER)
+        schedule = self.sent(10 * 16384, link)
         expected = 10 * frame_ns + 9 * 2 * 2_000_000 + 2_000_000
         assert abs(schedule.end_ns[1] - expected) <= 1
 
@@ -215,9 +195,14 @@ class TestWriteCycleTarget:
     """C-core's write_size_policy: 128 KiB at first, times 1.5 after two fast writes, a third ..."""
 
     @staticmethod
-    def targets(rate_bps, size=400_000_000, **options):
+    def machine(initial_window=2**40, **options):
+        return Machine(
+            "write_cycle", options=options, initial_window=initial_window, connection_window=2**40
+        )
+
+    def targets(self, rate_bps, size=400_000_000, **options):
         """The target after every write of an endless stream whose bytes leave at `rate_bps`."""
-        m = Machine("write_cycle", options=options, initial_window=2**40, connection_window=2**40)
+        m = self.machine(**options)
         m.enqueue(1, size, 0)
         now, seen = 0.0, [m.state.shared[TARGET]]
         for _ in range(100_000):
@@ -245,7 +230,7 @@ class TestWriteCycleTarget:
         assert self.targets(0.1e6, size=3_000_000) == [131072, 43690, 32768]
 
     def test_a_small_write_is_no_evidence_and_ends_a_fast_streak(self):
-        m = Machine("write_cycle", initial_window=2**40, connection_window=2**40)
+        m = self.machine()
 
         def write(stream, size):
             m.enqueue(stream, size, 0)
@@ -262,24 +247,14 @@ class TestWriteCycleTarget:
 
     @pytest.mark.parametrize(("wire_bytes", "target"), [(700, 1500), (699, 1000)])
     def test_evidence_begins_at_seven_tenths_headers_included(self, wire_bytes, target):
-        m = Machine(
-            "write_cycle",
-            options={"target": 1000},
-            initial_window=2**40,
-            connection_window=2**40,
-        )
+        m = self.machine(target=1000)
         for stream in (1, 3):
             m.enqueue(stream, wire_bytes - HEADER, 0)
             m.sent(*m.next(2**20, 0), 0)
         assert m.state.shared[TARGET] == target
 
     def test_a_write_that_a_cancel_ended_is_no_evidence(self):
-        m = Machine(
-            "write_cycle",
-            options={"target": 1000, "target_min": 100},
-            initial_window=2**40,
-            connection_window=2**40,
-        )
+        m = self.machine(target=1000, target_min=100)
         later = 2 * 10**9
         for stream in (1, 5, 9):
             m.enqueue(stream, 900, 0)
@@ -290,7 +265,7 @@ class TestWriteCycleTarget:
         assert m.state.shared[TARGET] == 1000
 
     def test_a_write_holds_the_target_with_its_frame_headers(self):
-        m = Machine("write_cycle", initial_window=2**40, connection_window=2**40)
+        m = self.machine()
         m.enqueue(1, 10**6, 0)
         m.enqueue(3, 10**6, 0)
         stream, size = m.next(2**30, 0)
@@ -300,12 +275,7 @@ class TestWriteCycleTarget:
 
     def test_a_stream_without_credit_keeps_its_place_if_credit_comes_before_its_turn(self):
         """It goes to the tail like every unfinished one, and stalls only when it is the head."""
-        m = Machine(
-            "write_cycle",
-            options={"target": 1000, "frame": 1000},
-            initial_window=600,
-            connection_window=2**40,
-        )
+        m = self.machine(initial_window=600, target=1000, frame=1000)
         for stream in (1, 3, 5):
             m.enqueue(stream, 900, 0)
         first, second = m.next(2000, 0), m.next(2000, 0)
@@ -324,12 +294,7 @@ class TestWriteCycleTarget:
 
     @pytest.mark.parametrize(("finish_first", "order"), [(0, [1, 3, 1, 3]), (1, [1, 1, 3, 3])])
     def test_finish_first_gives_whole_streams(self, finish_first, order):
-        m = Machine(
-            "write_cycle",
-            options={"target": 1000, "finish_first": finish_first},
-            initial_window=2**40,
-            connection_window=2**40,
-        )
+        m = self.machine(target=1000, finish_first=finish_first)
         m.enqueue(1, 1900, 0)
         m.enqueue(3, 1900, 0)
         served = []

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
 
 from h2model.connection import Connection
@@ -17,15 +16,9 @@ from h2model.training_job import (
     Way,
 )
 from netcosim.training.job import TrainingJob
-from netcosim.training.plan import Draws, StepPlan
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    down,
-    make_plan,
-    up,
-)
+from netcosim.training.plan import StepPlan
+from tests.sim.engines import make_job
+from tests.sim.naive.plans import chain_plan, same_draws
 
 BYTE_A_NS = 8e9
 HEADERS_BYTES = 30
@@ -49,29 +42,13 @@ SIZE = 100_000
 
 def plan(tensors: int = 1) -> StepPlan:
     """Pull everything, compute 50 us, push everything, each update 10 us."""
-    pulls = [Op(name=f"pull{t}", at=down(), size_bytes=SIZE) for t in range(tensors)]
-    behind = tuple(op.name for op in pulls)
-    compute = Op(name="compute", at=at_worker(), duration_ns=50_000, after=behind)
-    pushes = [
-        Op(name=f"push{t}", at=up(), size_bytes=SIZE, after=("compute",)) for t in range(tensors)
-    ]
-    updates = [
-        Op(name=f"update{t}", at=at_server(), duration_ns=10_000, after=(f"push{t}",))
-        for t in range(tensors)
-    ]
-    return make_plan([*pulls, compute, *pushes, *updates])
+    return chain_plan(
+        down_bytes=[SIZE] * tensors, worker_ns=50_000, up_bytes=[SIZE] * tensors, update_ns=10_000
+    )
 
 
 def job(workers: int, tensors: int = 1, steps: int = 3) -> TrainingJob:
-    return TrainingJob(
-        plan=plan(tensors),
-        draws=Draws(
-            step=np.zeros((workers, steps), dtype=np.int32), factor=np.ones((workers, steps))
-        ),
-        staleness=0,
-        join=None,
-        speeds=(None,) * workers,
-    )
+    return make_job(plan(tensors), same_draws(workers, steps), staleness=0)
 
 
 def models(job: TrainingJob, link: LinkModel, **changes) -> Models:

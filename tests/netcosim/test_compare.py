@@ -150,10 +150,7 @@ class TestShare:
     """The share error: of positions in the bytes of a link that connections share."""
 
     def test_by_hand(self):
-        measured = [
-            row(1, 900, link_position=0.6),
-            row(1, 1000, connection=1, link_position=1.0),
-        ]
+        measured = [row(1, 900, link_position=0.6), row(1, 1000, connection=1, link_position=1.0)]
         predicted = [
             model(1, 900, link_position=0.5),
             model(1, 1000, connection=1, link_position=1.0),

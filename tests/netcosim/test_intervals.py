@@ -54,9 +54,7 @@ def test_paired_intervals_hold_the_truth_in_95_of_100_cases() -> None:
 @pytest.mark.parametrize(
     ("runs", "spreads"), [((5, 5), (1.0, 1.0)), ((10, 4), (1.0, 3.0)), ((3, 3), (0.1, 2.0))]
 )
-def test_welch_s_intervals_hold_the_truth(
-    runs: tuple[int, int], spreads: tuple[float, float]
-) -> None:
+def test_welch_s_intervals_hold_the_truth(runs, spreads) -> None:
     """Variances and numbers that differ. Welch's t is an approximation: to 1 % here."""
     rng = np.random.default_rng(14)
     a = rng.normal(5.0, spreads[0], (TRIES, runs[0]))

@@ -23,14 +23,7 @@ MIB = 2**20
 
 class TestSets:
     def test_names(self):
-        assert set_names() == (
-            "alexnet",
-            "googlenet",
-            "inception_v3",
-            "mixed8",
-            "resnet50",
-            "vgg11",
-        )
+        assert " ".join(set_names()) == "alexnet googlenet inception_v3 mixed8 resnet50 vgg11"
 
     @pytest.mark.parametrize("name", set_names())
     def test_tensors_have_names_and_sizes(self, name):
@@ -43,12 +36,8 @@ class TestSets:
     def test_the_mixed_set(self):
         """Eight streams of 0.5 to 16 MB, 36.5 MB in all."""
         sizes = [size for _, size in tensor_set("mixed8").tensors]
-        assert (len(sizes), min(sizes), max(sizes), sum(sizes)) == (
-            8,
-            500_000,
-            16_000_000,
-            36_500_000,
-        )
+        assert (len(sizes), sum(sizes)) == (8, 36_500_000)
+        assert (min(sizes), max(sizes)) == (500_000, 16_000_000)
 
     @pytest.mark.parametrize(
         ("name", "tensors", "parameters"),
@@ -105,17 +94,11 @@ class TestOrders:
 
     @pytest.mark.parametrize(
         ("name", "order"),
-        [
-            ("as_listed", [0, 1, 2, 3]),
-            ("reverse", [3, 2, 1, 0]),
-            ("smallest_first", [1, 3, 0, 2]),
-        ],
+        [("as_listed", [0, 1, 2, 3]), ("reverse", [3, 2, 1, 0]), ("smallest_first", [1, 3, 0, 2])],
     )
     def test_examples(self, name, order):
-        assert (
-            load_order(name)(OrderInput(sizes_bytes=[5, 1, 9, 1]), np.random.default_rng(0))
-            == order
-        )
+        sizes = OrderInput(sizes_bytes=[5, 1, 9, 1])
+        assert load_order(name)(sizes, np.random.default_rng(0)) == order
 
     def test_random_is_the_seed_s(self):
         draw = load_order("random")
@@ -188,12 +171,8 @@ class TestCells:
 
     def test_spacing_counts_in_the_order_of_release(self):
         (cell,) = resolve_cells(job(tensors=FOUR, order="reverse", spacing="10ns"))
-        assert [(m.tensor, m.ready_ns) for m in cell.messages[0]] == [
-            ("d", 0),
-            ("c", 10),
-            ("b", 27),
-            ("a", 30),
-        ]
+        ready_ns = {m.tensor: m.ready_ns for m in cell.messages[0]}
+        assert list(ready_ns.items()) == [("d", 0), ("c", 10), ("b", 27), ("a", 30)]
 
     def test_scale_shrinks_tensors_and_window_together(self):
         (cell,) = resolve_cells(job(tensors=FOUR, total="500B", scale_window=True))

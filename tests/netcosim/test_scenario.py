@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netcosim.errors import ScenarioError
 from netcosim.job import resolve_cells
 from netcosim.scenario import build_scenario, dump_scenario, parse_scenario, read_scenario
 from netcosim.units import format_duration, format_rate, format_size
-from tests.snapshots import assert_kept, refusals
+from tests.snapshots import assert_kept, refusal, refusals
 
 GOOD = """\
 name = "x"
@@ -246,9 +245,7 @@ def test_what_is_wrong_is_named_in_one_line():
 @given(text=st.text(max_size=60))
 def test_any_text_is_refused_in_one_line(text):
     """No text of this length is a whole scenario."""
-    with pytest.raises(ScenarioError) as refused:
-        parse_scenario(text)
-    assert len(str(refused.value).splitlines()) == 1
+    refusal(parse_scenario, text)
 
 
 class TestFiles:
@@ -257,54 +254,39 @@ class TestFiles:
         path.write_text(GOOD)
         assert read_scenario(path) == parse_scenario(GOOD)
 
-    def test_a_missing_one(self, tmp_path):
-        self.refused(tmp_path / "none.toml", "can't be read: No such file or directory")
-
-    def test_a_directory(self, tmp_path):
-        self.refused(tmp_path, "can't be read: Is a directory")
-
-    def test_a_binary_one(self, tmp_path):
-        path = tmp_path / "trace.parquet"
-        path.write_bytes(b"PAR1\xff\xfe\x00\x80")
-        self.refused(path, "can't be read: is not UTF-8 text")
-
-    def test_a_name_too_long_for_the_system(self, tmp_path):
-        self.refused(tmp_path / ("x" * 300), "can't be read: File name too long")
-
-    @staticmethod
-    def refused(path: Path, reason: str):
-        with pytest.raises(ScenarioError) as refused:
-            read_scenario(path)
-        assert str(refused.value) == f"{path}: {reason}"
-
-
-class TestNamesCheckedWhenResolved:
     @pytest.mark.parametrize(
-        ("change", "line"),
+        ("name", "reason"),
         [
-            (
-                ('set = "mixed8"', 'set = "vgg99"'),
-                'workload.set: "vgg99": unknown; allowed: alexnet, googlenet, ',
-            ),
-            (
-                ("[cluster]\n", '[policy]\norder = "fastest"\n[cluster]\n'),
-                'policy.order: "fastest": unknown; allowed: as_listed, given, random, reverse, ',
-            ),
-            (
-                ("[cluster]\n", '[policy]\nplacement = "all"\n[cluster]\n'),
-                'policy.placement: "all": unknown; allowed: given, greedy, round_robin',
-            ),
-            (
-                ('set = "mixed8"', 'set = "mixed8"\ntotal = "7B"'),
-                "total: 7: must be >= 8, a byte a tensor",
-            ),
-            (
-                ('set = "mixed8"', 'set = "../policies/x"'),
-                'workload[0].set: "../policies/x": must begin with a letter',
-            ),
+            ("none.toml", "No such file or directory"),
+            ("", "Is a directory"),
+            ("trace.parquet", "is not UTF-8 text"),
+            ("x" * 300, "File name too long"),
         ],
     )
-    def test_unknown(self, change, line):
-        with pytest.raises(ScenarioError) as refused:
-            resolve_cells(parse_scenario(instead(*change), source=""))
-        assert str(refused.value).removeprefix(": ").startswith(line)
+    def test_one_that_can_not_be_read(self, tmp_path, name, reason):
+        (tmp_path / "trace.parquet").write_bytes(b"PAR1\xff\xfe\x00\x80")
+        assert (
+            refusal(read_scenario, tmp_path / name) == f"{tmp_path / name}: can't be read: {reason}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "line"),
+    [
+        ('"mixed8"', '"vgg99"', 'workload.set: "vgg99": unknown; allowed: alexnet, googlenet, '),
+        ('"mixed8"', '"mixed8"\ntotal = "7B"', "total: 7: must be >= 8, a byte a tensor"),
+        ('"mixed8"', '"../x"', 'workload[0].set: "../x": must begin with a letter'),
+        (
+            *("[cluster]\n", '[policy]\norder = "fastest"\n[cluster]\n'),
+            'policy.order: "fastest": unknown; allowed: as_listed, given, random, reverse, ',
+        ),
+        (
+            *("[cluster]\n", '[policy]\nplacement = "all"\n[cluster]\n'),
+            'policy.placement: "all": unknown; allowed: given, greedy, round_robin',
+        ),
+    ],
+)
+def test_names_are_checked_when_they_are_resolved(was, becomes, line):
+    text = instead(was, becomes)
+    said = refusal(lambda: resolve_cells(parse_scenario(text, source="")))
+    assert said.removeprefix(": ").startswith(line)

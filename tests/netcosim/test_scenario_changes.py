@@ -77,8 +77,6 @@ def test_nothing_takes_a_value_away(scenario: Scenario) -> None:
         ("straggler.1.count", 1, 'changes: straggler.1: "1": must be one of: 0'),
     ],
 )
-def test_a_place_or_value_that_no_scenario_has_is_refused(
-    scenario: Scenario, path: str, value: object, message: str
-) -> None:
+def test_a_place_or_value_that_no_scenario_has_is_refused(scenario, path, value, message) -> None:
     with pytest.raises(ScenarioError, match=f"^{re.escape(message)}"):
         with_values(scenario, {path: value})

@@ -5,8 +5,8 @@ import pytest
 from emu import run
 from emu.cli.describe import describe
 from emu.plan import make_plan
-from netcosim.errors import ScenarioError
 from netcosim.scenario import parse_scenario
+from tests.snapshots import refusal
 
 GOOD = """\
 name = "x"
@@ -24,21 +24,14 @@ sender = "h2"
 receiver = "h2"
 discipline = "fifo"
 """
+MOST = "65: must be <= 64 to be emulated; the simulator takes more"
 
 
 @pytest.mark.parametrize(
     ("was", "becomes", "line"),
     [
-        (
-            "workers = 2",
-            "workers = 65",
-            "cluster.workers: 65: must be <= 64 to be emulated; the simulator takes more",
-        ),
-        (
-            "workers = 2",
-            "servers = 65",
-            "cluster.servers: 65: must be <= 64 to be emulated; the simulator takes more",
-        ),
+        ("workers = 2", "workers = 65", f"cluster.workers: {MOST}"),
+        ("workers = 2", "servers = 65", f"cluster.servers: {MOST}"),
         (
             "[[workload]]",
             '[[straggler]]\nkind = "slow"\ncount = 1\n[[workload]]',
@@ -49,9 +42,7 @@ discipline = "fifo"
 )
 def test_refused_in_one_line(tmp_path, capsys, was, becomes, line):
     text = GOOD.replace(was, becomes, 1)
-    with pytest.raises(ScenarioError) as refused:
-        make_plan(parse_scenario(text))
-    assert str(refused.value) == line
+    assert refusal(make_plan, parse_scenario(text)) == line
     path = tmp_path / "x.toml"
     path.write_text(text)
     assert run.main(["--scenario", str(path), "--plan"]) == 2

@@ -21,7 +21,7 @@ from netcosim.scenario import (
 )
 from netcosim.workload import dump_profile
 from netcosim.workload.catalogue import load_profile, profile_names
-from tests.snapshots import assert_kept, refusals
+from tests.snapshots import assert_kept, refusal, refusals
 
 GOOD = """\
 name = "x"
@@ -144,9 +144,7 @@ class TestProfiles:
     )
     def test_one_that_is_not_there(self, profile, line):
         (workload,) = parse_scenario(GOOD.replace("resnet50", profile)).workload
-        with pytest.raises(ScenarioError) as refused:
-            load_workload(workload)
-        assert str(refused.value).startswith(line)
+        assert refusal(load_workload, workload).startswith(line)
 
     def test_a_burst_has_none(self):
         (workload,) = parse_scenario(GOOD.replace("profile", "set")).workload
@@ -163,9 +161,7 @@ class TestProfiles:
     )
     def test_what_is_of_bursts_is_refused(self, more, line):
         text = GOOD.replace("[[transport]]", f"{more}\n[[transport]]")
-        with pytest.raises(ScenarioError) as refused:
-            parse_scenario(text)
-        assert str(refused.value).startswith(f"scenario: workload[0]: {line}")
+        assert refusal(parse_scenario, text).startswith(f"scenario: workload[0]: {line}")
 
 
 def test_tensors_of_any_name_can_be_given_a_server():

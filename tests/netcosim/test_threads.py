@@ -15,6 +15,7 @@ import pytest
 
 from netcosim.threads import begin, in_thread, in_threads
 from tests.inside import ROOT
+from tests.processes import ended
 
 INTERRUPTIONS = 3000
 LONGEST_S = 4e-3
@@ -95,14 +96,7 @@ def test_what_is_begun_goes_on_beside() -> None:
 @pytest.mark.oracle
 def test_an_interruption_at_any_moment_locks_nothing_up() -> None:
     """With `concurrent.futures` one of some hundreds left a lock held, and all waited for ever."""
-    done = subprocess.run(
-        [sys.executable, "-m", __name__],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = ended([sys.executable, "-m", __name__], cwd=ROOT, timeout=PATIENCE_S)
     assert done.stdout.split() == [f"{INTERRUPTIONS}"], done.stderr
 
 

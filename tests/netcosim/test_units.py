@@ -272,8 +272,7 @@ def test_any_text_is_one_line_that_a_terminal_shows(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [("a", '"a"'), (7, "7"), (None, "None"), ("x" * 81, '"' + "x" * 80 + '..."')],
+    ("value", "text"), [("a", '"a"'), (7, "7"), (None, "None"), ("x" * 81, '"' + "x" * 80 + '..."')]
 )
 def test_a_value_stands_in_quotes_if_it_is_text_and_is_cut_off(value: object, text: str) -> None:
     assert quoted(value) == shown(value) == text

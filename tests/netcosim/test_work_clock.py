@@ -188,9 +188,7 @@ def rows_of(served: list[tuple[int, int, int]]) -> list[StreamRow]:
         ),
     ],
 )
-def test_positions_by_hand(
-    served: list[tuple[int, int, int]], positions: dict[tuple[int, int], float]
-) -> None:
+def test_positions_by_hand(served, positions) -> None:
     assert byte_positions(rows_of(served)) == positions
 
 
@@ -211,9 +209,7 @@ SERVED = st.lists(
 
 
 @given(SERVED)
-def test_positions_equal_those_of_a_twin_that_counts_byte_by_byte(
-    served: list[tuple[int, int, int]],
-) -> None:
+def test_positions_equal_those_of_a_twin_that_counts_byte_by_byte(served) -> None:
     found = byte_positions(rows_of(served))
     for connection in {c for c, _, _ in served}:
         carried = [stream for c, stream, size in served if c == connection for _ in range(size)]

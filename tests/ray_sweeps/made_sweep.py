@@ -8,6 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from ray_sweeps.analysis.dataset import read_dataset
+from ray_sweeps.analysis.points import Points, points_of
+
 Value = bool | int | float | str | None
 Row = dict[str, Any]
 
@@ -127,6 +130,13 @@ def write_sweep(folder: Path, rows: Iterable[Row], parts: int = 2) -> Path:
         )
         table.write_parquet(folder / "runs" / f"part-{part:05}.parquet")
     return folder
+
+
+def read_rows(
+    folder: Path, rows: Iterable[Row], prices: Sequence[Price] = (), *, parts: int = 2, **how: Any
+) -> Points:
+    """The points of a dataset of these rows."""
+    return points_of(read_dataset(write_sweep(folder, rows, parts)), prices, **how)
 
 
 def _kind(values: Iterable[Value]) -> Any:

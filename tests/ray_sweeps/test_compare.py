@@ -1,10 +1,8 @@
 """The command that compares two sweeps: exit codes, lines, JSON."""
 
 import json
-from pathlib import Path
 
 import jsonschema
-import pytest
 
 from netcosim.results.json_files import schema_json
 from ray_sweeps.analysis.changes import SweepComparison
@@ -19,7 +17,7 @@ def rows(factor: float = 1.0) -> list[Row]:
     )
 
 
-def test_equal_sweeps_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_sweeps_end_with_0(tmp_path, capsys):
     folder = str(write_sweep(tmp_path, rows()))
     assert main([folder, folder]) == 0
     said = capsys.readouterr()
@@ -27,9 +25,7 @@ def test_equal_sweeps_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "All 24 figures are equal." in said.out
 
 
-def test_what_changed_is_told_and_ends_with_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_changed_is_told_and_ends_with_1(tmp_path, capsys):
     a, b = write_sweep(tmp_path / "a", rows()), write_sweep(tmp_path / "b", rows(0.5)[:-3])
     assert main([str(a), str(b)]) == 1
     said = capsys.readouterr().out
@@ -40,9 +36,7 @@ def test_what_changed_is_told_and_ends_with_1(
     assert "beyond their 95 % intervals; chance alone takes one in twenty beyond." in said
 
 
-def test_single_runs_have_no_interval_to_be_beyond(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_single_runs_have_no_interval_to_be_beyond(tmp_path, capsys):
     first = [row for row in rows() if row["run"] == 0]
     second = [row for row in rows(0.5) if row["run"] == 0]
     a, b = write_sweep(tmp_path / "a", first), write_sweep(tmp_path / "b", second)
@@ -52,9 +46,7 @@ def test_single_runs_have_no_interval_to_be_beyond(
     assert "6 of 24 figures differ and have no interval, as they are of a single run" in said
 
 
-def test_the_comparison_as_json_is_of_its_schema(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_comparison_as_json_is_of_its_schema(tmp_path, capsys):
     a, b = write_sweep(tmp_path / "a", rows()), write_sweep(tmp_path / "b", rows(0.5))
     assert main(["--json", str(a), str(b)]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -62,9 +54,7 @@ def test_the_comparison_as_json_is_of_its_schema(
     assert found["common"] == 6 and found["differs"] is True
 
 
-def test_two_values_of_a_factor_are_compared_point_by_point(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_values_of_a_factor_are_compared_point_by_point(tmp_path, capsys):
     made = grid(
         {"workers": [1, 2], "transport": ["whole", "default", None], "rate": ["1gbit", "10gbit"]},
         lambda f, run: (1.5 if (f["transport"], f["workers"]) == ("whole", 2) else 1.0) + 0.1 * run,
@@ -80,9 +70,7 @@ def test_two_values_of_a_factor_are_compared_point_by_point(
     assert main([folder, "--between", "transport", "default", "not varied"]) == 0
 
 
-def test_what_is_between_nothing_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_between_nothing_is_one_line(tmp_path, capsys):
     folder = str(write_sweep(tmp_path, rows()))
     assert main([folder, "--between", "rate", "1", "2"]) == 2
     assert main([folder, "--between", "workers", "1", "3"]) == 2
@@ -96,9 +84,7 @@ def test_what_is_between_nothing_is_one_line(
     assert all("give either B or --between FACTOR VALUE VALUE" in line for line in lines[2:])
 
 
-def test_what_can_not_be_compared_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_can_not_be_compared_is_one_line(tmp_path, capsys):
     a = write_sweep(tmp_path / "a", rows())
     other = write_sweep(tmp_path / "b", grid({"servers": [1, 2]}, lambda *_: 1.0))
     assert main([str(a), str(other)]) == 2

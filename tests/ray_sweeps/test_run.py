@@ -72,7 +72,7 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
-def test_two_spellings_of_a_point_are_one(sweep: Path, tmp_path: Path) -> None:
+def test_two_spellings_of_a_point_are_one(sweep, tmp_path):
     """Two transports that differ by their names alone, and by a default that one spells out."""
     again = (
         '[[scenario.transport]]\nname = "again"\nsender = "h2"\nreceiver = "h2"\n'
@@ -90,9 +90,7 @@ def test_two_spellings_of_a_point_are_one(sweep: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_more_values_and_replications_keep_what_was_made(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_values_and_replications_keep_what_was_made(sweep, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(sweep, "--serial", "--out", out) == 0
     before = rows_in(out)
@@ -127,9 +125,7 @@ def damaged(part: Path, damage: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("damage", ["gone", "cut", "other columns", "other factors"])
-def test_a_complete_sweep_whose_rows_are_lost_is_not_complete(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
+def test_a_complete_sweep_whose_rows_are_lost_is_not_complete(sweep, tmp_path, capsys, damage):
     out = tmp_path / "out"
     assert run(sweep, "--serial", "--no-report", "--out", out) == 0
     before = rows_in(out)
@@ -158,9 +154,7 @@ def test_a_complete_sweep_whose_rows_are_lost_is_not_complete(
     assert rows_in(out).equals(before)
 
 
-def test_a_sweep_of_another_name_is_told_of(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_of_another_name_is_told_of(sweep, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(sweep, "--serial", "--no-report", "--out", out) == 0
     sweep.write_text(BURST.replace('"burst"', '"other"', 1))
@@ -170,7 +164,7 @@ def test_a_sweep_of_another_name_is_told_of(
 
 
 @pytest.mark.soak
-def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
+def test_the_folder_stands_for_itself(tmp_path):
     """A sweep that names a scenario and a profile by their paths, resumed without either file."""
     folder = tmp_path / "files"
     folder.mkdir()
@@ -196,9 +190,7 @@ def test_the_folder_stands_for_itself(tmp_path: Path) -> None:
     assert rows_in(out).filter(polars.col("run") == 0).equals(before)
 
 
-def test_what_reads_runs_says_that_a_folder_is_of_a_sweep(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_reads_runs_says_that_a_folder_is_of_a_sweep(sweep, tmp_path, capsys):
     """And `ray_sweeps.compare` that one is of a run."""
     out = tmp_path / "out"
     assert run(sweep, "--serial", "--no-report", "--out", out) == 0
@@ -224,7 +216,7 @@ def test_what_reads_runs_says_that_a_folder_is_of_a_sweep(
 
 
 @pytest.mark.soak
-def test_a_point_that_fails_is_a_row_with_its_error(sweep: Path, tmp_path: Path) -> None:
+def test_a_point_that_fails_is_a_row_with_its_error(sweep, tmp_path):
     more = 'workers = [1, 2]\nservers = [1, 2, 3]\n"training.share" = ["two_servers", "max_min"]'
     sweep.write_text(BURST.replace("workers = [1, 2, 3]", more))
     assert run(sweep, "--serial", "--out", tmp_path / "out") == 1
@@ -243,7 +235,7 @@ SCHEDULES = ROOT / "examples/sweeps/schedules.toml"
 
 
 @pytest.mark.pages
-def test_the_example_of_schedules_runs(tmp_path: Path) -> None:
+def test_the_example_of_schedules_runs(tmp_path):
     """With fewer steps, rates and workers, and schedules that need few kernels."""
     text = SCHEDULES.read_text().replace("../schedules", f"{ROOT}/examples/schedules")
     small = (
@@ -279,15 +271,7 @@ def test_the_example_of_schedules_runs(tmp_path: Path) -> None:
         (["{sweep}", "--pln"], 2, "unrecognized arguments: --pln; did you mean --plan?"),
     ],
 )
-def test_what_is_wrong_is_one_line(
-    sweep: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    code: int,
-    said: str,
-) -> None:
+def test_what_is_wrong_is_one_line(sweep, tmp_path, capsys, monkeypatch, arguments, code, said):
     monkeypatch.chdir(tmp_path)
     given = [each.format(sweep=sweep, here=tmp_path) for each in arguments]
     assert run(*given) == code
@@ -296,9 +280,7 @@ def test_what_is_wrong_is_one_line(
     assert {path.name for path in tmp_path.iterdir()} == {"burst.toml"}
 
 
-def test_a_plan_touches_nothing(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_touches_nothing(sweep, tmp_path, capsys):
     assert run(sweep, "--plan") == 0
     said = capsys.readouterr().out
     assert "in all      6 points, 2 run(s) of each: 12 runs" in said
@@ -313,6 +295,20 @@ def started(*arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def long_sweep(folder: Path) -> tuple[Path, Path, subprocess.Popen[str]]:
+    """A long sweep that was just started: its file, its results, its driver."""
+    sweep, out = folder / "burst.toml", folder / "out"
+    sweep.write_text(LONGER)
+    return sweep, out, started(sweep, "--out", out)
+
+
+def assert_some_are_kept(out: Path) -> None:
+    """Each once, in a folder that says that it is not complete."""
+    rows = rows_in(out)
+    assert rows.height == rows.unique(["key", "run"]).height > 0
+    assert not json.loads((out / "run.json").read_text())["complete"]
 
 
 def record_of(folder: Path) -> dict[str, Any]:
@@ -333,12 +329,9 @@ def alive(record: dict[str, Any]) -> list[int]:
 
 
 @pytest.mark.soak
-def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path: Path) -> None:
+def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path):
     """The driver is killed while runs are made; the next start makes the others."""
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out, serial = tmp_path / "out", tmp_path / "serial"
-    driver = started(sweep, "--out", out)
+    sweep, out, driver = long_sweep(tmp_path)
     has_rows(out, driver)
     record = record_of(out)
     assert len(alive(record)) >= 2 and Path(record["folder"]).is_dir()
@@ -356,8 +349,8 @@ def test_on_ray_the_same_and_after_a_kill_nothing_lost_or_left(tmp_path: Path) -
     assert second.returncode == 0, errors
     assert f"{240 - made.height} made now" in said
     assert not (out / "ray.json").exists() and not Path(record["folder"]).exists()
-    assert run(sweep, "--serial", "--out", serial) == 0
-    assert rows_in(out).equals(rows_in(serial))
+    assert run(sweep, "--serial", "--out", tmp_path / "serial") == 0
+    assert rows_in(out).equals(rows_in(tmp_path / "serial"))
 
 
 def has_rows(out: Path, driver: subprocess.Popen[str]) -> None:
@@ -374,11 +367,8 @@ def only_here(process: int) -> bool:
 
 
 @pytest.mark.soak
-def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out = tmp_path / "out"
-    driver = started(sweep, "--out", out)
+def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path):
+    _, out, driver = long_sweep(tmp_path)
     has_rows(out, driver)
     record = record_of(out)
     driver.send_signal(signal.SIGINT)
@@ -386,18 +376,13 @@ def test_ctrl_c_keeps_what_was_made_and_leaves_nothing(tmp_path: Path) -> None:
     assert driver.returncode == 130
     assert errors.splitlines()[-1].startswith("ray_sweeps.run: interrupted; what was finished is")
     assert not alive(record) and not Path(record["folder"]).exists()
-    rows = rows_in(out)
-    assert rows.height == rows.unique(["key", "run"]).height > 0
-    assert not json.loads((out / "run.json").read_text())["complete"]
+    assert_some_are_kept(out)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", CRASHES)
-def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path: Path, number: int) -> None:
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out = tmp_path / "out"
-    driver = started(sweep, "--out", out)
+def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path, number):
+    _, out, driver = long_sweep(tmp_path)
     has_rows(out, driver)
     record = record_of(out)
     os.kill(ray_child(driver.pid), number)
@@ -411,18 +396,13 @@ def test_a_ray_that_crashes_is_told_and_leaves_nothing(tmp_path: Path, number: i
     assert "Traceback" not in errors and "***" not in errors
     assert not alive(record) and not Path(record["folder"]).exists()
     assert not (out / "ray.json").exists()
-    rows = rows_in(out)
-    assert rows.height == rows.unique(["key", "run"]).height > 0
-    assert not json.loads((out / "run.json").read_text())["complete"]
+    assert_some_are_kept(out)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("moment", ["started", "resolving", "making"])
-def test_a_raylet_that_dies_is_told_and_leaves_nothing(tmp_path: Path, moment: str) -> None:
-    sweep = tmp_path / "burst.toml"
-    sweep.write_text(LONGER)
-    out = tmp_path / "out"
-    driver = started(sweep, "--out", out)
+def test_a_raylet_that_dies_is_told_and_leaves_nothing(tmp_path, moment):
+    _, out, driver = long_sweep(tmp_path)
     while (raylet := raylet_of(driver.pid)) is None:
         assert driver.poll() is None
         time.sleep(0.002)
@@ -442,7 +422,7 @@ def test_a_raylet_that_dies_is_told_and_leaves_nothing(tmp_path: Path, moment: s
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_full_disk_is_told_and_gone_on_from(sweep: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_gone_on_from(sweep, tmp_path):
     """What was made before is kept; the rest is made once there is space."""
     sweep.write_text(LONGER)
     disk = tmp_path / "disk"
@@ -470,7 +450,7 @@ def test_a_full_disk_is_told_and_gone_on_from(sweep: Path, tmp_path: Path) -> No
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-def test_another_sweep_does_not_touch_a_folder(sweep: Path, tmp_path: Path) -> None:
+def test_another_sweep_does_not_touch_a_folder(sweep, tmp_path):
     out = tmp_path / "out"
     assert run(sweep, "--serial", "--out", out, "--no-report") == 0
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def snapshot(folder: Path) -> dict[str, int]:
     return {str(path): path.lstat().st_mtime_ns for path in [folder, *folder.rglob("*")]}
 
 
-def test_the_second_time_it_is_silent_and_touches_nothing(ready: Project) -> None:
+def test_the_second_time_it_is_silent_and_touches_nothing(ready):
     before = snapshot(ready.venv)
     second = ready.dev("setup")
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
@@ -27,7 +28,7 @@ def test_the_second_time_it_is_silent_and_touches_nothing(ready: Project) -> Non
     assert ready.pebble() == "1.0"
 
 
-def test_a_changed_lock_or_a_python_that_is_gone_makes_it_anew(project: Project) -> None:
+def test_a_changed_lock_or_a_python_that_is_gone_makes_it_anew(project):
     assert project.dev("setup").returncode == 0
     stray = project.venv / "stray"
     stray.touch()
@@ -50,7 +51,7 @@ def test_a_changed_lock_or_a_python_that_is_gone_makes_it_anew(project: Project)
     assert project.pebble() == "2.0"
 
 
-def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> None:
+def test_a_wrong_hash_is_refused_and_not_believed_later(project):
     project.lock_of("plan").write_text(f"pebble==1.0 --hash=sha256:{64 * '0'}\n")
     refused = project.dev("setup")
     assert refused.returncode == 3
@@ -59,7 +60,7 @@ def test_a_wrong_hash_is_refused_and_not_believed_later(project: Project) -> Non
     assert not list(project.venv.glob(".stamp-*"))
 
 
-def test_what_is_needed_is_added_and_a_plan_needs_the_least(project: Project) -> None:
+def test_what_is_needed_is_added_and_a_plan_needs_the_least(project):
     (project.root / "sim").mkdir()
     (project.root / "sim" / "__init__.py").touch()
     (project.root / "sim" / "run.py").write_text("import sys; print(sys.argv[1:])")
@@ -83,7 +84,7 @@ def test_what_is_needed_is_added_and_a_plan_needs_the_least(project: Project) ->
     assert (refused.returncode, refused.stderr) == (2, f"dev: setup: moon: {allowed}\n")
 
 
-def test_a_set_that_was_half_added_is_made_anew(project: Project) -> None:
+def test_a_set_that_was_half_added_is_made_anew(project):
     assert project.dev("setup", "base").returncode == 0
     right = project.lock_of("emu").read_text()
     project.lock_of("emu").write_text("-r base.lock\nflint==2.0 --hash=sha256:00\n")
@@ -92,7 +93,7 @@ def test_a_set_that_was_half_added_is_made_anew(project: Project) -> None:
     assert MAKING in project.dev("setup", "base").stderr
 
 
-def test_a_killed_setup_is_done_again(project: Project) -> None:
+def test_a_killed_setup_is_done_again(project):
     for moment in ("bin/python", ".tmp"):
         kill_setup(project, project.venv / moment)
         assert not (project.venv / ".stamp-dependencies").exists()
@@ -106,20 +107,30 @@ def test_a_killed_setup_is_done_again(project: Project) -> None:
     assert project.pebble() == "1.0"
 
 
+def started(project: Project, **how: Any) -> subprocess.Popen[str]:
+    """A set-up that goes on."""
+    return subprocess.Popen(
+        project.command("setup"), env=project.environment({}), stdin=subprocess.DEVNULL, **how
+    )
+
+
 def kill_setup(project: Project, there: Path) -> None:
     """Kill a set-up as soon as it has made this file."""
     there.unlink(missing_ok=True)
-    process = subprocess.Popen(
-        project.command("setup"),
-        env=project.environment({}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
+    nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = started(project, process_group=0, **nowhere)
     wait_for(there)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def shim(folder: Path, body: str, *names: str) -> dict[str, str]:
+    """An environment in which these programs are found before the machine's own."""
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
 
 def wait_for(path: Path) -> None:
@@ -129,31 +140,22 @@ def wait_for(path: Path) -> None:
         time.sleep(0.001)
 
 
-def test_two_at_once_make_it_once(project: Project) -> None:
-    both = [
-        subprocess.Popen(
-            project.command("setup"),
-            env=project.environment({}),
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+def test_two_at_once_make_it_once(project):
+    both = [started(project, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=600)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum(MAKING in text for text in said) == 1
     assert project.pebble() == "1.0"
 
 
-def test_another_folder_for_it_relative_to_the_caller(project: Project, tmp_path: Path) -> None:
+def test_another_folder_for_it_relative_to_the_caller(project, tmp_path):
     done = project.dev("setup", cwd=tmp_path, env={"NETCOSIM_VENV": "else where/venv"})
     assert done.returncode == 0, done.stderr
     assert project.pebble(tmp_path / "else where" / "venv") == "1.0"
     assert not project.venv.exists()
 
 
-def test_a_folder_of_somebody_elses_is_left_alone(project: Project, tmp_path: Path) -> None:
+def test_a_folder_of_somebody_elses_is_left_alone(project, tmp_path):
     letters = tmp_path / "letters"
     letters.mkdir()
     (letters / "letter").write_text("dear")
@@ -163,27 +165,15 @@ def test_a_folder_of_somebody_elses_is_left_alone(project: Project, tmp_path: Pa
     assert snapshot(letters).keys() == {str(letters), str(letters / "letter")}
 
 
-def test_a_python_that_does_not_run_is_passed_over(project: Project, tmp_path: Path) -> None:
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    for name in ("python3", "python3.13"):
-        shim = shims / name
-        shim.write_text("#!/bin/sh\necho 'no such version' >&2\nexit 127\n")
-        shim.chmod(0o755)
-    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+def test_a_python_that_does_not_run_is_passed_over(project, tmp_path):
+    body = "echo 'no such version' >&2\nexit 127"
+    done = project.dev("setup", env=shim(tmp_path / "shims", body, "python3", "python3.13"))
     assert done.returncode == 0, done.stderr
     assert project.pebble() == "1.0"
 
 
-def test_a_killed_dpkg_query_is_no_list_of_missing_packages(
-    project: Project, tmp_path: Path
-) -> None:
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    shim = shims / "dpkg-query"
-    shim.write_text("#!/bin/sh\nkill -9 $$\n")
-    shim.chmod(0o755)
-    done = project.dev("setup", env={"PATH": f"{shims}:{os.environ['PATH']}"})
+def test_a_killed_dpkg_query_is_no_list_of_missing_packages(project, tmp_path):
+    done = project.dev("setup", env=shim(tmp_path / "shims", "kill -9 $$", "dpkg-query"))
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == "dev: dpkg-query ended with 137\n"
     assert not project.venv.exists()

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.project import Project
-
 pytestmark = pytest.mark.soak
 
 CHECKOUT = Path(__file__).parents[2]
@@ -26,35 +24,25 @@ CHECKOUT = Path(__file__).parents[2]
         (["bare", "../etc", "true"], "dev: bare: ../etc: not a Debian suite"),
     ],
 )
-def test_a_mistake_is_one_line_and_code_2(project: Project, args: list[str], said: str) -> None:
+def test_a_mistake_is_one_line_and_code_2(project, args, said):
     done = project.dev(*args)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said + "\n")
     assert not project.venv.exists()
 
 
-def test_help_names_every_command(project: Project) -> None:
+def test_help_names_every_command(project):
     done = project.dev("help")
     assert (done.returncode, done.stderr) == (0, "")
     source = (project.root / "dev").read_text()
-    for name in (
-        "run",
-        "test",
-        "test-shared",
-        "check",
-        "bench",
-        "provision",
-        "grpc-releases",
-        "bare",
-    ):
+    names = ("run", "test", "test-shared", "check", "bench", "provision", "grpc-releases", "bare")
+    for name in names:
         assert f"    {name}" in source
         assert f"\n  {name} " in done.stdout
     assert project.dev().stdout == done.stdout
 
 
 @pytest.mark.root
-def test_run_replaces_the_shell_and_stays_where_the_caller_is(
-    ready: Project, tmp_path: Path
-) -> None:
+def test_run_replaces_the_shell_and_stays_where_the_caller_is(ready, tmp_path):
     assert os.geteuid() == 0, "needs root"
     here = tmp_path / "here"
     (here / "emu").mkdir(parents=True)  # must not be taken for the project's
@@ -80,7 +68,7 @@ def test_run_replaces_the_shell_and_stays_where_the_caller_is(
 
 
 @pytest.mark.root
-def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project: Project) -> None:
+def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project):
     assert os.geteuid() == 0, "needs root"
     owner = 12345
     os.chown(project.root, owner, owner)
@@ -93,7 +81,7 @@ def test_what_root_makes_belongs_to_the_owner_of_the_checkout(project: Project) 
 
 
 @pytest.mark.root
-def test_every_command_is_told_where_other_releases_are(project: Project, tmp_path: Path) -> None:
+def test_every_command_is_told_where_other_releases_are(project, tmp_path):
     assert os.geteuid() == 0, "needs root"
     tell = "import os, sys; print(sys.argv[1:], os.environ['NETCOSIM_GRPC_RELEASES'])"
     for file in ("emu/run.py", "pytest.py", "tools/grpc_releases.py"):
@@ -110,7 +98,7 @@ TIERS = "(emulation or oracle or guest or soak or pages)"
 
 @pytest.mark.root
 @pytest.mark.parametrize("which", ["not alone", "alone"])
-def test_a_failing_part_of_the_suite_fails_the_command(ready: Project, which: str) -> None:
+def test_a_failing_part_of_the_suite_fails_the_command(ready, which):
     assert os.geteuid() == 0, "needs root"
     failing = f"not shared and not {TIERS} and {which}"
     tell = f"import sys; print(sys.argv[2]); raise SystemExit(7 * (sys.argv[2] == {failing!r}))"
@@ -132,7 +120,7 @@ def test_a_failing_part_of_the_suite_fails_the_command(ready: Project, which: st
     ],
     ids=" ".join,
 )
-def test_tiers_are_chosen_by_name(ready: Project, asked: list[str], chosen: str) -> None:
+def test_tiers_are_chosen_by_name(ready, asked, chosen):
     """Sections of pages are spread otherwise than the rest."""
     assert os.geteuid() == 0, "needs root"
     (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
@@ -143,7 +131,7 @@ def test_tiers_are_chosen_by_name(ready: Project, asked: list[str], chosen: str)
 
 
 @pytest.mark.root
-def test_the_default_tier_without_root(ready: Project) -> None:
+def test_the_default_tier_without_root(ready):
     assert os.geteuid() == 0, "needs root"
     (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
     done = ready.dev("test", "--no-root")
@@ -151,14 +139,14 @@ def test_the_default_tier_without_root(ready: Project) -> None:
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, first)
 
 
-def test_a_tier_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
+def test_a_tier_that_does_not_exist_is_named_with_those_that_do(ready):
     done = ready.dev("test", "--tiers", "guest,moon")
     told = "dev: test --tiers: guest,moon: must be of: emulation oracle guest soak pages\n"
     assert (done.returncode, done.stderr) == (2, told)
 
 
 @pytest.mark.root
-def test_without_root_the_rest_is_run_and_it_is_told(ready: Project) -> None:
+def test_without_root_the_rest_is_run_and_it_is_told(ready):
     """Who has neither root nor sudo; the exit code is 0 only where that was asked for."""
     assert os.geteuid() == 0, "needs root"
     (ready.root / "pytest.py").write_text("import sys; print(sys.argv[2])")
@@ -172,7 +160,7 @@ def test_without_root_the_rest_is_run_and_it_is_told(ready: Project) -> None:
     assert done.stdout.splitlines()[0] == f"not shared and not {TIERS} and not root and not alone"
 
 
-def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project) -> None:
+def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready):
     (ready.root / "bench").mkdir()
     (ready.root / "bench" / "emu.py").touch()
     (ready.root / "bench" / "__init__.py").touch()
@@ -181,7 +169,7 @@ def test_a_bench_that_does_not_exist_is_named_with_those_that_do(ready: Project)
     assert "must be one of: emu" in ready.dev("bench", "../dev").stderr
 
 
-def test_what_the_menu_takes_for_a_bench_is_one() -> None:
+def test_what_the_menu_takes_for_a_bench_is_one():
     """A module that several benches share is no bench: as one it would run and do nothing."""
     folder = CHECKOUT / "bench"
     packages = list(folder.glob("[a-z]*/__main__.py"))

@@ -46,7 +46,7 @@ def answers(**changed: object) -> str:
     return f"echo '{json.dumps(ANSWER | changed)}'"
 
 
-def test_a_name_promises_nothing(pythons: ModuleType, tmp_path: Path) -> None:
+def test_a_name_promises_nothing(pythons, tmp_path):
     program(tmp_path / "python3.7", f'exec {base()} "$@"')
     found = pythons.find_pythons([tmp_path])
     [one] = found.interpreters
@@ -56,7 +56,7 @@ def test_a_name_promises_nothing(pythons: ModuleType, tmp_path: Path) -> None:
     assert found.rejected == ()
 
 
-def test_an_environment_leads_to_its_interpreter(pythons: ModuleType, tmp_path: Path) -> None:
+def test_an_environment_leads_to_its_interpreter(pythons, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "v"], check=True)
     found = pythons.find_pythons([tmp_path / "v" / "bin"])
     assert [Path(one.executable) for one in found.interpreters] == [base()]
@@ -78,9 +78,7 @@ def test_an_environment_leads_to_its_interpreter(pythons: ModuleType, tmp_path: 
         (answers(threads="free"), "is CPython, 64 bits, threads: free"),
     ],
 )
-def test_what_is_no_use_is_told(
-    pythons: ModuleType, tmp_path: Path, body: str, reason: str
-) -> None:
+def test_what_is_no_use_is_told(pythons, tmp_path, body, reason):
     candidate = program(tmp_path / "python3.9", body)
     found = pythons.find_pythons([tmp_path])
     assert found.interpreters == ()
@@ -88,7 +86,7 @@ def test_what_is_no_use_is_told(
     assert (one.path, one.reason) == (str(candidate), reason)
 
 
-def test_a_broken_program_is_told(pythons: ModuleType, tmp_path: Path) -> None:
+def test_a_broken_program_is_told(pythons, tmp_path):
     candidate = tmp_path / "python3"
     candidate.write_text("#!/nowhere/interpreter\n")
     candidate.chmod(0o755)
@@ -96,7 +94,7 @@ def test_a_broken_program_is_told(pythons: ModuleType, tmp_path: Path) -> None:
     assert one.reason == "does not start: No such file or directory"
 
 
-def test_one_that_hangs_is_ended_with_its_children(pythons: ModuleType, tmp_path: Path) -> None:
+def test_one_that_hangs_is_ended_with_its_children(pythons, tmp_path):
     program(tmp_path / "python3.9", f"sleep 1000 & echo $! >{tmp_path}/child; wait")
     program(tmp_path / "python3", f'exec {base()} "$@"')
     found = pythons.find_pythons([tmp_path], PATIENCE_S)
@@ -109,9 +107,7 @@ def test_one_that_hangs_is_ended_with_its_children(pythons: ModuleType, tmp_path
         time.sleep(0.02)
 
 
-def test_candidates_are_executables_with_a_pythons_name(
-    pythons: ModuleType, tmp_path: Path
-) -> None:
+def test_candidates_are_executables_with_a_pythons_name(pythons, tmp_path):
     for name in ("python3-config", "python3.9-dbg.sh", "pythonx", "python2", "python3."):
         program(tmp_path / name, "exit 1")
     (tmp_path / "python3.10").symlink_to("nowhere")
@@ -121,7 +117,7 @@ def test_candidates_are_executables_with_a_pythons_name(
     assert (found.interpreters, found.rejected) == ((), ())
 
 
-def test_an_interpreter_of_many_names_is_asked_once(pythons: ModuleType, tmp_path: Path) -> None:
+def test_an_interpreter_of_many_names_is_asked_once(pythons, tmp_path):
     first = program(tmp_path / "a" / "python3.9", f'echo x >>{tmp_path}/asked; exec {base()} "$@"')
     (tmp_path / "a" / "python3").symlink_to(first)
     (tmp_path / "b").symlink_to(tmp_path / "a")
@@ -129,12 +125,9 @@ def test_an_interpreter_of_many_names_is_asked_once(pythons: ModuleType, tmp_pat
     assert (tmp_path / "asked").read_text() == "x\n"
 
 
-def test_a_wrapper_that_goes_by_its_name_is_asked_under_each(
-    pythons: ModuleType, tmp_path: Path
-) -> None:
+def test_a_wrapper_that_goes_by_its_name_is_asked_under_each(pythons, tmp_path):
     wrapper = program(
-        tmp_path / "shim",
-        f'case $0 in */python3.9) exit 1 ;; *) exec {base()} "$@" ;; esac',
+        tmp_path / "shim", f'case $0 in */python3.9) exit 1 ;; *) exec {base()} "$@" ;; esac'
     )
     for name in ("python3.9", "python3.8"):
         (tmp_path / name).symlink_to(wrapper)
@@ -142,7 +135,7 @@ def test_a_wrapper_that_goes_by_its_name_is_asked_under_each(
     assert (len(found.interpreters), len(found.rejected)) == (1, 1)
 
 
-def test_newest_comes_first(pythons: ModuleType, tmp_path: Path) -> None:
+def test_newest_comes_first(pythons, tmp_path):
     for minor in (9, 10, 7):
         own = program(tmp_path / f"own{minor}", "exit 1")
         text = answers(version=[3, minor, 2], executable=str(own))
@@ -151,7 +144,7 @@ def test_newest_comes_first(pythons: ModuleType, tmp_path: Path) -> None:
     assert [one.minor for one in found] == ["3.10", "3.9", "3.7"]
 
 
-def test_where_it_looks(pythons: ModuleType, tmp_path: Path, monkeypatch) -> None:
+def test_where_it_looks(pythons, tmp_path, monkeypatch):
     class Caller:
         pw_dir = str(tmp_path / "caller")
 

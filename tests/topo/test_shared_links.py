@@ -6,44 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.scenario import ClusterSpec
+from tests.topo.test_catalogue import cluster
 from topo.catalogue import build_spec
 from topo.paths import path_between
 from topo.share import Capacity, LinkDirection, Route, SharedLinks, max_min_bps, route_between
 from topo.spec import NetSpec
 
-RATES = st.integers(1, 1000).map(lambda rate: {"rate": f"{rate}mbit"})
-
 
 def network(workers: int, servers: int = 1, topology: str = "star", **links: str) -> NetSpec:
-    return build_spec(
-        ClusterSpec.model_validate(
-            {
-                "topology": topology,
-                "servers": servers,
-                "workers": workers,
-                "link": {"rate": "100mbit"},
-                "links": {name: {"rate": rate} for name, rate in links.items()},
-            }
-        )
-    )
+    rates = {name: {"rate": rate} for name, rate in links.items()}
+    return build_spec(cluster(topology, servers, workers, links=rates))
 
 
-def shared(
-    spec: NetSpec,
-    flows: list[tuple[str, str]],
-    *,
-    by_worker: bool = True,
-    two_way: float = 1.0,
-) -> SharedLinks:
+def shared(spec, flows, *, by_worker=True, two_way=1.0) -> SharedLinks:
     """Flows as (source, destination), on links that carry all of their rate."""
     routes = [route_between(spec, a, b, a if a.startswith("w") else b) for a, b in flows]
     rates = {link.name: link.link.rate for link in spec.links}
     capacities: dict[LinkDirection, Capacity] = {
         way: Capacity(
-            one_way_bps=rates[way[0]],
-            two_way_bps=rates[way[0]] * two_way,
-            by_worker=by_worker,
+            one_way_bps=rates[way[0]], two_way_bps=rates[way[0]] * two_way, by_worker=by_worker
         )
         for route in routes
         for way in route.ways
@@ -86,34 +67,16 @@ def test_directions_are_apart_but_for_what_acknowledgements_cost() -> None:
     assert shares(frozenset({1, 2})) == {1: pytest.approx(90e6), 2: pytest.approx(90e6)}
 
 
-networks = st.tuples(
-    st.integers(1, 3), st.integers(1, 4), st.lists(RATES, min_size=8, max_size=8)
-).map(
-    lambda drawn: build_spec(
-        ClusterSpec.model_validate(
-            {
-                "topology": "racks",
-                "servers": drawn[0],
-                "workers": drawn[1],
-                "link": {"rate": "100mbit"},
-                "links": dict(
-                    zip(
-                        [
-                            *(f"s{i}" for i in range(drawn[0])),
-                            *(f"w{i}" for i in range(drawn[1])),
-                            "uplink",
-                        ],
-                        drawn[2],
-                        strict=False,
-                    )
-                ),
-            }
-        )
-    )
-)
+@st.composite
+def racks(draw, servers: int = 3, workers: int = 4) -> NetSpec:
+    """At most so many servers and workers, each link with a rate of its own."""
+    servers, workers = draw(st.integers(1, servers)), draw(st.integers(1, workers))
+    names = [*(f"s{i}" for i in range(servers)), *(f"w{i}" for i in range(workers)), "uplink"]
+    rates = {name: {"rate": f"{draw(st.integers(1, 1000))}mbit"} for name in names}
+    return build_spec(cluster("racks", servers, workers, links=rates))
 
 
-@given(spec=networks)
+@given(spec=racks())
 def test_flows_that_count_alone_are_filled_progressively(spec: NetSpec) -> None:
     flows = [(s.name, w.name) for s in spec.servers for w in spec.workers]
     paths = {str(i): path_between(spec, a, b) for i, (a, b) in enumerate(flows)}
@@ -122,10 +85,8 @@ def test_flows_that_count_alone_are_filled_progressively(spec: NetSpec) -> None:
     assert found == {i: pytest.approx(exact[str(i)], abs=2) for i in range(len(flows))}
 
 
-@given(spec=networks, data=st.data(), by_worker=st.booleans())
-def test_links_are_neither_overfull_nor_wasted(
-    spec: NetSpec, data: st.DataObject, by_worker: bool
-) -> None:
+@given(spec=racks(), data=st.data(), by_worker=st.booleans())
+def test_links_are_neither_overfull_nor_wasted(spec, data, by_worker) -> None:
     """Every flow has a full link where, in its class and then among classes, nobody has more."""
     pairs = [(s.name, w.name) for s in spec.servers for w in spec.workers]
     flows = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=8))
@@ -133,9 +94,7 @@ def test_links_are_neither_overfull_nor_wasted(
 
 
 @given(data=st.data(), workers=st.integers(2, 4), servers=st.integers(2, 3))
-def test_the_same_where_many_ways_of_sharing_fill_links_of_one_rate(
-    data: st.DataObject, workers: int, servers: int
-) -> None:
+def test_the_same_where_many_ways_of_sharing_fill_links_of_one_rate(data, workers, servers) -> None:
     """Several flows of a pair make classes unequal: offers taken whole go back and forth."""
     spec = network(workers, servers)
     pairs = [(s.name, w.name) for s in spec.servers for w in spec.workers]

@@ -23,6 +23,7 @@ from netcosim.results.run_record import Validity, first_bursts
 from netcosim.scenario import read_scenario
 from netcosim.trace import Service, StreamRow
 from tests.emu.run.running import scenario
+from tests.netcosim.rows import stream_row
 
 TRUTH = Overhead(
     first=Linear(alpha_ns_per_byte=1.2, beta_ns=300_000.0),
@@ -39,22 +40,11 @@ def plan() -> Plan:
 
 def row(stream: int, start: int, end: int, *, burst: int = 0, size: int | None = None) -> StreamRow:
     size = round((end - start) * RATE_BPS / 8e9) if size is None else size
-    return StreamRow(
-        world="emu",
-        cell="calibration",
-        burst=burst,
-        source="s0",
-        destination="w0",
-        connection=0,
-        stream=stream,
-        tensor=f"m{stream}",
-        size_bytes=size,
-        wire_bytes=size,
-        ready_ns=start,
-        start_ns=start,
-        wire_end_ns=end,
-        services=(Service(start_ns=start, end_ns=end, size_bytes=size),),
-    )
+    where = {"cell": "calibration", "burst": burst, "stream": stream, "tensor": f"m{stream}"}
+    sizes = {"size_bytes": size, "wire_bytes": size}
+    times = {"ready_ns": start, "start_ns": start, "wire_end_ns": end}
+    served = (Service(start_ns=start, end_ns=end, size_bytes=size),)
+    return stream_row(**where, **sizes, **times, services=served)
 
 
 def in_turn(burst: int, messages: list[tuple[int, int]]) -> list[StreamRow]:

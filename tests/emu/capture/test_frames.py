@@ -9,6 +9,7 @@ from emu.capture import analyse_capture
 from . import talks, wire
 
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -92,6 +93,42 @@ def test_other_protocols_are_named(tmp_path, client, problem):
     report = analyse(tmp_path, client=client)
     assert report.connections[0].problems == (f"to server: {problem}",)
     assert report.connections[0].streams == ()
+
+
+@pytest.mark.parametrize("announced", ["AAQAAYag", "", "AAM", "AAQAAYagA"])
+@pytest.mark.parametrize("before", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"])
+def test_a_connection_that_was_upgraded_is_read(tmp_path, announced, before):
+    """The request is stream 1; what it announces (100,000 bytes) counts before any SETTINGS."""
+    asked = (
+        b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        b"http2-settings: " + announced.encode() + b"\r\n\r\n"
+    )
+    switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"
+    body = b"".join(frame(0, int(n == 3), 1, bytes(16000)) for n in range(4))
+    talk = wire.Talk().handshake()
+    if before:
+        talk.say("client", b"POST /b HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc").say(
+            "server", before
+        )
+    talk.say("client", asked).say("server", switched + SETTINGS + HEADERS + body)
+    talk.say("client", PREFACE + frame(4, 0, 0, struct.pack("!HI", 4, 70_000)))
+    report = analyse_capture(wire.write(tmp_path / "a", talk.close().packets))
+    assert report.problems == ()
+    (connection,) = report.connections
+    (stream,) = connection.streams
+    assert (stream.stream, stream.server.data_bytes) == (1, 64_000)
+    window = 100_000 if announced == "AAQAAYag" else 65_535
+    assert connection.to_client.credit.stream_left[-1] == window - 64_000
+    granted = connection.to_server.grants.amount.tolist()
+    assert granted == [*([window - 65_535] if window > 65_535 else []), 70_000 - window]
+
+
+def test_a_request_for_an_upgrade_that_was_not_granted_is_http_1(tmp_path):
+    asked = b"GET /a HTTP/1.1\r\nUpgrade: h2c\r\n\r\n"
+    answer = b"HTTP/1.1 200 OK\r\n\r\n" + bytes(100)
+    report = analyse(tmp_path, server=answer, client=asked)
+    assert report.connections[0].streams == ()
+    assert "to server: HTTP/1, not HTTP/2 with prior knowledge" in report.problems[0]
 
 
 def test_unknown_frame_types_are_passed_over(tmp_path):

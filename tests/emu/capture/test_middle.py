@@ -7,6 +7,7 @@ import pytest
 from emu.capture import Cause, analyse_capture
 
 from . import talks, wire
+from .test_frames import frame
 from .test_reassembly import packets_of
 from .test_windows import MS, Scene, data, update
 
@@ -50,6 +51,45 @@ def test_headers_tell_the_sides_better_than_ports(tmp_path):
     (connection,) = analyse_capture(path, search=True).connections
     assert connection.server == wire.SERVER
     assert connection.to_client.frames.stream.size > 1
+
+
+def upload(kind, size=40_000):
+    """Two calls, of which the first has begun; indexed header fields hide whose blocks they are."""
+    request, answer = (b"\xc1", b"\xbf") if kind == "indexed" else (b"\x83\x86", b"\x88\xbf")
+    body = frame(0, 0, 7, bytes(16_000)) * 2
+    talk = wire.Talk().handshake()
+    talk.say("server", body + frame(0, 0, 5, b"abc") + frame(1, 5, 5, b"\xc2"))  # trailers
+    talk.say("client", frame(1, 5, 9, request) + frame(6, 1, 0, bytes(8)) * 4)
+    talk.say("server", frame(1, 4, 9, answer) + frame(0, 1, 9, bytes(size)))
+    talk.say("server", frame(0, 0, 7, bytes(16_000)))
+    return talk.packets[3:]
+
+
+@pytest.mark.parametrize("kind", ["indexed", "static"])
+def test_the_client_is_who_asks_for_streams_whatever_the_ports(tmp_path, kind):
+    """Trailers of a call that had begun before come first, and the client has the lower port."""
+    report = analyse_capture(wire.write(tmp_path / "a", upload(kind)), search=True)
+    (connection,) = report.connections
+    assert (connection.client, connection.server) == (wire.CLIENT, wire.SERVER)
+    assert {s.stream: s.server.data_bytes for s in connection.streams} == {5: 3, 7: 48000, 9: 40000}
+
+
+def test_who_the_client_is_is_called_a_guess_without_headers(tmp_path):
+    talk = wire.Talk().handshake().say("server", frame(0, 0, 7, bytes(16_000)) * 5)
+    report = analyse_capture(wire.write(tmp_path / "a", talk.packets[3:]), search=True)
+    assert any("no HEADERS show which side is the client" in each for each in report.problems)
+
+
+@pytest.mark.parametrize("size", [600_000, 3_000_000])
+def test_frames_of_any_size_are_found(tmp_path, size):
+    """The capture begins within one; four headers in a row are megabytes."""
+    talk = wire.Talk(("10.0.0.1", 61000)).handshake()
+    for number in range(6):
+        talk.say("server", frame(0, 0, 1 + 2 * (number % 2), b"x" * size))
+    path = wire.write(tmp_path / "a", talk.packets[100:], snap=1500)
+    (connection,) = analyse_capture(path, search=True).connections
+    assert connection.to_client.frames.size_bytes.tolist() == [size] * 5
+    assert connection.to_client.frames.stream.tolist() == [3, 1, 3, 1, 3]
 
 
 def test_it_is_not_done_unasked(tmp_path):

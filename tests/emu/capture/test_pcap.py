@@ -59,6 +59,23 @@ def test_vlan_tags(tmp_path, packets, truth, vlans):
     assert served(report) == truth.order()
 
 
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("outer", [(4,), (6,), (4, 6)])
+def test_ip_within_ip_is_read_inside(tmp_path, packets, truth, version, outer):
+    report = analyse_capture(wire.write(tmp_path / "a", packets, version=version, outer=outer))
+    assert report.problems == ()
+    assert served(report) == truth.order()
+
+
+def test_what_there_is_in_place_of_tcp_is_named(tmp_path):
+    udp = bytes(12) + b"\x08\x00" + b"\x45" + bytes(8) + b"\x11" + bytes(30)
+    arp = bytes(12) + b"\x08\x06" + bytes(46)
+    rows = (struct.pack("<4I", 10**9, 0, len(d), len(d)) + d for d in (udp, udp, arp))
+    (tmp_path / "a").write_bytes(wire.pcap_bytes([]) + b"".join(rows))
+    report = analyse_capture(tmp_path / "a")
+    assert report.problems == ("3 packets, none of TCP: 2 of UDP, 1 of no IP that is read",)
+
+
 def test_gzip_reads_the_same(tmp_path, packets, truth):
     path = tmp_path / "a.pcap.gz"
     path.write_bytes(gzip.compress(wire.pcap_bytes(packets)))
@@ -100,20 +117,64 @@ def test_pcapng_reads_the_same(tmp_path, packets, truth):
     assert cut.packets == len(packets) - 1
 
 
-def pcapng_bytes(packets) -> bytes:
-    def block(kind, body):
-        body += bytes(-len(body) % 4)
-        length = struct.pack("<I", len(body) + 12)
-        return struct.pack("<I", kind) + length + body + length
+NANO, MICRO, BINARY = 9, 6, 0x80 | 30
 
-    out = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    out.append(block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HHBxxxHH", 9, 1, 9, 0, 0)))
+
+@pytest.mark.parametrize("second", [NANO, MICRO, BINARY])
+def test_sections_of_a_pcapng_file_have_clocks_of_their_own(tmp_path, packets, truth, second):
+    """Byte orders, too; the second one's interface names a time from which its clock counts."""
+    half = len(packets) // 2
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        pcapng_bytes(packets[:half], resolution=MICRO, order=">")
+        + pcapng_bytes(packets[half:], resolution=second, zero_s=10**9)
+    )
+    report = analyse_capture(path)
+    assert report.problems == ()
+    assert report.packets == len(packets)
+    assert served(report) == truth.order()
+    apart_ns = [
+        abs(a - p.time_ns) for a, p in zip(read_records(path).time_ns, packets, strict=True)
+    ]
+    assert max(apart_ns) < 1000
+
+
+def test_what_is_left_out_of_a_pcapng_file_is_told(tmp_path, packets):
+    """Packets of another link type, of an interface that is not there, and without a time."""
+    other = pcapng_bytes(packets[:2], link=101) + pcapng_bytes(packets[:3])[28 + 32 :]
+    simple = block(3, struct.pack("<I", 4) + b"abcd")
+    no_interface = pcapng_bytes([])[:28] + pcapng_bytes(packets[:1])[28 + 32 :]
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(pcapng_bytes(packets) + other + simple + no_interface)
+    report = analyse_capture(path)
+    assert report.packets == len(packets)
+    assert report.problems == (
+        f"7 of {len(packets) + 7} pcapng packet blocks are left out:"
+        " 5 of another link type, 1 without a time, 1 damaged",
+    )
+
+
+def block(kind, body, order="<"):
+    body += bytes(-len(body) % 4)
+    length = struct.pack(order + "I", len(body) + 12)
+    return struct.pack(order + "I", kind) + length + body + length
+
+
+def pcapng_bytes(packets, *, resolution=NANO, order="<", zero_s=0, link=1) -> bytes:
+    """A section with one interface."""
+    ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
+    options = struct.pack(order + "HHBxxx", 9, 1, resolution)
+    if zero_s:
+        options += struct.pack(order + "HHq", 14, 8, zero_s)
+    out = [
+        block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1), order),
+        block(1, struct.pack(order + "HHI", link, 0, 0) + options + bytes(4), order),
+    ]
     for packet in packets:
-        data = wire.frame_of(packet)
-        head = struct.pack(
-            "<5I", 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF, len(data), len(data)
-        )
-        out.append(block(6, head + data))
+        data = wire.frame_of(packet, link)
+        time = (packet.time_ns - zero_s * 10**9) * ticks // 10**9
+        words = (0, time >> 32, time & 0xFFFFFFFF, len(data), len(data))
+        out.append(block(6, struct.pack(order + "5I", *words) + data, order))
     return b"".join(out)
 
 

@@ -192,6 +192,88 @@ def test_repeated_bytes_that_differ_are_reported(tmp_path):
     assert Reader(records.data, stream).read(0, 99) == b"abcdefghij"
 
 
+def numbered(packets):
+    """The packets as a sender numbers them that gives each another identification."""
+    return [replace(p, identity=1 + n % 65535) for n, p in enumerate(packets)]
+
+
+@pytest.mark.parametrize(
+    ("version", "named"), [(4, True), (4, False), (6, False)], ids=["v4", "v4-unnamed", "v6"]
+)
+def test_a_packet_that_was_captured_at_two_interfaces_counts_once(tmp_path, version, named):
+    """What was sent again counts as such, whether or not identifications tell packets apart."""
+    packets = packets_of(conversation(0))
+    again = next(p for p in packets[4:] if len(p.payload) == 1448)
+    sent = [*packets[:-3], again, *packets[-3:]]
+    once = wire.retimed(numbered(sent) if named else sent, 10_000)
+    twice = [replace(p, time_ns=p.time_ns + 4000 * k, interface=k) for p in once for k in (3, 7)]
+    reports = [
+        analyse_capture(wire.write(tmp_path / "a.pcap", each, link=276, version=version))
+        for each in (once, twice)
+    ]
+    for report in reports:
+        assert report.problems == ()
+        (connection,) = report.connections
+        assert connection.to_client.tcp.retransmitted_segments == 1
+        assert connection.to_server.tcp.retransmitted_segments == 0
+    packets = [each.connections[0].to_client.packets for each in reports]
+    assert packets[0].size_bytes.tolist() == packets[1].size_bytes.tolist()
+
+
+def test_one_identification_for_all_packets_makes_no_copy_of_what_was_sent_again(tmp_path):
+    packets = packets_of(conversation(0))
+    again = next(p for p in packets[4:] if len(p.payload) == 1448)
+    sent = [replace(p, identity=1) for p in (*packets[:-3], again, *packets[-3:])]
+    report = analyse_capture(wire.write(tmp_path / "a.pcap", wire.retimed(sent)))
+    assert report.connections[0].to_client.tcp.retransmitted_segments == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_records_in_another_order_than_their_times_are_put_in_order(tmp_path, seed):
+    """Microseconds leave many packets with one time: their numbers order those."""
+    rng = random.Random(seed)
+    packets = packets_of(conversation(0))
+    packets = [replace(p, time_ns=10**18 + 700 * n) for n, p in enumerate(packets)]
+    written = sorted(packets, key=lambda p: p.time_ns + rng.uniform(0, 2_000_000))
+    found = []
+    for order in (packets, written):
+        report = analyse_capture(wire.write(tmp_path / "a", order, nano=False), gap_ns=QUIET)
+        assert report.problems == ()
+        (connection,) = report.connections
+        assert connection.complete
+        assert connection.to_client.tcp.reordered_segments == 0
+        found.append(rows(connection.to_client))
+    assert found[0] == found[1]
+
+
+def test_a_clock_that_was_set_back_changes_no_order(tmp_path):
+    """Times then say less than the places in the file."""
+    truth = conversation(0)
+    packets = packets_of(truth)
+    half = len(packets) // 2
+    back = [replace(p, time_ns=p.time_ns - 20_000_000 * (n > half)) for n, p in enumerate(packets)]
+    report = analyse_capture(wire.write(tmp_path / "a", back), gap_ns=QUIET)
+    assert "time stamps go backwards" in report.problems[0]
+    (connection,) = report.connections
+    assert connection.to_client.tcp.reordered_segments == 0
+    assert [(s, n) for s, _, _, n in rows(connection.to_client)] == truth.order()
+
+
+def test_the_byte_of_a_keep_alive_is_no_data(tmp_path):
+    truth = conversation(0)
+    packets = packets_of(truth)
+    place = max(n for n, p in enumerate(packets) if p.source == wire.SERVER and p.payload)
+    last = packets[place]
+    probe = replace(last, seq=last.seq + len(last.payload) - 1, payload=b"\0")
+    sent = wire.retimed([*packets[: place + 1], probe, probe, *packets[place + 1 :]])
+    report = analyse_capture(wire.write(tmp_path / "a", sent), gap_ns=QUIET)
+    assert report.problems == ()
+    (connection,) = report.connections
+    assert connection.complete
+    assert connection.to_client.tcp.retransmitted_segments == 0
+    assert [(s, n) for s, _, _, n in rows(connection.to_client)] == truth.order()
+
+
 def test_sequence_numbers_may_wrap_more_than_once(tmp_path):
     """Offsets stay right behind 2**32, where a whole wrap of data can't be written to a file."""
     from emu.capture.arrays import ints

@@ -10,7 +10,7 @@ FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 @dataclass(frozen=True)
 class Packet:
-    """One TCP segment with its time in nanoseconds."""
+    """One TCP segment with its time in nanoseconds, IPv4's identification, and an interface."""
 
     time_ns: int
     source: tuple[str, int]
@@ -19,6 +19,8 @@ class Packet:
     ack: int
     flags: int
     payload: bytes = b""
+    identity: int = 0
+    interface: int = 0
 
 
 class Talk:
@@ -95,7 +97,9 @@ def ip_packet(packet: Packet, version=4) -> bytes:
         return struct.pack("!IHBB", 6 << 28, len(tcp), 6, 64) + b"".join(ends) + tcp
     ends = [bytes(map(int, end[0].split("."))) for end in (packet.source, packet.destination)]
     return (
-        struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0) + b"".join(ends) + tcp
+        struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), packet.identity, 0x4000, 64, 6, 0)
+        + b"".join(ends)
+        + tcp
     )
 
 
@@ -104,26 +108,36 @@ def v6(address: str) -> bytes:
     return b"\xfd" + bytes(11) + bytes(map(int, address.split(".")))
 
 
-def frame_of(packet: Packet, link=1, version=4, vlans=0) -> bytes:
-    kind = struct.pack("!H", 0x0800 if version == 4 else 0x86DD)
+def within(ip: bytes, version: int) -> bytes:
+    """An IP packet as the payload of another one, of this version (RFC 2003, 2473)."""
+    number = 4 if ip[0] >> 4 == 4 else 41
+    if version == 6:
+        return struct.pack("!IHBB", 6 << 28, len(ip), number, 64) + bytes(32) + ip
+    return struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(ip), 0, 0, 64, number, 0) + bytes(8) + ip
+
+
+def frame_of(packet: Packet, link=1, version=4, vlans=0, outer=()) -> bytes:
     ip = ip_packet(packet, version)
+    for version in outer:
+        ip = within(ip, version)
+    kind = struct.pack("!H", 0x0800 if version == 4 else 0x86DD)
     if link == 1:
         tagged = b"\x00" * 12 + b"\x81\x00\x00\x07" * vlans + kind + ip
         return tagged + bytes(max(0, 60 - len(tagged)))  # the least that Ethernet sends
     if link == 113:
         return bytes(14) + kind + ip
     if link == 276:
-        return kind + bytes(18) + ip
+        return kind + struct.pack("!HI", 0, packet.interface) + bytes(12) + ip
     if link in (0, 108):
         return bytes(4) + ip
     return ip
 
 
-def pcap_bytes(packets, *, order="<", nano=True, link=1, version=4, vlans=0, snap=None) -> bytes:
+def pcap_bytes(packets, *, order="<", nano=True, link=1, snap=None, **how) -> bytes:
     magic = 0xA1B23C4D if nano else 0xA1B2C3D4
     out = [struct.pack(order + "I2H4I", magic, 2, 4, 0, 0, 262144, link)]
     for packet in packets:
-        data = frame_of(packet, link, version, vlans)
+        data = frame_of(packet, link, **how)
         kept = data[:snap]
         seconds, rest = divmod(packet.time_ns, 10**9)
         fraction = rest if nano else rest // 1000

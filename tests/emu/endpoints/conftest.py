@@ -11,14 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emu.endpoints import (
-    BurstLog,
-    Connection,
-    ConnectionPlan,
-    Place,
-    StreamRequest,
-    pair,
-)
+from emu.endpoints import BurstLog, ConnectionPlan, Place, StreamRequest, pair
 from netcosim.scenario import Direction, TcpSpec, TransportSpec
 from netcosim.scenario.fields import BaseUnits
 
@@ -131,9 +124,7 @@ def tensors(*sizes: int, ready_ns: tuple[int, ...] = (), **same: int) -> list[St
     ]
 
 
-def burst(
-    connection: Connection, streams: list[StreamRequest], number: int = 0, patience_s: float = 60
-) -> BurstLog:
+def burst(connection, streams, number=0, patience_s=60) -> BurstLog:
     return connection.run_burst(number, streams, time.time_ns() + 150_000_000, patience_s)
 
 

@@ -15,6 +15,7 @@ from emu.guest import kernel as kernel_module
 from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.errors import EnvironmentRefusedError
 from tests import inside
+from tests.processes import ended
 
 pytestmark = [pytest.mark.root, pytest.mark.guest]
 CASES = "tests.emu.guest.cases"
@@ -131,9 +132,7 @@ def test_one_kernel_of_several_can_be_named(tmp_path: Path) -> None:
     assert Kernel.find(tmp_path / "old").hash == "old"
 
 
-def test_every_kernel_is_found_the_current_one_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_kernel_is_found_the_current_one_first(tmp_path, monkeypatch) -> None:
     for name in ("a", "b", "c"):
         _built(tmp_path / name)
     (tmp_path / "build.x").mkdir()
@@ -159,9 +158,7 @@ def test_a_kernel_of_other_patches_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert len(said) == 1
 
 
-def test_a_kernel_is_taken_where_its_inputs_were_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_is_taken_where_its_inputs_were_not_installed(tmp_path, monkeypatch) -> None:
     _built(tmp_path / "old")
     monkeypatch.setattr(kernel_module, "_INPUTS", tmp_path / "none")
     said = list[str]()
@@ -185,13 +182,10 @@ def _built(folder: Path) -> None:
 
 
 def test_refused_before_anything_is_begun(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = ended(
         [sys.executable, "-m", "emu.run", "--clock", "virtual", "--out", str(tmp_path / "out")],
         cwd=inside.ROOT,
         env={"PATH": "/usr/bin:/bin", "NETCOSIM_VIRTUAL_KERNEL": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 3
     assert done.stderr == (

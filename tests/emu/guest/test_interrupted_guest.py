@@ -66,9 +66,7 @@ def _never(folder: Path) -> Guest:
     raise AssertionError(folder)
 
 
-def test_the_answer_of_a_guest_that_was_about_to_end_comes_with_the_interruption(
-    tmp_path: Path,
-) -> None:
+def test_the_answer_of_a_guest_that_was_about_to_end_comes_with_the_interruption(tmp_path) -> None:
     guests, (answer, interruption) = answered(tmp_path, lambda: {"round": 1})
     assert answer == {"round": 1}
     assert str(interruption) == "SIGTERM"

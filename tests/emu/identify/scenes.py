@@ -96,6 +96,20 @@ def weighted(weights, quantum):
     return choose
 
 
+def oldest_first(quantum):
+    """The stream that came first takes eight turns in a row, all others one (as nginx serves)."""
+    count = 0
+
+    def choose(able):
+        nonlocal count
+        count += 1
+        first, *others = able
+        turn = count % (8 + len(others))
+        return (first if turn < 8 else others[turn - 8]), quantum
+
+    return choose
+
+
 def latest_first(able):
     """The stream that came last, to its end if no later one comes."""
     return list(able)[-1], 16384

@@ -160,4 +160,4 @@ def analysed(out, transport):
 
 
 def run_program(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=840)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=2300)

@@ -1,6 +1,7 @@
 """Senders and receivers of known rules are recognised from their captures, or not guessed at."""
 
 import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -27,6 +28,8 @@ from .scenes import (
     at_random,
     capture,
     frame,
+    latest_first,
+    oldest_first,
     weighted,
 )
 
@@ -210,6 +213,74 @@ def test_a_rule_that_no_discipline_has_is_given_no_name(tmp_path, choose, early)
     else:
         assert "10 of 16 streams went whole in one visit" in verdict.statement
     assert all(each.order_error > 0 for each in verdict.candidates)
+
+
+def any_world(seed, discipline):
+    """A burst of any sizes, hand-overs, windows, frames, buffers and links."""
+    rng = random.Random(f"{seed} {discipline}")
+    sizes = [round(2 ** rng.uniform(15, 21)) for _ in range(rng.randint(3, 9))]
+    apart_ns = rng.choice((0, 0, 2 * MS, 20 * MS))
+    messages = [Message(s, n * apart_ns, rng.randrange(3)) for n, s in enumerate(sizes)]
+    window = rng.choice((LARGEST, 65_535, 65_536, 1 << 20, 1 << 24))
+    size = rng.choice((4096, 8192, 16375, 16384))
+    options = {"round_robin": {"quantum": size * rng.choice((1, 1, 2, 4))}}
+    stranger = {
+        "any stream": lambda: at_random(size, 40 * size, seed),
+        "any stream, a frame": lambda: at_random(size, size, seed),
+        "weights": lambda: weighted(rng.sample(range(1, 5), 3), size),
+        "latest first": lambda: latest_first,
+        "oldest first": lambda: oldest_first(4 * size),
+    }.get(discipline)
+    return World(
+        "fifo" if stranger else discipline,
+        messages,
+        options=options.get(discipline, {}),
+        credit=None if window == LARGEST else rng.choice(credit.names()),
+        window=window,
+        early_headers=rng.random() < 0.5,
+        push=rng.random() < 0.3,
+        rate_bps=rng.choice((2e7, 1e8, 1e9)),
+        buffer_bytes=rng.choice((40_000, 120_000, 400_000)),
+        frame_bytes=size,
+        stranger=None if stranger is None else Stranger(stranger(), window),
+    )
+
+
+RULES = (*disciplines.names(), "any stream", "any stream, a frame", "weights", "latest first",
+         "oldest first")  # fmt: skip
+
+
+def hold_to_no_wrong_name(path, rule, seed):
+    """A rule that puts no byte out of place serves alike: no capture could tell the two."""
+    world = any_world(seed, rule)
+    (connection,) = analyse_capture(capture(path, world)).connections
+    bursts = find_bursts(connection, to_client=not world.push).kept
+    data = connection.to_server if world.push else connection.to_client
+    known = {1 + 2 * n: m.priority for n, m in enumerate(world.messages)}
+    priorities = known if rule == "priority" else {}  # else any order could be by priorities
+    verdict = judge_discipline(
+        [Evidence(burst=b, credit=data.credit, priorities=priorities) for b in bursts]
+    )
+    named = {verdict.discipline, *verdict.alike}
+    exact = {each.name for each in verdict.candidates if each.misplaced == 0}
+    right = verdict.discipline is None or rule in named or verdict.discipline in exact
+    assert right, verdict.statement
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rule", RULES)
+def test_no_burst_gets_a_wrong_name(tmp_path, rule, seed):
+    """Whatever its sizes, windows and frames: its own, one that serves it alike, or none."""
+    hold_to_no_wrong_name(tmp_path / "a", rule, seed)
+
+
+@pytest.mark.parametrize(
+    ("rule", "seed"), [("round_robin", 0), ("processor_sharing", 1), ("latest first", 8)]
+)
+def test_bursts_that_fit_several_rules_or_have_few_turns_get_no_name(tmp_path, rule, seed):
+    """Small windows let all rules place the bytes alike; two equal turns make no quantum."""
+    hold_to_no_wrong_name(tmp_path / "a", rule, seed)
 
 
 @pytest.mark.parametrize("discipline", ["round_robin", "processor_sharing", "write_cycle"])

@@ -18,6 +18,7 @@ import pytest
 from emu.isolation import isolate, namespace_init
 from netcosim.errors import EnvironmentRefusedError
 from tests.inside import ROOT, command, inside
+from tests.processes import ended
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 VICTIM = [sys.executable, "-m", "tests.emu.isolation.victim"]
@@ -254,28 +255,13 @@ sys.exit(run_main(main, "isolated"))
 def test_a_command_s_own_way_to_end_stays() -> None:
     """It knows what interrupted, and what to do when a terminal has closed."""
     environ = {**os.environ, "PROGRAM": PROGRAM}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=ROOT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended([sys.executable, "-c", PROGRAM], cwd=ROOT, env=environ, timeout=60)
     assert (done.returncode, done.stdout) == (0, "SIGTERM\n"), done.stderr
 
 
 def test_a_run_whose_sudo_was_killed_before_it_could_look_does_not_start() -> None:
     environ = {**os.environ, "SUDO_COMMAND": "python -m emu.run"}
-    done = subprocess.run(
-        command("tests.emu.isolation.cases:where"),
-        cwd=ROOT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended(command("tests.emu.isolation.cases:where"), cwd=ROOT, env=environ)
     assert done.returncode == 137
     assert done.stdout == ""
     assert "sudo that started this was killed" in done.stderr
@@ -291,13 +277,10 @@ def test_a_run_whose_sudo_was_killed_before_it_could_look_does_not_start() -> No
     ids=["a server such as tmux", "a session of its own"],
 )
 def test_what_a_sudo_that_ended_in_order_left_running_may_start_a_run(between: list[str]) -> None:
-    done = subprocess.run(
+    done = ended(
         [*between, *command("tests.emu.isolation.cases:where")],
         cwd=ROOT,
         env={**os.environ, "SUDO_COMMAND": "/usr/bin/tmux new -d 'python -m emu.run'"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0
     assert '"isolated": true' in done.stdout, done.stderr
@@ -317,13 +300,7 @@ def test_inside_is_a_world_of_its_own() -> None:
 
 def test_exit_code_and_streams_pass_through() -> None:
     argv = [str(ROOT), str(isolate.SCRATCH), "sh", "-c", "cat; echo err >&2; exit 23"]
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", namespace_init.__file__, *argv],
-        input="typed",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended([sys.executable, "-I", "-S", namespace_init.__file__, *argv], input="typed")
     assert (done.returncode, done.stdout, done.stderr) == (23, "typed", "err\n")
 
 
@@ -352,7 +329,7 @@ def test_the_dev_script_s_shell_belongs_to_the_run(tmp_path: Path) -> None:
 
 
 def test_without_root_it_is_refused() -> None:
-    done = subprocess.run(
+    done = ended(
         [
             *(sys.executable, "-c"),
             "import os, sys; sys.path.insert(0, sys.argv[1])\n"
@@ -363,23 +340,14 @@ def test_without_root_it_is_refused() -> None:
             "try:\n    isolate.ensure_isolated(['true'])\n"
             "except NetcosimError as problem:\n    print(problem, problem.exit_code)",
             str(ROOT),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+        ]
     )
     assert done.stdout == "the emulation needs root: start it with sudo 3\n", done.stderr
 
 
 def test_a_container_that_forbids_namespaces_is_refused_with_the_reason() -> None:
     drop = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
-    done = subprocess.run(
-        [*drop, *command("tests.emu.isolation.cases:where")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended([*drop, *command("tests.emu.isolation.cases:where")], cwd=ROOT)
     assert done.returncode == 1
     assert done.stdout == ""
     last = done.stderr.strip().splitlines()[-1]

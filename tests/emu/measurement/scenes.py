@@ -123,9 +123,7 @@ class Scene:
         self._client_speaks()
         return index
 
-    def hand_over(
-        self, index: int, *, handed_ns: int | None = None, taken_ns: int | None = None
-    ) -> None:
+    def hand_over(self, index, *, handed_ns=None, taken_ns=None) -> None:
         """The server has a tensor ready; its application did so now, or at that time.
 
         `taken_ns` is when its transport had it, where it says so.

@@ -159,9 +159,7 @@ def test_without_a_decision_meanwhile_it_does_not(tmp_path: Path) -> None:
     assert moved_in(tmp_path, scene, recorded(away)) == []
 
 
-def pinged(
-    *, switches: bool, window_moves: bool = False, scarce: bool = True
-) -> tuple[Scene, int, int]:
+def pinged(*, switches, window_moves=False, scarce=True) -> tuple[Scene, int, int]:
     """A PING that is answered 40 kB later; when it was asked and answered.
 
     Afterwards credit is used up if it is `scarce`.
@@ -206,9 +204,7 @@ def test_a_window_that_moves_by_a_late_answer_always_matters(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("window_moves", [False, True])
-def test_no_answer_matters_where_there_is_credit_to_the_end(
-    tmp_path: Path, window_moves: bool
-) -> None:
+def test_no_answer_matters_where_there_is_credit_to_the_end(tmp_path, window_moves) -> None:
     scene, asked_ns, came_ns = pinged(switches=True, window_moves=window_moves, scarce=False)
     assert moved_in(tmp_path, scene, recorded((asked_ns - MS, came_ns))) == []
 

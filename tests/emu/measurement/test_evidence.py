@@ -23,13 +23,7 @@ from tests.emu.measurement.scenes import MS, NO_PAUSES, Scene, paths_of
 from tests.emu.run.running import scenario
 
 UNTOUCHED = BurstFacts(
-    steal=0.0,
-    throttled_ns=0,
-    drops=0,
-    retransmissions=0,
-    loss_probes=0,
-    timeouts=0,
-    reorderings=0,
+    steal=0.0, throttled_ns=0, drops=0, retransmissions=0, loss_probes=0, timeouts=0, reorderings=0
 )
 CELL = make_plan(read_scenario(Path(scenario("tiny")))).cells[0]
 
@@ -129,9 +123,7 @@ def test_credit_that_may_have_been_lost_within_a_burst_is_told(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("lost", "counted"), [({0: 0, 1: 3}, 0), ({0: 2, 1: 0}, 2), ({}, 0)])
-def test_packets_that_a_capture_dropped_count_in_their_burst(
-    tmp_path: Path, lost: dict[int, int], counted: int
-) -> None:
+def test_packets_that_a_capture_dropped_count_in_their_burst(tmp_path, lost, counted) -> None:
     seen = two_bursts()[0].seen(tmp_path)
     done = Round(
         planned=[seen.carried.planned], logs=[{0: seen.log}], facts={0: UNTOUCHED}, lost=lost

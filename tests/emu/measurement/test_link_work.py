@@ -24,13 +24,7 @@ BUCKET_NS = 1_200_000
 MS = 1_000_000
 
 
-def work_of(
-    times: Sequence[int],
-    sizes: Sequence[int] | None = None,
-    *,
-    rate_bps: int = RATE_BPS,
-    bucket_bytes: int = BUCKET_BYTES,
-) -> LinkWork:
+def work_of(times, sizes=None, *, rate_bps=RATE_BPS, bucket_bytes=BUCKET_BYTES) -> LinkWork:
     each = [FRAME_BYTES] * len(times) if sizes is None else sizes
     packets = Packets(time_ns=np.array(times, dtype=np.int64), size_bytes=np.array(each))
     return LinkWork.of([packets], rate_bps, bucket_bytes)
@@ -197,9 +191,7 @@ FRAMES = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 4)), min_size=1, 
 
 
 @given(FRAMES, st.integers(1, 12))
-def test_losses_are_those_of_a_twin_that_counts_tick_by_tick(
-    frames: list[tuple[int, int]], bucket: int
-) -> None:
+def test_losses_are_those_of_a_twin_that_counts_tick_by_tick(frames, bucket) -> None:
     times = list(itertools.accumulate(step for step, _ in frames))
     costs = [cost for _, cost in frames]
     # A byte a tick: 8 Gbit/s.
@@ -209,9 +201,7 @@ def test_losses_are_those_of_a_twin_that_counts_tick_by_tick(
 
 
 @given(FRAMES, st.integers(1, 12))
-def test_what_is_lost_and_what_was_carried_fit_into_the_time(
-    frames: list[tuple[int, int]], bucket: int
-) -> None:
+def test_what_is_lost_and_what_was_carried_fit_into_the_time(frames, bucket) -> None:
     times = list(itertools.accumulate(step for step, _ in frames))
     costs = [cost for _, cost in frames]
     work = work_of(times, costs, rate_bps=8 * 10**9, bucket_bytes=bucket)
@@ -222,12 +212,9 @@ def test_what_is_lost_and_what_was_carried_fit_into_the_time(
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 200), st.integers(1, 60)), max_size=5),
-    st.integers(0, 4 * MS),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(1, 60)), max_size=5), st.integers(0, 4 * MS)
 )
-def test_late_stamps_of_a_busy_link_prove_no_loss(
-    delays: list[tuple[int, int]], shift: int
-) -> None:
+def test_late_stamps_of_a_busy_link_prove_no_loss(delays, shift) -> None:
     pauses = united((a * MS, (a + length) * MS) for a, length in delays)
     stamped = sorted(late([time + shift for time in BUSY], pauses))
     end = max((end for _, end in pauses), default=0)

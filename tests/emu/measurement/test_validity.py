@@ -57,9 +57,7 @@ def test_a_whole_burst_is_valid_and_judged() -> None:
         {"past_scheduler_bytes": 10**7},
     ],
 )
-def test_what_the_machine_did_is_recorded_and_invalidates_nothing(
-    surroundings: dict[str, float],
-) -> None:
+def test_what_the_machine_did_is_recorded_and_invalidates_nothing(surroundings) -> None:
     found = verdict(replace(GOOD, **surroundings))
     assert (found.valid, found.judged, found.reasons) == (True, True, ())
     for name, value in surroundings.items():

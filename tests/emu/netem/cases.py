@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from emu.endpoints import Connection, Place, StreamRequest, pair
@@ -35,9 +34,7 @@ def refusal(cluster: Json) -> str | None:
         return str(refused)
 
 
-def observe(
-    cluster: Json, round_trips_s: float, downloads_s: dict[str, float], burst: Json
-) -> Json:
+def observe(cluster, round_trips_s, downloads_s, burst) -> Json:
     """Bring up a network and see what it does to round trips, downloads and messages.
 
     `downloads_s` are seconds by worker; `burst` has ``worker``, ``size_bytes`` and ``windows``.
@@ -83,9 +80,7 @@ def _qdiscs(live: LiveNetwork, host: str) -> dict[str, Json]:
     }
 
 
-def _bursts(
-    live: LiveNetwork, worker: str, size_bytes: int, windows: Sequence[str]
-) -> dict[str, int]:
+def _bursts(live, worker, size_bytes, windows) -> dict[str, int]:
     """Shortest time of a message from server to worker, by the receiver's window."""
     took = {}
     for i, window in enumerate(windows):

@@ -24,12 +24,7 @@ from emu.measurement.trace_rows import (
 from emu.network import LiveNetwork, open_network
 from emu.network.expected import expected_goodput_bps
 from emu.plan import Plan, PlannedConnection, make_plan
-from h2model.candidates import (
-    candidate_senders,
-    followed,
-    receiver_model,
-    speaks_grpc,
-)
+from h2model.candidates import candidate_senders, followed, receiver_model, speaks_grpc
 from h2model.connection import Connection, LinkModel, Schedule, StreamPlan
 from h2model.protocol import GRPC_PREFIX_BYTES
 from netcosim.job import Cell

@@ -38,9 +38,7 @@ def boot(commands: list[list[str]], options: list[str]) -> list[Json]:
     folder.mkdir()
     orders = [
         Order(
-            command=command,
-            folder=str(inside.ROOT),
-            environment={"PYTHONDONTWRITEBYTECODE": "1"},
+            command=command, folder=str(inside.ROOT), environment={"PYTHONDONTWRITEBYTECODE": "1"}
         )
         for command in commands
     ]

@@ -67,9 +67,7 @@ def test_only_a_window_below_what_the_path_holds_stalls(
     assert all(expected[LARGE, ms].predicted_stalls == 0 for ms in ROUND_TRIPS_MS)
 
 
-def test_a_round_trip_costs_once_or_once_a_window(
-    expected: dict[tuple[str, int], Compared],
-) -> None:
+def test_a_round_trip_costs_once_or_once_a_window(expected) -> None:
     growth = {
         name: expected[name, 20].predicted_length_ns - expected[name, 1].predicted_length_ns
         for name in (SMALL, LARGE)

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from emu.network import (
-    LiveNetwork,
-    commands,
-    measure_and_verify,
-    open_network,
-    readback,
-)
+from emu.network import LiveNetwork, commands, measure_and_verify, open_network, readback
 from emu.network.probe_processes import ask_at_once, asking, serving
 from emu.network.punctuality import VIRTUAL
 from netcosim.errors import NetcosimError, NetworkError

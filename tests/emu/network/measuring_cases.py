@@ -56,10 +56,7 @@ def standing_still(on_s: float, off_s: float, load: float = 0.0) -> Json:
 def accepted(load: float = 0.0, **settings: Any) -> Json:
     """A network measured as a run does it."""
     asked = cluster(**settings)
-    with (
-        open_network(build_spec(asked), tcp=asked.tcp) as live,
-        loaded(load),
-    ):
+    with open_network(build_spec(asked), tcp=asked.tcp) as live, loaded(load):
         found, attempts = measure_and_verify(live, asked.tcp)
     return {**found.record(), "attempts": attempts}
 

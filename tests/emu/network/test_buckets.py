@@ -39,9 +39,7 @@ def ticks_of_6_15(size_bytes: int, rate_bps: int) -> int:
         (25_000, 100_000_000, 0x7A12, 0x7A12),
     ],
 )
-def test_the_rules_are_those_that_kernels_were_told_by(
-    size_bytes: int, rate_bps: int, older: int, newer: int
-) -> None:
+def test_the_rules_are_those_that_kernels_were_told_by(size_bytes, rate_bps, older, newer) -> None:
     """Shown by `tc -raw -details class show` behind tc of Debian 12 and of Debian 13."""
     assert ticks_of_6_1(size_bytes, rate_bps) == older
     assert ticks_of_6_15(size_bytes, rate_bps) == newer
@@ -70,8 +68,7 @@ def test_a_rate_of_many_digits_gets_what_was_asked_for(rate_bps: int) -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize(
-    "settings",
-    [{}, {"link": {"rate": "1gbit"}}, {"topology": "star", "servers": 2, "workers": 3}],
+    "settings", [{}, {"link": {"rate": "1gbit"}}, {"topology": "star", "servers": 2, "workers": 3}]
 )
 def test_a_kernel_has_the_ticks_of_the_buckets_time(settings: dict[str, object]) -> None:
     found = inside(f"{CASES}:buckets", **settings)

@@ -69,11 +69,7 @@ def test_a_worker_that_receives_nothing_in_any_reading_ends_the_run() -> None:
 
 def test_thirty_workers_are_measured_in_a_few_rounds() -> None:
     found = inside(
-        f"{CASES}:accepted",
-        topology="star",
-        workers=30,
-        link={"rate": "20mbit"},
-        timeout_s=300,
+        f"{CASES}:accepted", topology="star", workers=30, link={"rate": "20mbit"}, timeout_s=300
     )
     assert found["rounds"] <= 2 + 2 * (found["attempts"] - 1)
     assert [path["worker"] for path in found["paths"]] == [f"w{i}" for i in range(30)]

@@ -46,9 +46,7 @@ def test_every_link_and_every_worker_is_told_of(asked: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("asked", NETWORKS, ids=str)
-def test_pairs_of_a_round_share_no_link_and_no_more_than_processors_carry(
-    asked: dict[str, Any],
-) -> None:
+def test_pairs_of_a_round_share_no_link_and_no_more_than_processors_carry(asked) -> None:
     pairs = plan_pairs(spec(**asked))
     rounds = plan_rounds(pairs)
     assert sorted(p.far for each in rounds for p in each) == sorted(p.far for p in pairs)

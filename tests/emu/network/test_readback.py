@@ -4,6 +4,7 @@ The samples have the form that tc prints (iproute2 6.1): qdiscs as JSON, classes
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from emu.network.readback import ReadBack, mismatch, parse_classes, parse_qdiscs
 from emu.network.tc import Match, Shape, plan_shape
 from netcosim.scenario import LinkSpec
+from tests.snapshots import assert_kept
 
 CLASSES = """\
 class htb 2:11 parent 2:1 leaf 111: prio 1 rate 8bit ceil 100Mbit burst 100b cburst 25000b
@@ -21,15 +23,8 @@ class htb 2:1 root rate 100Mbit ceil 100Mbit burst 25000b cburst 25000b
 class htb 2:f parent 2:1 leaf 10f: prio 1 rate 8bit ceil 100Mbit burst 100b cburst 25000b
 class htb 2:e parent 2:1 leaf 10e: prio 0 rate 8bit ceil 100Mbit burst 100b cburst 25000b
 """
-STATISTICS = {
-    "bytes": 90,
-    "packets": 1,
-    "drops": 0,
-    "overlimits": 0,
-    "requeues": 0,
-    "backlog": 0,
-    "qlen": 0,
-}
+NONE = dict.fromkeys(("drops", "overlimits", "requeues", "backlog", "qlen"), 0)
+STATISTICS = {"bytes": 90, "packets": 1, **NONE}
 
 
 def bfifo(handle: str, parent: str, limit: int = 268435456) -> dict[str, Any]:
@@ -96,55 +91,38 @@ def test_qdiscs_without_a_handle_of_ours_are_passed_over() -> None:
     assert parse_qdiscs("") == {}
 
 
-@pytest.mark.parametrize(
-    ("qdiscs", "classes", "said"),
-    [
-        (LEAVES, CLASSES, "s0-eth0: htb is not there"),
-        (
-            [HTB, *LEAVES],
-            CLASSES.replace("2:1 root rate 100Mbit", "2:1 root rate 99Mbit"),
-            "rate is 99000000 bit/s, asked for 100000000",
-        ),
-        (
-            [HTB, *LEAVES],
-            CLASSES.replace("ceil 100Mbit burst 100b", "ceil 1Gbit burst 100b"),
-            "ceil is 1000000000 bit/s, asked for 100000000",
-        ),
-        ([HTB, *LEAVES], "", "the class is not there"),
-        ([HTB, *LEAVES[1:]], CLASSES, "handle 10e: bfifo limit 268435456: the queue is not there"),
-        (
-            [HTB, *LEAVES[:3], bfifo("10f:", "2:f", 3000)],
-            CLASSES,
-            "limit is 3000 bytes, asked for 268435456",
-        ),
-    ],
-)
-def test_what_differs_is_named_with_its_command(
-    qdiscs: list[dict[str, Any]], classes: str, said: str
-) -> None:
-    problem = mismatch(shape(), "s0-eth0", found(qdiscs, classes))
-    assert problem is not None
-    assert said in problem
+def slower(was: str, becomes: str) -> str:
+    assert was in CLASSES
+    return CLASSES.replace(was, becomes)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"delay": {"delay": 0.004, "jitter": 0.00025}}, "delay is 4000000 ns, asked for 5000000"),
-        ({"delay": {"delay": 0.005, "jitter": 0.0}}, "jitter is 0 ns, asked for 250000"),
-        ({"loss-random": {"loss": 0.02}}, "loss is 0.02, asked for 0.01"),
-        ({"delay": {}}, "delay is 0 ns"),
-    ],
-)
-def test_a_netem_that_differs_is_named(options: dict[str, Any], said: str) -> None:
-    netem = {**NETEM, "options": {**NETEM["options"], **options}}  # type: ignore[dict-item]
-    problem = mismatch(shape(FAR), "s0-eth0", found([netem, HTB, *LEAVES]))
-    assert problem is not None
-    assert problem.startswith("tc qdisc add dev s0-eth0 root handle 1: netem")
-    assert said in problem
+def differing(**options: dict[str, float]) -> list[dict[str, Any]]:
+    return [{**NETEM, "options": {**NETEM["options"], **options}}, HTB, *LEAVES]
 
 
-def test_a_missing_netem_is_named() -> None:
-    problem = mismatch(shape(FAR), "s0-eth0", found([HTB, *LEAVES]))
-    assert problem is not None
-    assert "netem is not there" in problem
+DIFFERENCES: dict[str, tuple[Shape, ReadBack]] = {
+    "no htb": (shape(), found(LEAVES)),
+    "another rate": (
+        *(shape(), found([HTB, *LEAVES], slower("root rate 100Mbit", "root rate 99Mbit"))),
+    ),
+    "another ceiling": (
+        shape(),
+        found([HTB, *LEAVES], slower("ceil 100Mbit burst 100b", "ceil 1Gbit burst 100b")),
+    ),
+    "no class": (shape(), found([HTB, *LEAVES], "")),
+    "no queue": (shape(), found([HTB, *LEAVES[1:]])),
+    "another bound": (shape(), found([HTB, *LEAVES[:3], bfifo("10f:", "2:f", 3000)])),
+    "another delay": (shape(FAR), found(differing(delay={"delay": 0.004, "jitter": 0.00025}))),
+    "no jitter": (shape(FAR), found(differing(delay={"delay": 0.005, "jitter": 0.0}))),
+    "another loss": (shape(FAR), found(differing(**{"loss-random": {"loss": 0.02}}))),
+    "no delay": (shape(FAR), found(differing(delay={}))),
+    "no netem": (shape(FAR), found([HTB, *LEAVES])),
+}
+
+
+def test_what_differs_is_named_with_its_command() -> None:
+    said = "".join(
+        f"{name}: {mismatch(asked, 's0-eth0', seen)}\n"
+        for name, (asked, seen) in DIFFERENCES.items()
+    )
+    assert_kept(Path(__file__).parent / "snapshots/readback.txt", said)

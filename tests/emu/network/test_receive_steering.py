@@ -15,13 +15,7 @@ CASES = "tests.emu.network.steering_cases"
 
 @pytest.mark.parametrize(
     ("processor", "mask"),
-    [
-        (0, "1"),
-        (5, "20"),
-        (31, "80000000"),
-        (32, "1,00000000"),
-        (70, "40,00000000,00000000"),
-    ],
+    [(0, "1"), (5, "20"), (31, "80000000"), (32, "1,00000000"), (70, "40,00000000,00000000")],
 )
 def test_a_mask_is_written_in_words_of_32_bits(processor: int, mask: str) -> None:
     assert steering_mask(processor) == mask

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from emu.network.rate_readings import Reading, best_loss, goodput_bps, lost_shares, read_way, steady
 from emu.network.share_measurement import bytes_between, typical_shares
-from emu.network.spacing import (
-    lost_spans,
-    measure_spacing,
-    overlap_ns,
-    together,
-    unexplained_ns,
-)
+from emu.network.spacing import lost_spans, measure_spacing, overlap_ns, together, unexplained_ns
 
 RATE_BPS = 100_000_000
 GOODPUT_BPS = RATE_BPS * 1448 / 1514
@@ -65,9 +59,7 @@ def random_pauses(length_ns: int, share: float, seed: int) -> Pauses:
     seed=st.integers(0, 10_000),
     slower=st.sampled_from([1.0, 0.95, 0.5]),
 )
-def test_pauses_and_the_buckets_catching_up_do_not_move_the_rate(
-    share: float, seed: int, slower: float
-) -> None:
+def test_pauses_and_the_buckets_catching_up_do_not_move_the_rate(share, seed, slower) -> None:
     readings = [
         arrivals(
             300 * MS, random_pauses(300 * MS, share, seed + i), GOODPUT_BPS * slower, seed=seed
@@ -113,9 +105,7 @@ def test_a_slow_links_windows_hold_enough_frames() -> None:
 
 @pytest.mark.oracle
 @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.05, 0.2]))
-def test_what_is_lost_for_good_is_the_pauses_without_what_the_bucket_keeps(
-    seed: int, share: float
-) -> None:
+def test_what_is_lost_for_good_is_the_pauses_without_what_the_bucket_keeps(seed, share) -> None:
     pauses = random_pauses(500 * MS, share, seed)
     frames = arrivals(500 * MS, pauses, seed=seed)
     lost = lost_spans(frames, GOODPUT_BPS)

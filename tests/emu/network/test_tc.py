@@ -1,5 +1,6 @@
 """tc commands follow from a link's properties, without a kernel to run them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from emu.network.tc import Match, Shape, plan_shape
 from netcosim.scenario import LinkSpec
+from tests.snapshots import assert_kept, sections
 
 
 def link(rate: str = "100mbit", **more: Any) -> LinkSpec:
@@ -22,58 +24,21 @@ def lines(shape: Shape) -> list[str]:
     return [" ".join(command) for command in shape.commands("s0-eth0")]
 
 
-def test_fair_gives_every_worker_a_class_that_borrows_the_whole_rate() -> None:
-    assert lines(plan_shape(link(), workers(2))) == [
-        "qdisc add dev s0-eth0 root handle 2: htb default f",
-        "class add dev s0-eth0 parent 2: classid 2:1 htb rate 100000000bit ceil 100000000bit "
-        "burst 25000 cburst 25000 prio 1 quantum 1514",
-        "class add dev s0-eth0 parent 2:1 classid 2:e htb rate 8bit ceil 100000000bit "
-        "burst 100 cburst 25000 prio 0 quantum 1514",
-        "class add dev s0-eth0 parent 2:1 classid 2:10 htb rate 8bit ceil 100000000bit "
-        "burst 100 cburst 25000 prio 1 quantum 1514",
-        "class add dev s0-eth0 parent 2:1 classid 2:11 htb rate 8bit ceil 100000000bit "
-        "burst 100 cburst 25000 prio 1 quantum 1514",
-        "class add dev s0-eth0 parent 2:1 classid 2:f htb rate 8bit ceil 100000000bit "
-        "burst 100 cburst 25000 prio 1 quantum 1514",
-        "qdisc add dev s0-eth0 parent 2:e handle 10e: bfifo limit 268435456",
-        "qdisc add dev s0-eth0 parent 2:10 handle 110: bfifo limit 268435456",
-        "qdisc add dev s0-eth0 parent 2:11 handle 111: bfifo limit 268435456",
-        "qdisc add dev s0-eth0 parent 2:f handle 10f: bfifo limit 268435456",
-        "filter add dev s0-eth0 parent 2: protocol ip prio 1 u32 match ip protocol 6 0xff "
-        "match u16 52 0xffff at 2 match u8 0x10 0xff at 33 flowid 2:e",
-        "filter add dev s0-eth0 parent 2: protocol ip prio 2 u32 match ip dst 10.0.2.1/32 "
-        "flowid 2:10",
-        "filter add dev s0-eth0 parent 2: protocol ip prio 2 u32 match ip dst 10.0.2.2/32 "
-        "flowid 2:11",
-    ]
+MET = [Match(address="10.0.2.1", side="src", peers=("10.0.1.1", "10.0.1.2"))]
+SHAPES = {
+    "fair: every worker has a class that borrows the whole rate": (link(), workers(2)),
+    "fair: a worker's class is dealt out to the servers that it meets": (link(), MET),
+    "fifo: one bounded queue for all": (link(model="fifo"), workers(4)),
+    "delay, jitter and loss stand before the rate": (
+        *(link(delay="5ms", jitter="250us", loss=0.01, model="fifo"), []),
+    ),
+    "jitter alone still names its delay": (link(jitter="10us"), []),
+}
 
 
-def test_a_worker_s_class_is_dealt_out_to_the_servers_that_it_meets() -> None:
-    matches = [Match(address="10.0.2.1", side="src", peers=("10.0.1.1", "10.0.1.2"))]
-    made = lines(plan_shape(link(), matches))
-    assert [line for line in made if line.startswith("class") and "parent 2:10 " in line] == [
-        f"class add dev s0-eth0 parent 2:10 classid 2:{name} htb rate 16600000bit ceil "
-        "100000000bit burst 4150 cburst 25000 prio 1 quantum 1514"
-        for name in ("100", "101")
-    ]
-    assert [line for line in made if "prio 2" in line] == [
-        "filter add dev s0-eth0 parent 2: protocol ip prio 2 u32 match ip src 10.0.2.1/32 "
-        f"match ip dst 10.0.1.{i + 1}/32 flowid 2:10{i}"
-        for i in range(2)
-    ]
-    # A class with classes below it has no queue of its own.
-    assert not [line for line in made if line.startswith("qdisc") and "parent 2:10 " in line]
-
-
-def test_fifo_is_one_bounded_queue_for_all() -> None:
-    assert lines(plan_shape(link(model="fifo"), workers(4))) == [
-        "qdisc add dev s0-eth0 root handle 2: htb default f",
-        "class add dev s0-eth0 parent 2: classid 2:1 htb rate 100000000bit ceil 100000000bit "
-        "burst 25000 cburst 25000 prio 1 quantum 1514",
-        "class add dev s0-eth0 parent 2:1 classid 2:f htb rate 100000000bit ceil 100000000bit "
-        "burst 25000 cburst 25000 prio 1 quantum 1514",
-        "qdisc add dev s0-eth0 parent 2:f handle 10f: bfifo limit 150000",
-    ]
+def test_the_commands_of_each_shape() -> None:
+    made = {name: "\n".join(lines(plan_shape(*asked))) for name, asked in SHAPES.items()}
+    assert_kept(Path(__file__).parent / "snapshots/tc.txt", sections(made))
 
 
 def test_a_queue_that_was_asked_for_bounds_both_models() -> None:
@@ -82,31 +47,11 @@ def test_a_queue_that_was_asked_for_bounds_both_models() -> None:
         assert {c.queue_bytes for c in shape.classes} == {None, 30_000}
 
 
-def test_delay_jitter_and_loss_stand_before_the_rate() -> None:
-    asked = link(delay="5ms", jitter="250us", loss=0.01, model="fifo")
-    first, second = lines(plan_shape(asked, []))[:2]
-    assert first == (
-        "qdisc add dev s0-eth0 root handle 1: netem limit 1000000 "
-        "delay 5000.000us 250.000us loss random 1.0000000%"
-    )
-    assert second == "qdisc add dev s0-eth0 parent 1:1 handle 2: htb default f"
-
-
-def test_jitter_alone_still_names_its_delay() -> None:
-    words = lines(plan_shape(link(jitter="10us"), []))[0]
-    assert "delay 0.000us 10.000us" in words
-    assert "loss" not in words
-
-
 @pytest.mark.oracle
 @given(
-    rate=st.integers(10**6, 10**11),
-    count=st.integers(0, 64),
-    peers=st.sampled_from((0, 2, 3, 64)),
+    rate=st.integers(10**6, 10**11), count=st.integers(0, 64), peers=st.sampled_from((0, 2, 3, 64))
 )
-def test_every_class_may_reach_the_rate_and_guarantees_never_exceed_it(
-    rate: int, count: int, peers: int
-) -> None:
+def test_every_class_may_reach_the_rate_and_guarantees_never_exceed_it(rate, count, peers) -> None:
     spec = link(f"{rate}bit")
     servers = tuple(f"10.0.1.{i + 1}" for i in range(peers))
     matches = [Match(address=f"10.0.2.{i + 1}", side="src", peers=servers) for i in range(count)]

@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,9 +25,7 @@ PROCESSORS = sorted(os.sched_getaffinity(0))
 MS = 1_000_000
 
 
-def take(
-    processors: Sequence[int], *, priority: int, length_ms: int, count: int, every_ms: int = 7
-) -> dict[int, list[list[Span]]]:
+def take(processors, *, priority, length_ms, count, every_ms=7) -> dict[int, list[list[Span]]]:
     """Take these processors at once; by processor, for each time, when it was had."""
     arguments = [str(each) for each in (priority, length_ms, count, every_ms)]
     running = {
@@ -41,9 +38,7 @@ def take(
     return {p: [[(a, b) for a, b in spans] for spans in each] for p, each in told.items()}
 
 
-def recorded(
-    folder: Path, do: Callable[[], dict[int, list[list[Span]]]]
-) -> tuple[Pauses, dict[int, list[list[Span]]]]:
+def recorded(folder, do) -> tuple[Pauses, dict[int, list[list[Span]]]]:
     with recording(folder) as recorders:
         assert set(recorders.scheduling.values()) == {"fifo"}
         time.sleep(0.02)

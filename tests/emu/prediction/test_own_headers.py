@@ -43,7 +43,7 @@ def plan_of(direction: str, **transport: Any) -> Plan:
     )
 
 
-def row(burst: int, stream: int, tensor: str, size_bytes: int) -> StreamRow:
+def row(burst: int, stream: int, tensor: str, size_bytes: int, ready_ns: int = 0) -> StreamRow:
     return StreamRow(
         world="emu",
         cell="few/own",
@@ -56,7 +56,7 @@ def row(burst: int, stream: int, tensor: str, size_bytes: int) -> StreamRow:
         size_bytes=size_bytes,
         wire_bytes=size_bytes,
         requested_ns=0,
-        ready_ns=0,
+        ready_ns=ready_ns,
         start_ns=0,
         wire_end_ns=1,
         services=(Service(start_ns=0, end_ns=1, size_bytes=size_bytes, position=0),),
@@ -115,6 +115,28 @@ def test_lengths_are_what_h2_writes(direction: str) -> None:
             found[stream] = asked_bytes if pushes else answer_bytes
             rows.append(row(burst, stream, message.tensor, size))
         assert own.of_burst(burst, rows) == found
+
+
+def test_answers_are_shortened_by_those_that_went_before_on_the_wire() -> None:
+    """Messages that are ready in another order than they were asked for go in that order."""
+    plan = plan_of("pull-back")
+    (cell,) = plan.cells
+    (planned,) = plan.connections(cell)
+    own = own_headers(plan, cell, planned)
+    assert own is not None
+    written, order = Written(), (3, 1, 4, 0, 2)  # of the two of 7 bytes the second one goes first
+    for burst in range(BURSTS):
+        streams = [
+            written.ask(h2_headers.request(tensor_path(burst, m.index), "a", 0, grpc=False))[0]
+            for m in planned.messages
+        ]
+        found, rows = {}, []
+        for ready_ns, place in enumerate(order):
+            message, stream = planned.messages[place], streams[place]
+            size = message.size_bytes
+            found[stream] = written.answer(stream, h2_headers.response(size, grpc=False))
+            rows.append(row(burst, stream, message.tensor, size, ready_ns))
+        assert own.of_burst(burst, sorted(rows, key=lambda row: row.stream)) == found
 
 
 def test_other_framings_have_none() -> None:

@@ -1,7 +1,6 @@
 """An endpoint's rights: whatever root could do and it need not, is refused by the kernel."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from emu.endpoints.pairing import EndPlan
 from emu.endpoints.process import confined
 from emu.isolation.isolate import SCRATCH
+from tests.processes import ended
 
 pytestmark = pytest.mark.root
 NET_ADMIN, DAC_READ_SEARCH = 1 << 12, 1 << 2
@@ -24,7 +24,7 @@ def shell(script: str, *, program: str = "/bin/sh", capabilities: tuple[int, ...
         environment={},
         capabilities=capabilities,
     )
-    done = subprocess.run(confined(plan), capture_output=True, text=True, check=False)
+    done = ended(confined(plan))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -93,7 +93,7 @@ def test_what_can_not_be_started_is_one_line(tmp_path: Path) -> None:
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     plan = EndPlan(name="end", host="h", argv=(str(program),), environment={})
-    done = subprocess.run(confined(plan), capture_output=True, text=True, check=False)
+    done = ended(confined(plan))
     line = f"{program}: can't be started: No such file or directory\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", line)
 
@@ -101,6 +101,6 @@ def test_what_can_not_be_started_is_one_line(tmp_path: Path) -> None:
 def test_a_container_without_the_right_to_do_so_says_so() -> None:
     plan = EndPlan(name="end", host="h", argv=(sys.executable, "-V"), environment={})
     drop = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
-    done = subprocess.run([*drop, *confined(plan)], capture_output=True, text=True, check=False)
+    done = ended([*drop, *confined(plan)])
     line = "can't be started with fewer rights: a mount namespace: Operation not permitted\n"
     assert (done.returncode, done.stderr) == (1, line)

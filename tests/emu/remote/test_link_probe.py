@@ -37,9 +37,7 @@ def _peer() -> tuple[str, int]:
             time.sleep(0.01)
 
 
-def replace_send(
-    monkeypatch: pytest.MonkeyPatch, then: Callable[[Json], Json]
-) -> Callable[[socket.socket, Json], Json]:
+def replace_send(monkeypatch, then) -> Callable[[socket.socket, Json], Json]:
     """Hook into the serving side after its data has left, and before its report is stored."""
     real = link_probe.send
     monkeypatch.setattr(link_probe, "send", lambda sock, request: then(real(sock, request)))
@@ -47,9 +45,7 @@ def replace_send(
 
 
 @pytest.mark.parametrize("way", ["down", "both"])
-def test_the_senders_report_is_waited_for(
-    peer: tuple[str, int], monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_the_senders_report_is_waited_for(peer, monkeypatch, way) -> None:
     def late(report: Json) -> Json:
         time.sleep(0.5)  # the receiver has the last byte, and asks, long before this ends
         return report
@@ -79,9 +75,7 @@ def test_a_failure_of_the_serving_sides_thread_ends_the_request_with_its_line(
         ask(peer, {"do": way, "seconds": 0.02})
 
 
-def test_a_failure_of_the_receiving_thread_is_told_both_ways(
-    peer: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_of_the_receiving_thread_is_told_both_ways(peer, monkeypatch) -> None:
     def broken(_: socket.socket) -> Any:
         raise MemoryError("out of memory")
 
@@ -91,9 +85,7 @@ def test_a_failure_of_the_receiving_thread_is_told_both_ways(
             ask(peer, {"do": way, "seconds": 0.02})
 
 
-def test_a_report_that_never_comes_ends_the_request_in_time(
-    peer: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_never_comes_ends_the_request_in_time(peer, monkeypatch) -> None:
     monkeypatch.setattr(link_probe, "PATIENCE_S", 0.3)
     gone = threading.Event()
 
@@ -107,9 +99,7 @@ def test_a_report_that_never_comes_ends_the_request_in_time(
     gone.set()
 
 
-def test_an_answer_that_never_comes_ends_the_request_in_time(
-    peer: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_never_comes_ends_the_request_in_time(peer, monkeypatch) -> None:
     """The data has come, and the serving side waits for a report longer than it is waited for."""
     monkeypatch.setattr(link_probe, "PATIENCE_S", 0.3)
     monkeypatch.setattr(Reports, "take", lambda *_: time.sleep(5))
@@ -118,9 +108,7 @@ def test_an_answer_that_never_comes_ends_the_request_in_time(
     assert link_probe.failure_text(caught.value) == "nothing moved for 0.3 s"
 
 
-def test_a_link_that_carries_nothing_ends_the_request_in_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_link_that_carries_nothing_ends_the_request_in_time(monkeypatch) -> None:
     monkeypatch.setattr(link_probe, "PATIENCE_S", 0.3)
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:  # accepts, says nothing
         for way in ("down", "both"):

@@ -5,7 +5,6 @@ What happened on the wire is known to the byte, so what is said of it can be che
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from emu.network.measure import PathMeasured
 from emu.plan import Plan, link_key, make_plan
@@ -17,7 +16,6 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import RunRecord, Validity
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import PAUSE, LostRow
-from netcosim.scenario import Scenario
 from netcosim.trace import Service, StreamRow
 
 LINK = LinkModel(
@@ -105,9 +103,7 @@ def find(plan: Plan, cell_name: str) -> Cell:
     return next(c for c in plan.cells if c.name == cell_name)
 
 
-def grant(
-    kind: str, size_bytes: int, time_ns: int = -(10**6), stream: int = 0, cell: str = "mix/fifo"
-) -> GrantRow:
+def grant(kind, size_bytes, time_ns=-(10**6), stream=0, cell="mix/fifo") -> GrantRow:
     """A frame of the data's receiver, by default long before the first burst."""
     return GrantRow(
         cell=cell,
@@ -142,9 +138,7 @@ def judgement(cell: str, burst: int, *, valid: bool = True) -> Validity:
     )
 
 
-def write_run(
-    path: Path, scenario: Scenario, *, bursts: int, pause: tuple[int, int] | None = None
-) -> None:
+def write_run(path, scenario, *, bursts, pause=None) -> None:
     """A run whose every cell followed its own discipline on `LINK`; its first bursts are invalid.
 
     With its predictions, and without what only captures give. In each burst the machine stood still

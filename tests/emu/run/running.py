@@ -26,7 +26,7 @@ IN_LITTLE_MEMORY = ("prlimit", f"--as={3_000_000 * 1024}", "--", *DIRECT)
 """As under ``ulimit -v 3000000``."""
 
 WORK = "/home/u/work"
-PATIENCE_S = 840
+PATIENCE_S = 2300
 """A run that hangs is found by this; one beside others, on a machine at work, must not be."""
 
 KINDS = ("net", "pid", "ipc", "uts", "mnt")

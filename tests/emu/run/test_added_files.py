@@ -13,6 +13,7 @@ import pytest
 from emu.guest.kernel import VARIABLE, Kernel
 from netcosim.results.folder import ResultsFolder
 from tests.added import ROOT, copy_with_added_files
+from tests.processes import ended
 
 pytestmark = [pytest.mark.root, pytest.mark.guest]
 
@@ -51,7 +52,7 @@ flow_control = false
 
 def python(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """The copy's program, by a Python that has this checkout installed: PYTHONPATH goes first."""
-    return subprocess.run(
+    return ended(
         [str(copy.parent / "python" / "bin" / "python"), "-P", "-m", *arguments],
         cwd=copy.parent,
         env={
@@ -60,9 +61,6 @@ def python(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
             "COLUMNS": "300",
             VARIABLE: str(Kernel.find().path.parents[1]),
         },
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

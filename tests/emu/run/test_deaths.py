@@ -53,9 +53,7 @@ def assert_kept(world: World, done: Done, code: int, line: str, cells: list[str]
     ],
     ids=["receiver", "sender", "tcpdump", "shell", "recorder"],
 )
-def test_a_process_in_the_second_burst_of_a_cell(
-    world: World, word: str, code: int, line: str
-) -> None:
+def test_a_process_in_the_second_burst_of_a_cell(world, word, code, line) -> None:
     """The burst before it is as valid as if nothing had happened."""
     with running(world, *SLOW) as run:
         wait_for_line(run, "large/h2: burst 0 done")

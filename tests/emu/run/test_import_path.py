@@ -1,7 +1,6 @@
 """Root imports nothing from the current folder, whatever the files there are called."""
 
 import os
-import subprocess
 import sys
 import sysconfig
 from importlib import metadata
@@ -10,6 +9,7 @@ import pytest
 
 from tests.emu.run.running import DIRECT, WORK, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
+from tests.processes import ended
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 PROJECT = ("netcosim", "topo", "h2model", "sim")
@@ -51,13 +51,10 @@ def test_files_with_the_names_of_libraries(world: World, option: tuple[str, ...]
 )
 def test_a_checkout_that_is_not_installed(program: tuple[str, str], folder: str) -> None:
     """Without site, nothing says where the project is; the libraries are named by PYTHONPATH."""
-    done = subprocess.run(
+    done = ended(
         [sys.executable, "-S", *program, "--scenario", scenario("tiny"), "--plan"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "three/grpc" in done.stdout

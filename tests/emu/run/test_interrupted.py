@@ -13,7 +13,6 @@ from tests.emu.run.midburst import wait_for_large_burst
 from tests.emu.run.ownership import CALLER, assert_owned
 from tests.emu.run.running import (
     WORK,
-    Done,
     Run,
     finish,
     results,
@@ -33,9 +32,7 @@ _TRIES = 5
 KEPT = "emu.run: interrupted; what was finished is in out"
 
 
-def assert_what_was_finished_is_kept(
-    world: World, done: Done, cells: list[str], by: str = "Ctrl-C"
-) -> None:
+def assert_what_was_finished_is_kept(world, done, cells, by="Ctrl-C") -> None:
     assert "Traceback" not in done.err + done.out
     assert done.code == 130
     assert done.last == KEPT

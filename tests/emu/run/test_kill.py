@@ -59,9 +59,7 @@ def test_kill_9_leaves_nothing(shared: World, life_s: float, trial: int) -> None
     assert shared.changes(below=f"{WORK}/out") == set()
 
 
-def killed_after(
-    world: World, delay_s: float, draw: random.Random, *, terminal: bool
-) -> str | None:
+def killed_after(world, delay_s, draw, *, terminal) -> str | None:
     """Start a run, kill one of its processes, see that all are gone; the one that was killed.
 
     With a terminal, sudo stands beside the run and in front of it, with a terminal of its own.

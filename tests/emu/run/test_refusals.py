@@ -39,9 +39,7 @@ TINY = Path(scenario("tiny")).read_text()
         ("[cluster]", "[cluster", "not TOML: "),
     ],
 )
-def test_a_wrong_scenario(
-    here: Path, capsys: pytest.CaptureFixture[str], was: str, becomes: str, message: str
-) -> None:
+def test_a_wrong_scenario(here, capsys, was, becomes, message) -> None:
     assert was in TINY
     (here / "wrong.toml").write_text(TINY.replace(was, becomes, 1))
     assert command.run(["--scenario", "wrong.toml", "--out", "out"]) == 2
@@ -65,9 +63,7 @@ def test_a_wrong_scenario(
         (("--repetitions", "0"), "command line: repetitions: 0: must be >= 1"),
     ],
 )
-def test_a_wrong_option(
-    here: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
-) -> None:
+def test_a_wrong_option(here, capsys, arguments, message) -> None:
     assert command.run(arguments) == 2
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"emu.run: {message}\n")
@@ -182,9 +178,7 @@ def test_delay_where_the_kernel_has_no_netem(world: World) -> None:
     ],
     ids=["rate", "streams", "congestion control"],
 )
-def test_a_plan_refuses_what_can_not_run(
-    world: World, who: tuple[str, ...], was: str, becomes: str, code: int, message: str
-) -> None:
+def test_a_plan_refuses_what_can_not_run(world, who, was, becomes, code, message) -> None:
     assert was in TINY
     world.at(f"{WORK}/wrong.toml").write_text(TINY.replace(was, becomes, 1))
     done = run_to_end(world, "--scenario", "wrong.toml", "--plan", command=(*who, *DIRECT))

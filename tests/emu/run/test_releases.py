@@ -120,9 +120,7 @@ def test_without_environments_the_rest_is_run(world: World, nowhere: dict[str, s
         assert one.reason not in summary.reasons
 
 
-def test_a_run_of_nothing_is_refused_before_anything_is_built(
-    world: World, nowhere: dict[str, str]
-) -> None:
+def test_a_run_of_nothing_is_refused_before_anything_is_built(world, nowhere) -> None:
     text = Path(scenario("releases")).read_text()
     head, _, rest = text.rpartition("[[transport]]")[0].partition("[[transport]]")
     world.at(f"{WORK}/old.toml").write_text(

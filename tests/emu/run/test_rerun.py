@@ -14,6 +14,7 @@ from netcosim.results.streams.grants import GrantRow
 from netcosim.trace import StreamRow
 from tests.emu.run.running import IN_LITTLE_MEMORY, results, run_to_end, scenario
 from tests.emu.run.world import ROOT, World
+from tests.processes import ended
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 SMALL = ("scenario.toml", "trace.parquet", "grants.parquet", "lost.parquet", "run.json")
@@ -55,13 +56,10 @@ def predict(*arguments: object) -> "subprocess.CompletedProcess[str]":
     """Without any of root's rights; only its name is left, which owns this suite's Python."""
     nothing = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
     command = [*nothing, sys.executable, "-P", "-m", "emu.predict", *map(str, arguments)]
-    return subprocess.run(
+    return ended(
         command,
         cwd="/",
         env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

@@ -20,19 +20,18 @@ from tests.emu.run.world import World
 STREAMS = {"h2": 0.005, "grpc": 0.03, "priority": 0.005, "whole": 0.005}
 OVER_MODELS = {"h2": 0.003, "grpc": 0.02, "priority": 0.005, "whole": 0.005}
 THROUGHPUT = 0.01
-_LONG_S = 900
-pytestmark = [pytest.mark.root, pytest.mark.guest, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.root, pytest.mark.guest, pytest.mark.timeout(4800)]
 
 
 @pytest.fixture
 def chain(world: World) -> Iterator[Path]:
     """Folder with one worker's `record`, `seal.json` that predicts, `run` that was predicted."""
     asked = ("--scenario", scenario("sealed"), "--only", "1", "--out", "record")
-    done = run_to_end(world, *asked, seconds=_LONG_S)
+    done = run_to_end(world, *asked)
     assert done.code == 0, done.err
     work = world.at(WORK)
     assert simulate(["--from", str(work / "record"), "--seal", str(work / "seal.json")]) == 0
-    done = run_to_end(world, "--sealed", "seal.json", "--out", "run", seconds=_LONG_S)
+    done = run_to_end(world, "--sealed", "seal.json", "--out", "run")
     assert done.code == 0, done.err
     yield work
 

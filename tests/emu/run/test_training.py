@@ -21,15 +21,7 @@ from sim.sealing.assumed import assumed_of
 from sim.sealing.over_models import run_over_models
 from sim.sealing.predict import simulate
 from sim.settings import sending_of
-from tests.emu.run.running import (
-    WORK,
-    finish,
-    results,
-    run_to_end,
-    running,
-    scenario,
-    wait_for,
-)
+from tests.emu.run.running import WORK, finish, results, run_to_end, running, scenario, wait_for
 from tests.emu.run.world import ROOT, World
 from tests.sim.naive.plans import make_network
 from topo.spec import GOODPUT_SHARE
@@ -142,9 +134,7 @@ def test_joined_gradients_by_a_schedule_over_unequal_links(world: World) -> None
             assert (mine & (ops.worker == 2)).sum() == job.steps * job.plan.once.sum()
 
 
-def test_a_slow_worker_s_gradients_count_for_nothing_and_nobody_waits_for_them(
-    world: World,
-) -> None:
+def test_a_slow_worker_s_gradients_count_for_nothing_and_nobody_waits_for_them(world) -> None:
     """Two of three workers are enough: two servers make all updates, the third ends fewer steps.
 
     Steps are small, so that what predictions leave out counts: acknowledgements take as much of

@@ -70,9 +70,7 @@ class Finished:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def finished(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Finished]:
+def finished(request, tmp_path_factory) -> Iterator[Finished]:
     with World(tmp_path_factory.mktemp("world")) as world:
         done = run_to_end(world, "--scenario", scenario(request.param), "--out", "out")
         assert done.code in (0, 1), done.err

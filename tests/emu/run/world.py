@@ -8,9 +8,8 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 HOLDER = Path(__file__).parent / "overlay.py"
 ROOT = Path(__file__).parents[3]
@@ -47,14 +46,7 @@ class World:
         """Path at which a file of this world is found from outside."""
         return Path(f"/proc/{self._holder.pid}/root{path}")
 
-    def popen(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: str = "/home/u/work",
-        environ: Mapping[str, str] | None = None,
-        **how: int | IO[bytes] | bool | None,
-    ) -> "subprocess.Popen[bytes]":
+    def popen(self, argv, *, cwd="/home/u/work", environ=None, **how) -> "subprocess.Popen[bytes]":
         """Start a program in this world; it becomes the process itself."""
         enter = ["nsenter", f"--mount=/proc/{self._holder.pid}/ns/mnt", f"--wd={self.at(cwd)}"]
         return subprocess.Popen(

@@ -70,9 +70,7 @@ def cells(folder: ResultsFolder) -> tuple[JobCell, ...]:
     return job_cells(folder.read_scenario())
 
 
-def test_what_came_to_its_end_is_taken_with_its_rows(
-    folder: ResultsFolder, cells: tuple[JobCell, ...]
-) -> None:
+def test_what_came_to_its_end_is_taken_with_its_rows(folder, cells) -> None:
     found = Finished.of(folder, cells, CLOCK)
     assert list(found.points) == [(CELL, 1), (CELL, 4)]
     assert [point.workers for point in found.points_of(CELL)] == [1, 4]
@@ -93,73 +91,59 @@ def other_discipline(folder: ResultsFolder) -> None:
     path.write_text(text.replace('discipline = "two_visit"', 'discipline = "fifo"'))
 
 
-def no_rows(folder: ResultsFolder) -> None:
-    (folder.path / "steps.parquet").unlink()
+def in_summary(change: Callable[[dict[str, Any]], None]) -> Callable[[ResultsFolder], None]:
+    def changed(folder: ResultsFolder) -> None:
+        path = folder.path / "summary.json"
+        data = json.loads(path.read_text())
+        change(data)
+        path.write_text(json.dumps(data))
+
+    return changed
 
 
-def no_record(folder: ResultsFolder) -> None:
-    (folder.path / "run.json").unlink()
+CHANGES: dict[str, tuple[Callable[[ResultsFolder], object], str]] = {
+    "release": (
+        lambda run: run.write_run(record(versions=versions(EMULATION) | {"sources": "0"})),
+        "was begun by another release",
+    ),
+    "kernel": (
+        lambda run: run.write_run(record(clock=CLOCK | {"kernel": {"hash": "2"}})),
+        "was begun by another release",
+    ),
+    "python": (
+        lambda run: run.write_run(record(host=describe_host() | {"python": "3.0"})),
+        "was begun by another release",
+    ),
+    "rows": (
+        lambda run: (run.path / "steps.parquet").unlink(),
+        r"steps\.parquet: .*must have 24 steps of each worker",
+    ),
+    "record": (lambda run: (run.path / "run.json").unlink(), r"has no run\.json"),
+    "workers": (
+        in_summary(lambda data: data["series"][0]["points"][0].update(workers=3)),
+        "workers: 3: must be of 1, 4",
+    ),
+    "discipline": (other_discipline, r"scenario\.toml is not what it was begun with"),
+    "job": (
+        in_summary(lambda data: data["series"][0].update(job_sha256="0")),
+        "is of other jobs than its scenario draws",
+    ),
+    "complete": (
+        in_summary(lambda data: data.update(complete=True)),
+        "is complete: nothing is left to do",
+    ),
+}
 
 
-def other_workers(folder: ResultsFolder) -> None:
-    path = folder.path / "summary.json"
-    data = json.loads(path.read_text())
-    data["series"][0]["points"][0]["workers"] = 3
-    path.write_text(json.dumps(data))
-
-
-def other_release(folder: ResultsFolder) -> None:
-    folder.write_run(record(versions=versions(EMULATION) | {"sources": "0"}))
-
-
-def other_kernel(folder: ResultsFolder) -> None:
-    folder.write_run(record(clock=CLOCK | {"kernel": {"hash": "2"}}))
-
-
-def other_python(folder: ResultsFolder) -> None:
-    folder.write_run(record(host=describe_host() | {"python": "3.0"}))
-
-
-def other_job(folder: ResultsFolder) -> None:
-    path = folder.path / "summary.json"
-    data = json.loads(path.read_text())
-    data["series"][0]["job_sha256"] = "0"
-    path.write_text(json.dumps(data))
-
-
-def complete(folder: ResultsFolder) -> None:
-    path = folder.path / "summary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"complete": True}))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (other_release, "was begun by another release"),
-        (other_kernel, "was begun by another release"),
-        (other_python, "was begun by another release"),
-        (no_rows, r"steps\.parquet: .*must have 24 steps of each worker"),
-        (no_record, r"has no run\.json"),
-        (other_workers, "workers: 3: must be of 1, 4"),
-        (other_discipline, r"scenario\.toml is not what it was begun with"),
-        (other_job, "is of other jobs than its scenario draws"),
-        (complete, "is complete: nothing is left to do"),
-    ],
-)
-def test_what_can_not_stand_beside_the_rest_is_refused(
-    folder: ResultsFolder,
-    cells: tuple[JobCell, ...],
-    change: Callable[[ResultsFolder], None],
-    said: str,
-) -> None:
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_can_not_stand_beside_the_rest_is_refused(folder, cells, name) -> None:
+    change, said = CHANGES[name]
     change(folder)
     with pytest.raises((ScenarioError, StorageError), match=said):
         Finished.of(folder, cells, CLOCK)
 
 
-def test_another_machine_matters_to_its_own_clock_alone(
-    folder: ResultsFolder, cells: tuple[JobCell, ...]
-) -> None:
+def test_another_machine_matters_to_its_own_clock_alone(folder, cells) -> None:
     other = describe_host() | {"processor": "another one"}
     folder.write_run(record(host=other))
     assert Finished.of(folder, cells, CLOCK).points
@@ -168,9 +152,7 @@ def test_another_machine_matters_to_its_own_clock_alone(
         Finished.of(folder, cells, {"name": "real"})
 
 
-def test_what_ended_early_stays_until_it_has_been_run_again(
-    folder: ResultsFolder, cells: tuple[JobCell, ...]
-) -> None:
+def test_what_ended_early_stays_until_it_has_been_run_again(folder, cells) -> None:
     summary = folder.read_job_summary()
     assert summary is not None
     (series,) = summary.series

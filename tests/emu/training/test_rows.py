@@ -38,9 +38,7 @@ def transfers_of(job: TrainingJob) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_share_of_overtaken_transfers_is_that_of_a_naive_count(
-    job: TrainingJob, seed: int
-) -> None:
+def test_the_share_of_overtaken_transfers_is_that_of_a_naive_count(job, seed) -> None:
     draw = random.Random(seed)
     operations = draw.sample(transfers_of(job), 12)
     transfers = [
@@ -62,9 +60,7 @@ def test_the_share_of_overtaken_transfers_is_that_of_a_naive_count(
     assert found == late / len(counted)
 
 
-def test_in_order_none_is_overtaken_and_without_transfers_nothing_is_known(
-    job: TrainingJob,
-) -> None:
+def test_in_order_none_is_overtaken_and_without_transfers_nothing_is_known(job) -> None:
     in_order = [(0, WARMUP, op, n, 100 + n) for n, op in enumerate(transfers_of(job))]
     assert measured(job, in_order).overtaken_share(WARMUP) == 0
     assert measured(job, []).overtaken_share(WARMUP) is None

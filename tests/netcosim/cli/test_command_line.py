@@ -28,6 +28,7 @@ from netcosim.errors import ScenarioError
 from netcosim.results.streams.summary import NotRun, Summary
 from netcosim.scenario import builtin_scenarios, dump_scenario
 from tests.netcosim.results.synthetic import Case, scenario, summary
+from tests.processes import ended
 
 NOTHING = Options(
     scenario=None, out=None, list_names=False, plan=False, seed=None, repetitions=None
@@ -49,12 +50,7 @@ def test_every_option_is_understood() -> None:
         *("--repetitions", "2"),
     )
     assert found == Options(
-        scenario="default",
-        out=Path("a/b"),
-        list_names=True,
-        plan=True,
-        seed=7,
-        repetitions=2,
+        scenario="default", out=Path("a/b"), list_names=True, plan=True, seed=7, repetitions=2
     )
 
 
@@ -191,13 +187,10 @@ def command(body: str, *, cwd: Path, **variables: str) -> subprocess.CompletedPr
         """
     ).format(body=textwrap.dedent(body).strip().replace("\n", "\n    "))
     path = str(Path(__file__).parents[3])
-    return subprocess.run(
+    return ended(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(cwd), **variables},
         cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -214,9 +207,7 @@ def command(body: str, *, cwd: Path, **variables: str) -> subprocess.CompletedPr
         ("InterruptedRunError", 130),
     ],
 )
-def test_expected_failures_are_one_line_and_their_code(
-    tmp_path: Path, error: str, code: int
-) -> None:
+def test_expected_failures_are_one_line_and_their_code(tmp_path, error, code) -> None:
     done = command(f"raise {error}('what: where\\n\\x1b[31mand more')", cwd=tmp_path)
     assert done.returncode == code
     assert done.stderr == "emu.run: what: where \\x1b[31mand more\n"
@@ -279,12 +270,6 @@ def test_nobody_reading_is_quiet(tmp_path: Path, say: str) -> None:
         "sys.exit(run_main(main, 'emu.run'))\n"
     )
     script = '"$1" -c "$2" | head -n 1; echo "${PIPESTATUS[0]}"'
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", sys.executable, code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended(["bash", "-c", script, "bash", sys.executable, code], cwd=tmp_path)
     assert done.stdout == "a line that nobody reads\n141\n"
     assert done.stderr == ""

@@ -44,9 +44,7 @@ def compare(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
 
 
 @pytest.mark.parametrize("name", ["sim", "emu"])
-def test_a_folder_does_not_differ_from_itself(
-    capsys: pytest.CaptureFixture[str], folders: Path, name: str
-) -> None:
+def test_a_folder_does_not_differ_from_itself(capsys, folders, name) -> None:
     code, out, err = compare(capsys, folders / name, folders / name)
     assert (code, err) == (0, "")
     assert "scenario: no difference" in out
@@ -54,9 +52,7 @@ def test_a_folder_does_not_differ_from_itself(
 
 
 @pytest.mark.parametrize(("a", "b"), [("sim", "slow"), ("emu", "fifo"), ("sim", "other")])
-def test_a_difference_is_exit_code_1_either_way(
-    capsys: pytest.CaptureFixture[str], folders: Path, a: str, b: str
-) -> None:
+def test_a_difference_is_exit_code_1_either_way(capsys, folders, a, b) -> None:
     (there, _, _), (back, _, _) = (
         compare(capsys, folders / a, folders / b),
         compare(capsys, folders / b, folders / a),
@@ -64,9 +60,7 @@ def test_a_difference_is_exit_code_1_either_way(
     assert (there, back) == (1, 1)
 
 
-def test_single_bursts_have_no_interval_to_be_beyond(
-    capsys: pytest.CaptureFixture[str], folders: Path
-) -> None:
+def test_single_bursts_have_no_interval_to_be_beyond(capsys, folders) -> None:
     code, out, _ = compare(capsys, folders / "once", folders / "fifo-once")
     assert code == 1
     found = records.Comparison.model_validate_json(
@@ -86,9 +80,7 @@ def test_single_bursts_have_no_interval_to_be_beyond(
     assert out.endswith("0 of 4 figures that have no interval differ.\n")
 
 
-def test_a_pipe_gets_lines_that_are_not_wrapped(
-    capsys: pytest.CaptureFixture[str], folders: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_gets_lines_that_are_not_wrapped(capsys, folders, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     _, out, _ = compare(capsys, folders / "emu", folders / "fifo")
     lines = out.splitlines()
@@ -120,9 +112,7 @@ def test_every_field_of_the_json_is_explained() -> None:
     assert [name for name in sorted(names) if f"`{name}`" not in text] == []
 
 
-def test_two_worlds_without_a_common_stream_are_refused(
-    capsys: pytest.CaptureFixture[str], folders: Path
-) -> None:
+def test_two_worlds_without_a_common_stream_are_refused(capsys, folders) -> None:
     code, out, err = compare(capsys, folders / "sim", folders / "emu")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert "no stream of a judged burst is in both" in err
@@ -138,18 +128,14 @@ def test_two_worlds_without_a_common_stream_are_refused(
         ("sim/schemas", 6, "is not a results folder: it has no scenario.toml"),
     ],
 )
-def test_what_is_no_finished_run_is_one_line(
-    capsys: pytest.CaptureFixture[str], folders: Path, name: str, code: int, message: str
-) -> None:
+def test_what_is_no_finished_run_is_one_line(capsys, folders, name, code, message) -> None:
     for pair in ((folders / name, folders / "sim"), (folders / "sim", folders / name)):
         found, out, err = compare(capsys, *pair)
         assert (found, out, len(err.splitlines())) == (code, "", 1)
         assert message in err
 
 
-def test_damaged_files_are_one_line(
-    capsys: pytest.CaptureFixture[str], folders: Path, tmp_path: Path
-) -> None:
+def test_damaged_files_are_one_line(capsys, folders, tmp_path) -> None:
     for file, content in {
         "summary.json": b'{"format": "netcosim-summary", "version": 2}',
         "run.json": b"{",
@@ -169,9 +155,7 @@ def test_damaged_files_are_one_line(
 
 
 @pytest.mark.parametrize("values", [[], [1e308, 1.7e308, -1e308], [1.0, float("nan"), 1.0]])
-def test_figures_that_are_none_are_one_line(
-    capsys: pytest.CaptureFixture[str], folders: Path, tmp_path: Path, values: list[float]
-) -> None:
+def test_figures_that_are_none_are_one_line(capsys, folders, tmp_path, values) -> None:
     odd = tmp_path / "odd"
     odd.mkdir()
     for path in (folders / "sim").iterdir():
@@ -186,24 +170,18 @@ def test_figures_that_are_none_are_one_line(
 
 
 @pytest.mark.parametrize("arguments", [(), ("a",), ("a", "b", "c"), ("a", "b", "--jso")])
-def test_wrong_arguments_are_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
+def test_wrong_arguments_are_one_line(capsys, arguments) -> None:
     code, out, err = compare(capsys, *arguments)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
-def test_untrusted_and_incomplete_runs_say_so(
-    capsys: pytest.CaptureFixture[str], folders: Path, tmp_path: Path
-) -> None:
+def test_untrusted_and_incomplete_runs_say_so(capsys, folders, tmp_path) -> None:
     synthetic.write_folder(tmp_path / "bad", (CASE,), complete=False, trusted=False)
     _, out, _ = compare(capsys, folders / "emu", tmp_path / "bad")
     assert "DO NOT TRUST ITS FIGURES" in out
 
 
-def test_no_name_steers_the_terminal(
-    capsys: pytest.CaptureFixture[str], folders: Path, tmp_path: Path
-) -> None:
+def test_no_name_steers_the_terminal(capsys, folders, tmp_path) -> None:
     odd = tmp_path / "a\x1b[31m[bold]b"
     odd.mkdir()
     for path in (folders / "sim").iterdir():

@@ -2,7 +2,6 @@
 
 import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from netcosim.errors import ScenarioError
 from netcosim.failure import CrashSite, guarded
 from netcosim.formatting import escaped, one_line
 from tests.inside import ROOT
+from tests.processes import ended
 
 # Progress to standard error, a result in a file, then what was asked for.
 COMMAND = """
@@ -35,13 +35,10 @@ sys.exit(run_main(main, "emu.run"))
 
 def shell(line: str, cwd: Path, code: str = COMMAND) -> tuple[int, str, str]:
     """Exit code of the command within a line of shell, where it is `$@`; and what was seen."""
-    done = subprocess.run(
+    done = ended(
         ["bash", "-c", f"set -o pipefail; {line}", "bash", sys.executable, "-c", code],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -64,9 +61,7 @@ PROGRESS = "".join(f"step {n}\nmore of it\n" for n in range(3))
         ('"$@" 2>/dev/null | true', 141, "", ""),
     ],
 )  # fmt: skip
-def test_streams_that_can_not_be_written(
-    tmp_path: Path, line: str, code: int, out: str, err: str
-) -> None:
+def test_streams_that_can_not_be_written(tmp_path, line, code, out, err) -> None:
     assert shell(line, tmp_path) == (code, out, err)
     assert (tmp_path / "result").read_text() == "finished"
 
@@ -115,9 +110,7 @@ def test_a_line_is_short_whatever_a_person_names(capsys: pytest.CaptureFixture[s
     assert said.endswith(": must be short\n")
 
 
-def test_a_traceback_that_can_be_written_nowhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_traceback_that_can_be_written_nowhere(tmp_path, capsys) -> None:
     def main(site: CrashSite) -> int:
         site.spare = tmp_path / "none"
         raise KeyError("gone")

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.errors import ScenarioError
 from netcosim.policies import (
     load_order,
     load_synchronisation,
@@ -16,6 +15,7 @@ from netcosim.policies import (
 )
 from netcosim.policies.order_input import OrderInput
 from netcosim.scenario import PolicySpec
+from tests.snapshots import refusal
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 SIZES = [1] * 6
@@ -46,9 +46,7 @@ class TestOrder:
         assert keys == sorted(keys)
 
     def test_a_tensor_that_is_not_there(self):
-        with pytest.raises(ScenarioError) as refused:
-            release_order(by(g=1), NAMES, SIZES, rng())
-        assert str(refused.value) == (
+        assert refusal(release_order, by(g=1), NAMES, SIZES, rng()) == (
             'policy.priorities: "g": no such tensor; there are a, b, c, d, e, ...'
         )
 
@@ -67,9 +65,7 @@ class TestPlacement:
         ],
     )
     def test_what_is_refused(self, servers, line):
-        with pytest.raises(ScenarioError) as refused:
-            server_of_each(at(**servers), ["a", "b"], [1, 1], 2)
-        assert str(refused.value) == line
+        assert refusal(server_of_each, at(**servers), ["a", "b"], [1, 1], 2) == line
 
 
 class TestSynchronisation:
@@ -79,8 +75,6 @@ class TestSynchronisation:
         assert [name for name in found if synchronisation_joins(name)] == ["join"]
 
     def test_an_unknown_one(self):
-        with pytest.raises(ScenarioError) as refused:
-            load_synchronisation("dsp")
-        assert str(refused.value) == (
+        assert refusal(load_synchronisation, "dsp") == (
             'training.synchronisation: "dsp": unknown; allowed: asp, bsp, join, ssp'
         )

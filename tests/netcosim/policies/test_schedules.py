@@ -1,7 +1,6 @@
 """Schedules: what a gate lets through, and when."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,7 @@ MB = 1_000_000
 GBIT = 1_000_000_000
 
 
-def gate(
-    schedule: str,
-    size_bytes: list[int],
-    generated_ns: list[int] | None = None,
-    options: Mapping[str, int] | None = None,
-    rate_bps: int = 8 * GBIT,
-) -> Gate:
+def gate(schedule, size_bytes, generated_ns=None, options=None, rate_bps=8 * GBIT) -> Gate:
     """Messages are named by their number; a byte takes a nanosecond."""
     return Gate(
         load_schedule(schedule),
@@ -128,9 +121,7 @@ sizes = st.lists(st.integers(1, 20 * MB), min_size=1, max_size=12)
 
 
 @given(st.sampled_from(schedule_names()), sizes, st.data())
-def test_every_message_goes_once_in_each_step(
-    schedule: str, size_bytes: list[int], data: st.DataObject
-) -> None:
+def test_every_message_goes_once_in_each_step(schedule, size_bytes, data) -> None:
     """Whatever the order and the times in which messages come and are acknowledged."""
     count = len(size_bytes)
     expected = data.draw(st.lists(st.integers(0, 10**8), min_size=count, max_size=count))
@@ -187,9 +178,7 @@ def test_prophet_keeps_no_more_urgent_gradient_waiting_if_its_times_are_right(
         ("p3", {"partition_bytes": -1}, "must be a whole number, 0 to"),
     ],
 )
-def test_what_is_no_schedule_or_option_is_refused(
-    name: str, options: dict[str, int], said: str
-) -> None:
+def test_what_is_no_schedule_or_option_is_refused(name, options, said) -> None:
     with pytest.raises(ScenarioError, match=said):
         schedule_options(name, options)
 

@@ -19,11 +19,11 @@ from netcosim.report.training.pictures import comparison_png, scaling_png
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.training import operations
 from netcosim.results.training.findings import interval
-from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import Series
 from tests.netcosim.report.test_training_report import JOB, OTHER, POINT, read, texts_of
 from tests.netcosim.results.synthetic_training import (
     Job,
+    columns_of,
     series,
     training_scenario,
     write_training_folder,
@@ -32,9 +32,7 @@ from tests.netcosim.results.synthetic_training import (
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("lead", [None, 0])
-def test_straggling_is_shown_where_workers_go_in_rounds(
-    tmp_path: Path, lead: int | None, figures: list[Figure]
-) -> None:
+def test_straggling_is_shown_where_workers_go_in_rounds(tmp_path, lead, figures) -> None:
     job = replace(JOB, lead=lead)
     write_training_folder(tmp_path / "run", (job,))
     text = write_report(tmp_path / "run").read_text("utf-8")
@@ -53,14 +51,8 @@ def test_throughput_is_drawn_with_all_it_can_be_compared_with(figures: list[Figu
     throughput, time, _, use = figures[0].axes
     texts = {text.get_text() for text in throughput.texts}
     assert texts == {
-        "simulated",
-        "ideal scaling",
-        "limit: server 0's downlink",
-        "cynthia",
-        "lin",
-        "no_overlap",
-        "perfect_overlap",
-        "saturated from 6 on",
+        *("simulated", "ideal scaling", "limit: server 0's downlink", "saturated from 6 on"),
+        *("cynthia", "lin", "no_overlap", "perfect_overlap"),
     }
     curves = [line.get_ydata() for line in throughput.lines]
     means = [p.examples_per_s.mean for p in made.points]
@@ -124,9 +116,7 @@ def test_of_many_links_the_fullest_are_drawn(figures: list[Figure]) -> None:
 
 
 @pytest.mark.parametrize("counts", [(1,), (16,), (1, 4, 6, 8)])
-def test_text_of_the_panels_does_not_overlap(
-    counts: tuple[int, ...], figures: list[Figure]
-) -> None:
+def test_text_of_the_panels_does_not_overlap(counts, figures) -> None:
     assert scaling_png(series(replace(JOB, counts=counts, servers=2))) is not None
     boxes = [
         text.get_window_extent()
@@ -140,9 +130,7 @@ def test_text_of_the_panels_does_not_overlap(
     assert all(box.x0 >= 0 and box.x1 <= figures[0].bbox.x1 for box in boxes)
 
 
-def test_transports_with_one_number_of_workers_are_compared_in_bars(
-    figures: list[Figure],
-) -> None:
+def test_transports_with_one_number_of_workers_are_compared_in_bars(figures: list[Figure]) -> None:
     one, other = (series(replace(job, counts=(4,))) for job in (JOB, OTHER))
     assert comparison_png("alexnet", [one, other]) is not None
     (axes,) = figures[0].axes
@@ -183,9 +171,7 @@ def boxes_of(figure: Figure) -> list[tuple[float, float, float, float]]:
     return found
 
 
-def test_operations_are_drawn_where_and_when_they_were(
-    tmp_path: Path, figures: list[Figure], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operations_are_drawn_where_and_when_they_were(tmp_path, figures, monkeypatch) -> None:
     monkeypatch.setattr(gantt, "_PIXELS", 10**9)
     write_training_folder(tmp_path / "run", (JOB,))
     (cell,) = read(tmp_path / "run").cells
@@ -197,32 +183,13 @@ def test_operations_are_drawn_where_and_when_they_were(
     assert len(drawn) == len(spans)
     assert np.allclose(drawn, spans)
     names = [label.get_text() for label in figures[0].axes[0].get_yticklabels()]
-    assert names[:5] == [
-        "worker 0   downlink",
-        "computing",
-        "uplink",
-        "server",
-        "worker 1   downlink",
-    ]
+    of_one = ["worker 0   downlink", "computing", "uplink", "server"]
+    assert names[:5] == [*of_one, "worker 1   downlink"]
 
 
 def test_what_is_too_short_to_be_seen_is_joined(tmp_path: Path, figures: list[Figure]) -> None:
-    count = 20_000
-    start = np.arange(count) * 1000
-    ops = OperationColumns.of_run(
-        cell="a/b",
-        workers=1,
-        run=0,
-        names=["op"],
-        places=["worker"],
-        sizes=[0],
-        worker=np.zeros(count, dtype=np.int64),
-        step=np.arange(count) // (count // 2),
-        operation=np.zeros(count, dtype=np.int64),
-        ready_ns=start,
-        start_ns=start,
-        end_ns=start + 900,
-    )
+    rows = [(0, i // 10_000, 0, i * 1000, i * 1000, i * 1000 + 900) for i in range(20_000)]
+    ops = columns_of(rows, names=["op"], places=["worker"], sizes=[0])
     with ResultsFolder.create(tmp_path / "run", training_scenario(), world="sim") as folder:
         folder.write_operations([ops])
     (cell,) = read(tmp_path / "run").cells
@@ -253,9 +220,7 @@ def test_labels_are_kept_apart_in_their_order(wanted: list[float], gap: float) -
 
 
 @given(st.sets(st.integers(1, 4096), min_size=1), st.integers(2, 20), st.booleans())
-def test_ticks_have_room_and_the_last_one_is_there(
-    counts: set[int], most: int, logarithmic: bool
-) -> None:
+def test_ticks_have_room_and_the_last_one_is_there(counts, most, logarithmic) -> None:
     ordered = sorted(counts)
     kept = spaced(ordered, most, logarithmic=logarithmic)
     assert kept[-1] == ordered[-1] and set(kept) <= counts and kept == sorted(kept)

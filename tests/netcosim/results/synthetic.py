@@ -7,16 +7,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 from h2model.connection import LinkModel, ReceiverModel, Schedule, SenderModel, StreamPlan
 from h2model.predict import predict
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.run_record import RunRecord, Validity
-from netcosim.results.storage.ownership import Owner
 from netcosim.results.streams.grants import GrantRow
 from netcosim.results.streams.lost import PAUSE, UNEXPLAINED, LostRow
-from netcosim.results.streams.summary import NotRun, Summary
+from netcosim.results.streams.summary import Summary
 from netcosim.results.streams.windows import WindowRow
 from netcosim.scenario import Scenario, build_scenario
 from netcosim.scoring.cell import summarise_cell
@@ -211,14 +209,7 @@ def _length_ns(case: Case) -> int:
     return max(row.wire_end_ns for row in _rows(case, case.truth, 0)) + paused_ns
 
 
-def summary(
-    cases: tuple[Case, ...],
-    *,
-    complete: bool = True,
-    trusted: bool = True,
-    reasons: tuple[str, ...] = (),
-    not_run: tuple[NotRun, ...] = (),
-) -> Summary:
+def summary(cases, *, complete=True, trusted=True, reasons=(), not_run=()) -> Summary:
     return Summary(
         not_run=not_run,
         scenario="synthetic",
@@ -263,15 +254,7 @@ def run_record(cases: tuple[Case, ...] = (), predictions_sha256: str | None = No
     )
 
 
-def write_folder(
-    path: Path,
-    cases: tuple[Case, ...],
-    *,
-    complete: bool = True,
-    trusted: bool = True,
-    reasons: tuple[str, ...] = (),
-    owner: Owner | None = None,
-) -> None:
+def write_folder(path, cases, *, complete=True, trusted=True, reasons=(), owner=None) -> None:
     """A whole results folder but for the report."""
     with ResultsFolder.create(path, scenario(), owner) as folder:
         measured = [row for case in cases for row in measured_rows(case)]

@@ -6,7 +6,6 @@ Nothing here is a prediction of anything; it only has the shape of what a simula
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -113,15 +112,7 @@ def toy(job: Job, workers: int, run: int, steps: int) -> list[Row]:
     return sorted(rows, key=lambda row: row[5])
 
 
-def _step(
-    job: Job,
-    worker: int,
-    step: int,
-    now: float,
-    free: dict[str, float],
-    rng: np.random.Generator,
-    rows: list[Row],
-) -> float:
+def _step(job, worker, step, now, free, rng, rows) -> float:
     layers = len(job.sizes)
     factor = job.slow if worker == 0 else 1.0
     took = rng.lognormal(0.0, 0.2, 2 * layers) * factor
@@ -152,23 +143,21 @@ def _step(
     return max(ends.values())
 
 
+def columns_of(rows, *, names, places, sizes, cell="a/b", workers=1, run=0) -> OperationColumns:
+    """Columns of rows as `toy` gives them."""
+    worker, step, operation, *times = (np.array(c) for c in zip(*rows, strict=True))
+    return OperationColumns.of_run(
+        **{"cell": cell, "workers": workers, "run": run},
+        **{"names": names, "places": places, "sizes": sizes},
+        **{"worker": worker, "step": step, "operation": operation},
+        **dict(zip(("ready_ns", "start_ns", "end_ns"), times, strict=True)),
+    )
+
+
 def operation_columns(job: Job, workers: int, run: int = 0) -> OperationColumns:
     rows = toy(job, workers, run, job.traced_steps)
-    worker, step, operation, ready, start, end = (np.array(c) for c in zip(*rows, strict=True))
-    return OperationColumns.of_run(
-        cell=job.cell,
-        workers=workers,
-        run=run,
-        names=job.names,
-        places=job.places,
-        sizes=job.op_bytes,
-        worker=worker,
-        step=step,
-        operation=operation,
-        ready_ns=ready,
-        start_ns=start,
-        end_ns=end,
-    )
+    where = {"cell": job.cell, "workers": workers, "run": run}
+    return columns_of(rows, names=job.names, places=job.places, sizes=job.op_bytes, **where)
 
 
 def step_columns(job: Job, workers: int, run: int = 0) -> StepColumns:
@@ -324,13 +313,7 @@ def recommendation(changes: Sequence[Change] = CHANGES, *, reached: bool = True)
     )
 
 
-def training_summary(
-    jobs: Sequence[Job],
-    *,
-    complete: bool = True,
-    trusted: bool = True,
-    reasons: tuple[str, ...] = (),
-) -> TrainingSummary:
+def training_summary(jobs, *, complete=True, trusted=True, reasons=()) -> TrainingSummary:
     return TrainingSummary(
         scenario="synthetic",
         seed=1,
@@ -346,14 +329,7 @@ def training_scenario() -> Scenario:
     return scenario(description="a made-up simulation")
 
 
-def write_training_folder(
-    path: Path,
-    jobs: Sequence[Job],
-    *,
-    complete: bool = True,
-    trusted: bool = True,
-    reasons: tuple[str, ...] = (),
-) -> None:
+def write_training_folder(path, jobs, *, complete=True, trusted=True, reasons=()) -> None:
     """A whole results folder but for run record and report."""
     with ResultsFolder.create(path, training_scenario(), world="sim") as folder:
         folder.write_operations(operation_columns(job, n) for job in jobs for n in job.counts)

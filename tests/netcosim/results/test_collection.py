@@ -66,9 +66,7 @@ def assert_holds(collection: Collection, name: str, value: int, rows: int, *, lo
         st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), min_size=1, max_size=6
     )
 )
-def test_the_last_run_of_each_name_comes_out(
-    tmp_path_factory: pytest.TempPathFactory, puts: list[tuple[str, int, bool]]
-) -> None:
+def test_the_last_run_of_each_name_comes_out(tmp_path_factory, puts) -> None:
     collection = Collection(path=tmp_path_factory.mktemp("c") / "runs")
     last = {}
     for value, (name, rows, lost) in enumerate(puts):

@@ -63,35 +63,21 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         found = folder.read_summary()
         assert found is not None
         assert [c.best for c in found.cells] == ["two_visit"]
+    tables = ("trace", "windows", "grants", "lost")
     assert files_below(tmp_path / "deep" / "run") == {
-        "scenario.toml",
-        "trace.parquet",
-        "predictions.parquet",
-        "windows.parquet",
-        "grants.parquet",
-        "lost.parquet",
-        "summary.json",
-        "run.json",
-        "perfetto.json",
-        "schemas/summary.schema.json",
-        "schemas/run.schema.json",
-        "schemas/trace.columns.json",
-        "schemas/windows.columns.json",
-        "schemas/grants.columns.json",
-        "schemas/lost.columns.json",
+        *("scenario.toml", "summary.json", "run.json", "perfetto.json", "predictions.parquet"),
+        *(f"{name}.parquet" for name in tables),
+        *("schemas/summary.schema.json", "schemas/run.schema.json"),
+        *(f"schemas/{name}.columns.json" for name in tables),
     }
 
 
 def test_an_interrupted_run_reads_as_empty(tmp_path: Path) -> None:
     create(tmp_path / "run").close()
     with ResultsFolder.open(tmp_path / "run") as folder:
-        assert folder.read_trace() == ()
-        assert folder.read_predictions() == ()
-        assert folder.read_windows() == ()
-        assert folder.read_grants() == ()
-        assert folder.read_lost() == ()
-        assert folder.read_summary() is None
-        assert folder.read_run() is None
+        for name in ("trace", "predictions", "windows", "grants", "lost"):
+            assert getattr(folder, f"read_{name}")() == ()
+        assert (folder.read_summary(), folder.read_run()) == (None, None)
 
 
 def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
@@ -250,19 +236,11 @@ def test_space_is_checked_before_it_is_needed(tmp_path: Path) -> None:
         ("run.json", b'{"version": 2}', r"run\.json: version: Input should be 1"),
     ],
 )
-def test_a_damaged_file_is_one_line(
-    tmp_path: Path, name: str, content: bytes, message: str
-) -> None:
+def test_a_damaged_file_is_one_line(tmp_path, name, content, message) -> None:
     with create(tmp_path / "run") as folder:
         folder.write(name, content)
-        readers = {
-            "trace.parquet": folder.read_trace,
-            "windows.parquet": folder.read_windows,
-            "summary.json": folder.read_summary,
-            "run.json": folder.read_run,
-        }
         with pytest.raises(StorageError, match=message) as caught:
-            readers[name]()
+            getattr(folder, f"read_{Path(name).stem}")()
     assert "\n" not in str(caught.value)
 
 
@@ -316,9 +294,7 @@ def test_a_refused_run_leaves_a_folder_as_it_was(tmp_path: Path) -> None:
     ResultsFolder.create(tmp_path / "run", scenario()).close()
 
 
-def test_a_folder_that_can_not_be_finished_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_can_not_be_finished_is_taken_back(tmp_path, monkeypatch) -> None:
     def full(self: ResultsFolder, name: str, content: bytes) -> None:
         if name.startswith("schemas/"):
             raise StorageError("full")
@@ -331,9 +307,7 @@ def test_a_folder_that_can_not_be_finished_is_taken_back(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_comes_second_to_an_empty_folder_leaves_the_first_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_comes_second_to_an_empty_folder_leaves_the_first_alone(tmp_path, monkeypatch) -> None:
     ResultsFolder.create(tmp_path / "run", scenario()).close()
     before = sorted(path.name for path in (tmp_path / "run").rglob("*"))
     monkeypatch.setattr(ResultsFolder, "names", lambda self: [])  # it had looked before

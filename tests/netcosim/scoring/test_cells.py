@@ -17,12 +17,7 @@ MS = 1_000_000
 SMALL = Case(sizes=(300_000, 2_000_000, 400_000))
 
 
-def row(
-    stream: int,
-    spans: list[tuple[int, int]],
-    stalls: list[tuple[int, int]] | None = None,
-    **kw: object,
-) -> StreamRow:
+def row(stream, spans, stalls=None, **kw) -> StreamRow:
     """A stream that moves a byte each nanosecond of its spans, given in ms."""
     services = tuple(
         Service(start_ns=a * MS, end_ns=b * MS, size_bytes=(b - a) * MS) for a, b in spans

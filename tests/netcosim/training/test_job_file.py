@@ -19,15 +19,7 @@ from netcosim.training.stragglers import Change
 from netcosim.training.synchronisation import Join
 from netcosim.training.throughput import ends_of_updates, steps_per_s
 from tests.sim.fast.shaped import branching_plan, joined_plan
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    down,
-    make_plan,
-    same_draws,
-    up,
-)
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, same_draws, up
 from tests.sim.naive.random_plans import random_draws, random_gated_plan
 
 GATED = {
@@ -168,10 +160,7 @@ def test_a_step_has_ended_with_the_last_of_its_parts() -> None:
         assert found.over(worker, at_ns) == []
     begun = found.over(0, 1500.0)
     # The first took 2000 ns, the second 1000: 60 examples in proportion to their speeds.
-    assert begun == [
-        Begun(0, 1, 20, pytest.approx(2 / 3)),
-        Begun(1, 1, 40, pytest.approx(4 / 3)),
-    ]
+    assert begun == [Begun(0, 1, 20, pytest.approx(2 / 3)), Begun(1, 1, 40, pytest.approx(4 / 3))]
     assert found.batches.tolist() == [[30, 20, 0], [30, 40, 0]]
 
 

@@ -6,24 +6,17 @@ from typing import Any
 
 from netcosim.workload import Profile, parse_profile
 
+WHOLE = {"kind": "transfer", "tensor": "w", "size_bytes": 4000}
+RULE = {"destination": "worker", "resource": "worker", "alpha_ns_per_byte": 0.5, "beta_ns": 100.0}
 OPERATIONS: list[dict[str, Any]] = [
-    {
-        "kind": "transfer",
-        "name": "w/pull",
-        "source": "server",
-        "destination": "worker",
-        "tensor": "w",
-        "size_bytes": 4000,
-    },
+    {**WHOLE, "name": "w/pull", "source": "server", "destination": "worker"},
     {"kind": "compute", "name": "a/forward", "resource": "worker", "after": ["w/pull"]},
     {"kind": "compute", "name": "a/backward", "resource": "worker", "after": ["a/forward"]},
     {
-        "kind": "transfer",
+        **WHOLE,
         "name": "w/push",
         "source": "worker",
         "destination": "server",
-        "tensor": "w",
-        "size_bytes": 4000,
         "after": ["a/backward"],
     },
     {
@@ -47,14 +40,7 @@ def plain(**changes: Any) -> dict[str, Any]:
         "batch": 4,
         "samples": "measured",
         "window_bytes": 65536,
-        "parsing": [
-            {
-                "destination": "worker",
-                "resource": "worker",
-                "alpha_ns_per_byte": 0.5,
-                "beta_ns": 100.0,
-            }
-        ],
+        "parsing": [dict(RULE)],
         "step": {
             "resources": [
                 {"name": "worker", "node": "worker"},

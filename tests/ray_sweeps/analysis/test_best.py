@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from netcosim.intervals import difference
 from ray_sweeps.analysis.best import best_of, knee, pareto_front, steps_beyond
-from ray_sweeps.analysis.dataset import read_dataset
 from ray_sweeps.analysis.paired import paired_differences
-from ray_sweeps.analysis.points import points_of
-from tests.ray_sweeps.made_sweep import Price, grid, run_row, write_sweep
+from tests.ray_sweeps.made_sweep import Price, grid, read_rows, run_row
 
 COST = "cost_on demand"
 
@@ -77,16 +75,9 @@ def test_paired_intervals_hold_the_truth_as_often_as_they_say(runs: int) -> None
     common = rng.lognormal(2, 1, (groups, runs))
     first = common + rng.normal(0, 1, (groups, runs))
     second = common + 0.7 + rng.normal(0, 2, (groups, runs))
-    found = paired_differences(
-        pl.DataFrame(
-            {
-                "group": np.repeat(np.arange(groups), runs),
-                "first": first.ravel(),
-                "second": second.ravel(),
-            }
-        ),
-        ["group"],
-    )
+    table = {"group": np.repeat(np.arange(groups), runs)}
+    table |= {"first": first.ravel(), "second": second.ravel()}
+    found = paired_differences(pl.DataFrame(table), ["group"])
     held = ((found["difference"] - 0.7).abs() <= found["half_width"]).mean()
     error = math.sqrt(0.95 * 0.05 / groups)
     assert isinstance(held, float) and abs(held - 0.95) < 4 * error
@@ -102,7 +93,7 @@ def test_points_within_noise_of_the_best_are_named(tmp_path: Path) -> None:
         return 100 * each * luck[run]
 
     rows = grid({"workers": [1, 2, 4, 8]}, rate, runs=4)
-    points = points_of(read_dataset(write_sweep(tmp_path, rows)), [Price()])
+    points = read_rows(tmp_path, rows, [Price()])
     found = best_of(points, points.finished)
     assert found is not None and found.compared == 3
     named = points.table["factor_workers"]
@@ -113,14 +104,14 @@ def test_points_within_noise_of_the_best_are_named(tmp_path: Path) -> None:
 
 def test_single_runs_have_no_noise_to_tell(tmp_path: Path) -> None:
     rows = grid({"workers": [1, 2]}, lambda f, _: 1.0 + float(str(f["workers"])), runs=1)
-    points = points_of(read_dataset(write_sweep(tmp_path, rows)))
+    points = read_rows(tmp_path, rows)
     found = best_of(points, points.finished)
     assert found is not None and (found.compared, found.equal) == (0, ())
 
 
 def test_nothing_is_best_where_all_failed(tmp_path: Path) -> None:
     rows = [run_row({"workers": 1}, 0, None)]
-    points = points_of(read_dataset(write_sweep(tmp_path, rows)))
+    points = read_rows(tmp_path, rows)
     assert best_of(points, points.finished) is None
 
 
@@ -128,7 +119,7 @@ def test_steps_of_a_front_within_noise_are_told(tmp_path: Path) -> None:
     wobble = [0.0, 1.0, -1.0]
     rates = {1: [10.0] * 3, 2: [20.0] * 3, 4: [20.1 + w for w in wobble], 8: [40.0] * 3}
     rows = grid({"workers": list(rates)}, lambda f, r: rates[int(str(f["workers"]))][r])
-    points = points_of(read_dataset(write_sweep(tmp_path, rows)), [Price()])
+    points = read_rows(tmp_path, rows, [Price()])
     front = pareto_front(points.finished, COST)
     assert front["workers"].to_list() == [1, 2, 4, 8]
     assert steps_beyond(points, front) == [True, True, False, True]

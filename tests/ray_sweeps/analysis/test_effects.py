@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ray_sweeps.analysis.dataset import read_dataset
 from ray_sweeps.analysis.design import BINS, Column, Design, design_of
 from ray_sweeps.analysis.effects import Effect, Effects, main_effects
-from ray_sweeps.analysis.points import Points, points_of
-from tests.ray_sweeps.made_sweep import Row, Varied, grid, run_row, write_sweep
+from ray_sweeps.analysis.points import Points
+from tests.ray_sweeps.made_sweep import Row, Varied, grid, read_rows, run_row
 
 SYNC = {"asp": 3.0, "bsp": -4.0, "ssp": 1.0}
 WORKERS = {1: -20.0, 2: -5.0, 4: 25.0}
@@ -26,7 +25,7 @@ def additive(factors: dict[str, Any], run: int = 0) -> float:
 
 
 def analysed(folder: Path, rows: list[Row], *drawn: Varied) -> tuple[Points, Design, Effects]:
-    points = points_of(read_dataset(write_sweep(folder, rows)), factors=drawn)
+    points = read_rows(folder, rows, factors=drawn)
     design = design_of(points, drawn)
     assert design is not None
     effects = main_effects(points, design)
@@ -70,7 +69,6 @@ def test_effects_of_an_unbalanced_design_are_the_known_coefficients(missing: set
         left_out=0,
     )
     effects = main_effects(None, design)  # type: ignore[arg-type]
-    assert effects is not None
     found = {effect.names[0]: list(by_text(effect).values()) for effect in effects.factors}
     mean = rates.mean()
     assert found["workers"] == pytest.approx([v / mean for v in WORKERS.values()])
@@ -171,7 +169,6 @@ def test_intervals_of_effects_hold_the_truth_as_often_as_they_say() -> None:
             left_out=0,
         )
         effects = main_effects(None, design)  # type: ignore[arg-type]
-        assert effects is not None
         level = next(e for e in effects.factors if e.names == ("one",)).levels[1]
         assert level.half_width is not None
         held.append(abs(level.effect * effects.grand_mean - 6.0) <= level.half_width * rates.mean())
@@ -220,13 +217,11 @@ def test_points_that_lack_a_run_are_left_out_and_counted(tmp_path: Path) -> None
 
 
 def test_there_are_no_effects_of_one_point_or_of_nothing(tmp_path: Path) -> None:
-    points = points_of(
-        read_dataset(write_sweep(tmp_path / "a", grid({"workers": [4]}, additive_1)))
-    )
+    points = read_rows(tmp_path / "a", grid({"workers": [4]}, additive_1))
     design = design_of(points)
     assert design is not None and main_effects(points, design) is None
     rows = [run_row({"workers": n}, 0, None) for n in (1, 2)]
-    assert design_of(points_of(read_dataset(write_sweep(tmp_path / "b", rows)))) is None
+    assert design_of(read_rows(tmp_path / "b", rows)) is None
 
 
 def additive_1(factors: dict[str, Any], run: int) -> float:

@@ -15,7 +15,7 @@ from netcosim.errors import StorageError
 from ray_sweeps.analysis.dataset import read_dataset
 from ray_sweeps.analysis.levels import ordered
 from ray_sweeps.analysis.points import COLUMNS, describe, points_of
-from tests.ray_sweeps.made_sweep import Price, Row, Varied, grid, run_row, write_sweep
+from tests.ray_sweeps.made_sweep import Price, Row, Varied, grid, read_rows, run_row, write_sweep
 
 LEVELS = {"workers": [1, 2, 8], "servers": [1, 2], "rate": ["10gbit", "100mbit", "1gbit"]}
 
@@ -87,7 +87,7 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("seed", range(4))
 def test_points_are_what_adding_up_by_hand_gives(tmp_path: Path, seed: int) -> None:
     rows = random_rows(seed)
-    points = points_of(read_dataset(write_sweep(tmp_path, rows, parts=3)), [Price()])
+    points = read_rows(tmp_path, rows, [Price()], parts=3)
     wanted = by_hand(rows)
     assert points.table["key"].n_unique() == points.table.height == len(wanted)
     for row in points.table.iter_rows(named=True):
@@ -123,25 +123,22 @@ def test_values_are_ordered_by_their_size_after_none() -> None:
 
 
 def test_each_column_is_described(tmp_path: Path) -> None:
-    table = points_of(read_dataset(write_sweep(tmp_path, random_rows(1))), [Price()]).table
+    table = read_rows(tmp_path, random_rows(1), [Price()]).table
     assert all(describe(name) for name in table.columns)
     assert set(COLUMNS) <= set(table.columns)
 
 
 def test_a_dataset_gives_the_same_points_whatever_the_order_of_its_rows(tmp_path: Path) -> None:
     rows = random_rows(2)
-    one = points_of(read_dataset(write_sweep(tmp_path / "a", rows, parts=1)), [Price()])
-    other = points_of(read_dataset(write_sweep(tmp_path / "b", rows[::-1], parts=5)), [Price()])
+    one = read_rows(tmp_path / "a", rows, [Price()], parts=1)
+    other = read_rows(tmp_path / "b", rows[::-1], [Price()], parts=5)
     assert one.table.equals(other.table) and one.values.equals(other.values)
 
 
 def test_runs_of_two_simulators_are_told(tmp_path: Path) -> None:
     rows = grid({"workers": [1, 2]}, lambda *_: 1.0)
     rows += [{**row, "key": row["key"] + "'", "engine_hash": "f" * 16} for row in rows]
-    assert points_of(read_dataset(write_sweep(tmp_path, rows))).engines == (
-        "0123456789abcdef",
-        "f" * 16,
-    )
+    assert read_rows(tmp_path, rows).engines == ("0123456789abcdef", "f" * 16)
 
 
 def test_what_is_no_dataset_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from ray_sweeps.analysis.dataset import read_dataset
-from ray_sweeps.analysis.points import points_of
 from ray_sweeps.analysis.stragglers import Impact, binned, straggler_impact, summed_up
-from tests.ray_sweeps.made_sweep import Row, grid, run_row, write_sweep
+from tests.ray_sweeps.made_sweep import Row, grid, read_rows, run_row
 
 KEPT = {"none": 1.0, "one-slow": 0.5, "jittery": 0.9}
 LUCK = [1.0, 1.4, 0.7]
@@ -26,12 +25,16 @@ LEVELS = {"straggler": list(KEPT), "synchronisation": ["asp", "bsp"], "workers":
 
 
 def impact_of(folder: Path, rows: list[Row], *more: str) -> Impact | None:
-    return straggler_impact(points_of(read_dataset(write_sweep(folder, rows))), more)
+    return straggler_impact(read_rows(folder, rows), more)
+
+
+def by_place(impact: Impact, intensity: str) -> pl.DataFrame:
+    binned_ratios = Impact(ratios=binned(impact, intensity), factors=(), without=0, unmatched=0)
+    return summed_up(binned_ratios, ["place"])
 
 
 def test_the_impact_is_the_ratio_run_by_run(tmp_path: Path) -> None:
     impact = impact_of(tmp_path, grid(LEVELS, rate))
-    assert impact is not None
     assert (impact.factors, impact.without, impact.unmatched) == (("straggler",), 4, 0)
     found = summed_up(impact, ["factor_straggler", "synchronisation"])
     kept = {
@@ -58,11 +61,8 @@ def test_intensities_varied_only_with_stragglers_are_theirs(tmp_path: Path) -> N
             factors = {"synchronisation": sync, "straggler": name, "slowdown": slow}
             rows += [run_row(factors, r, LUCK[r] / (slow or 1.0)) for r in range(3)]
     impact = impact_of(tmp_path, rows)
-    assert impact is not None
     assert impact.factors == ("straggler", "slowdown") and impact.numeric() == ("slowdown",)
-    found = summed_up(
-        Impact(ratios=binned(impact, "slowdown"), factors=(), without=0, unmatched=0), ["place"]
-    )
+    found = by_place(impact, "slowdown")
     assert found.select("place", "ratio").rows() == [
         (2.0, pytest.approx(0.5)),
         (4.0, pytest.approx(0.25)),
@@ -83,22 +83,16 @@ def test_a_factor_with_a_name_of_its_own_can_be_of_stragglers(tmp_path: Path) ->
 
 
 def test_points_without_a_partner_are_counted(tmp_path: Path) -> None:
-    rows = [
-        row
-        for row in grid(LEVELS, rate)
-        if not (row["factor_straggler"] == "none" and row["factor_workers"] == 4)
-    ]
+    gone = {"factor_straggler": "none", "factor_workers": 4}
+    rows = [row for row in grid(LEVELS, rate) if not gone.items() <= row.items()]
     impact = impact_of(tmp_path, rows)
     assert impact is not None and (impact.without, impact.unmatched) == (2, 4)
 
 
 def test_a_run_that_lacks_points_is_left_out_of_their_mean(tmp_path: Path) -> None:
     rows = grid(LEVELS, rate)
-    gone = next(
-        i
-        for i, row in enumerate(rows)
-        if row["factor_straggler"] == "one-slow" and row["factor_workers"] == 4 and row["run"] == 1
-    )
+    asked = {"factor_straggler": "one-slow", "factor_workers": 4, "run": 1}
+    gone = next(i for i, row in enumerate(rows) if asked.items() <= row.items())
     rows[gone] = run_row({n: rows[gone][f"factor_{n}"] for n in LEVELS}, 1, None)
     impact = impact_of(tmp_path, rows)
     assert impact is not None
@@ -125,9 +119,7 @@ def test_intensities_that_ensembles_draw_are_read_from_their_texts(tmp_path: Pat
     assert impact is not None and impact.unmatched == 0
     assert impact.factors == ("straggler", "straggler_draw")
     assert impact.numeric() == ("slow factor",)
-    found = summed_up(
-        Impact(ratios=binned(impact, "slow factor"), factors=(), without=0, unmatched=0), ["place"]
-    )
+    found = by_place(impact, "slow factor")
     assert dict(found.select("place", "ratio").rows()) == pytest.approx(
         {1.5: 1 / 1.5, 2.0: 0.5, 4.0: 0.25}
     )

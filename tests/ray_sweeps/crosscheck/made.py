@@ -52,10 +52,7 @@ def simulated(
     )
     result = sim.simulate(
         asked.model_copy(
-            update={
-                "cluster": asked.cluster.model_copy(update={"link": link}),
-                "repetitions": 1,
-            }
+            update={"cluster": asked.cluster.model_copy(update={"link": link}), "repetitions": 1}
         ),
         {
             "training.steps": bursts,

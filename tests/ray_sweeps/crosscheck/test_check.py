@@ -29,11 +29,7 @@ MS = 10**6
 
 
 def checked(
-    path: Path,
-    asked: Scenario,
-    rows: Sequence[StreamRow],
-    buffers: Buffers = "unbound",
-    **run: Any,
+    path: Path, asked: Scenario, rows: Sequence[StreamRow], buffers: Buffers = "unbound", **run: Any
 ) -> CellCheck:
     """The check of a run of one cell."""
     write_run(path, asked, rows, **run)
@@ -73,7 +69,7 @@ def late(row: StreamRow, by_ns: int) -> StreamRow:
         *("given order", "scaled"),
     ],
 )
-def test_no_error_where_the_simulator_itself_made_the_bursts(tmp_path: Path, asked: Scenario):
+def test_no_error_where_the_simulator_itself_made_the_bursts(tmp_path, asked):
     rows = simulated(asked)
     # A pull is handed over when its request is there, where links have a delay.
     rows = [replace(r, ready_ns=max(r.ready_ns, asked.cluster.link.delay)) for r in rows]
@@ -87,7 +83,7 @@ def test_no_error_where_the_simulator_itself_made_the_bursts(tmp_path: Path, ask
     assert all(burst.order_equal for burst in found.bursts)
 
 
-def test_what_a_burst_leaves_on_its_connection_is_simulated(tmp_path: Path):
+def test_what_a_burst_leaves_on_its_connection_is_simulated(tmp_path):
     asked = scenario([CYCLE])
     rows = simulated(asked)
     ends = {b: [r.wire_end_ns for r in rows if r.burst == b] for b in range(3)}
@@ -100,7 +96,7 @@ def test_what_a_burst_leaves_on_its_connection_is_simulated(tmp_path: Path):
     assert by_burst[2].time_max > 0.01
 
 
-def test_a_repeated_attempt_begins_on_new_connections(tmp_path: Path):
+def test_a_repeated_attempt_begins_on_new_connections(tmp_path):
     asked = scenario([CYCLE])
     rows = [r for r in simulated(asked) if r.burst == 0]
     rows += [replace(r, burst=1) for r in rows]
@@ -110,7 +106,7 @@ def test_a_repeated_attempt_begins_on_new_connections(tmp_path: Path):
     assert [b.time_max for b in found.bursts] == [pytest.approx(0, abs=1e-8)] * 2
 
 
-def test_a_shift_of_all_ends_is_the_error(tmp_path: Path):
+def test_a_shift_of_all_ends_is_the_error(tmp_path):
     asked = scenario()
     found = checked(tmp_path / "run", asked, [late(r, 7 * MS) for r in simulated(asked)])
     length_ns = max(s.measured_ns for s in found.streams)
@@ -123,7 +119,7 @@ def test_a_shift_of_all_ends_is_the_error(tmp_path: Path):
     assert all(b.order_mean == 0 for b in found.bursts)
 
 
-def test_two_streams_that_change_places_are_an_error_of_order(tmp_path: Path):
+def test_two_streams_that_change_places_are_an_error_of_order(tmp_path):
     asked = scenario()
     rows = simulated(asked, bursts=1)
     by_tensor = {row.tensor: row for row in rows}
@@ -150,7 +146,7 @@ def test_two_streams_that_change_places_are_an_error_of_order(tmp_path: Path):
     assert found.bursts[0].order_equal is False
 
 
-def test_links_have_the_goodput_that_was_measured(tmp_path: Path):
+def test_links_have_the_goodput_that_was_measured(tmp_path):
     asked = scenario()
     rows = simulated(asked, rate_share=0.9)
     fed = checked(tmp_path / "fed", asked, rows, rate_share=0.9)
@@ -161,7 +157,7 @@ def test_links_have_the_goodput_that_was_measured(tmp_path: Path):
 
 
 @pytest.mark.oracle
-def test_a_connection_has_the_kernel_buffer_that_the_record_tells(tmp_path: Path):
+def test_a_connection_has_the_kernel_buffer_that_the_record_tells(tmp_path):
     asked = scenario([CYCLE])
     rows = simulated(asked, socket_buffer="100kB")
     models = {"five/h2-cycle connection 0": {"past_bytes": 100_000}}
@@ -173,7 +169,8 @@ def test_a_connection_has_the_kernel_buffer_that_the_record_tells(tmp_path: Path
     assert max(abs(s.time_error) for s in unfed.streams) > 0.01
 
 
-def test_connections_with_windows_have_no_buffer_unless_asked_for(tmp_path: Path):
+@pytest.mark.oracle
+def test_connections_with_windows_have_no_buffer_unless_asked_for(tmp_path):
     asked = scenario([{**CYCLE, "flow_control": True, "window": "64KiB"}])
     models = {"five/h2-cycle connection 0": {"past_bytes": 100_000}}
     rows = simulated(asked)
@@ -183,7 +180,7 @@ def test_connections_with_windows_have_no_buffer_unless_asked_for(tmp_path: Path
 
 
 @pytest.mark.parametrize("model", [None, {}, {"past_bytes": None}, {"past_bytes": -1}, "x"])
-def test_a_record_without_a_buffer_is_simulated_without(tmp_path: Path, model: object):
+def test_a_record_without_a_buffer_is_simulated_without(tmp_path, model):
     asked = scenario([CYCLE])
     found = checked(
         tmp_path / "run", asked, simulated(asked), models={"five/h2-cycle connection 0": model}
@@ -192,14 +189,14 @@ def test_a_record_without_a_buffer_is_simulated_without(tmp_path: Path, model: o
     assert reasons(found) == ["", "", ""]
 
 
-def test_links_that_can_not_be_those_of_the_scenario_are_a_line(tmp_path: Path):
+def test_links_that_can_not_be_those_of_the_scenario_are_a_line(tmp_path):
     path = write_run(tmp_path / "run", scenario(), simulated(scenario(), 1), rate_share=1e60)
     (read,) = read_runs([str(path)], {})
     problem = 'run.json: links: measured goodput: "1e+60 times": must be within a factor of 10'
     assert check_cell(read.units[0]).problem.startswith(problem)
 
 
-def test_pauses_are_cut_out_of_measured_times_and_unexplained_losses_are_not(tmp_path: Path):
+def test_pauses_are_cut_out_of_measured_times_and_unexplained_losses_are_not(tmp_path):
     asked = scenario()
     at_ns, held_ns = 50 * MS, 20 * MS
     held = []
@@ -248,9 +245,7 @@ CASES: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("reason", "asked", "change", "judged"), CASES)
-def test_each_reason_for_not_comparing_is_found(
-    tmp_path: Path, reason: str, asked: dict[str, Any], change: Any, judged: dict[str, Any]
-):
+def test_each_reason_for_not_comparing_is_found(tmp_path, reason, asked, change, judged):
     clean = scenario(cluster__topology="star", cluster__workers=asked.get("cluster__workers", 1))
     rows = [row if change is None else change(row) for row in simulated(clean, bursts=2)]
     if reason == "refused":  # somebody's own script, of which no scenario says what it does
@@ -272,7 +267,7 @@ def test_every_reason_is_among_the_cases_above():
     assert {reason for reason, *_ in CASES} == REASONS.keys()
 
 
-def test_small_stalls_and_hand_overs_a_little_apart_are_compared(tmp_path: Path):
+def test_small_stalls_and_hand_overs_a_little_apart_are_compared(tmp_path):
     asked = scenario(cluster__topology="star", cluster__workers=2)
     rows = [
         replace(r, ready_ns=r.ready_ns + MS * (r.destination == "w1")) for r in simulated(asked)
@@ -283,7 +278,7 @@ def test_small_stalls_and_hand_overs_a_little_apart_are_compared(tmp_path: Path)
 
 
 @pytest.mark.parametrize("peers", [{}, 7, {"receiver": 7}, {"receiver": {"settings": []}}])
-def test_what_a_record_has_of_the_ends_may_be_anything(tmp_path: Path, peers: object):
+def test_what_a_record_has_of_the_ends_may_be_anything(tmp_path, peers):
     path = write_run(tmp_path / "run", scenario(), simulated(scenario(), bursts=1))
     (read,) = read_runs([str(path)], {})
     record = json.loads(read.units[0].record)
@@ -296,7 +291,7 @@ def test_what_a_record_has_of_the_ends_may_be_anything(tmp_path: Path, peers: ob
     assert found.facts.window_moved is True
 
 
-def test_stagger_of_one_worker_is_none(tmp_path: Path):
+def test_stagger_of_one_worker_is_none(tmp_path):
     asked = scenario(workload__five__stagger="50ms")
     rows = simulated(scenario())
     assert reasons(checked(tmp_path / "run", asked, rows)) == ["", "", ""]

@@ -15,54 +15,34 @@ LENGTH_NS = 1000
 
 
 def facts(**changes: object) -> CellFacts:
-    made = CellFacts(
-        scenario="made",
-        workload="w",
-        transport="t",
-        network="pair, fair",
-        servers=1,
-        workers=1,
-        rate_bps=100_000_000,
-        release="h2",
-        exchange="pull",
-        discipline="fifo",
-    )
-    return replace(made, **changes)
+    made = {
+        **{"scenario": "made", "workload": "w", "transport": "t", "network": "pair, fair"},
+        **{"servers": 1, "workers": 1, "rate_bps": 100_000_000, "release": "h2"},
+        **{"exchange": "pull", "discipline": "fifo"},
+    }
+    return CellFacts(**made | changes)
 
 
 def check(cell: str, errors_ns: list[int], reason: str = "", **changes: object) -> CellCheck:
     """A cell with one burst whose streams are so much too late; the last one is its end."""
     mine = facts(**changes)
+    same = {
+        **{"run": "run", "cell": cell, "workload": "w", "way": "server to worker", "burst": 0},
+        **{"first": True, "bound": False, "compared": not reason, "reason": reason},
+        **{"connection": 0, "size_bytes": 10, "ready_ns": 0, "measured_ns": LENGTH_NS},
+        **{"wall_ns": 2 * LENGTH_NS, "length_ns": LENGTH_NS},
+        **{"predicted_position": 0.25, "measured_position": 0.5},
+    }
+    names = ("transport", "release", "network", "rate_bps", "exchange", "discipline")
+    same |= {name: getattr(mine, name) for name in names}
     streams = [
         StreamCheck(
-            run="run",
-            cell=cell,
-            workload="w",
-            transport=mine.transport,
-            release=mine.release,
-            network=mine.network,
-            rate_bps=mine.rate_bps,
-            exchange=mine.exchange,
-            way="server to worker",
-            discipline=mine.discipline,
-            burst=0,
-            first=True,
-            bound=False,
-            compared=not reason,
-            reason=reason,
-            connection=0,
+            **same,
             stream=2 * i + 1,
             tensor=f"t{i}",
-            size_bytes=10,
-            ready_ns=0,
             predicted_ns=LENGTH_NS + error_ns,
-            measured_ns=LENGTH_NS,
-            wall_ns=2 * LENGTH_NS,
-            length_ns=LENGTH_NS,
             time_error=error_ns / LENGTH_NS,
             relative_error=error_ns / LENGTH_NS if i else None,
-            predicted_position=0.25,
-            measured_position=0.5,
         )
         for i, error_ns in enumerate(errors_ns)
     ]

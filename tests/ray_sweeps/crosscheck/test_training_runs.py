@@ -3,11 +3,12 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netcosim.results.training.job_summary import MessageTimes
-from netcosim.results.training.seal import dump_seal, load_seal, sealed
+from netcosim.results.training.seal import Seal, dump_seal, load_seal, sealed
 from ray_sweeps.crosscheck import main as crosscheck
 from ray_sweeps.crosscheck.training import command
 
@@ -19,9 +20,7 @@ SCHEDULED = KEPT / "alexnet-fifo-bsp-2-w2_4-p3/run"
 
 
 @pytest.mark.oracle
-def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(tmp_path, capsys):
     damaged = Path(shutil.copytree(OTHER, tmp_path / "damaged"))
     (damaged / "summary.json").write_text("{")
     out = tmp_path / "out"
@@ -36,9 +35,7 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
 
 
 @pytest.mark.oracle
-def test_what_was_checked_before_an_interruption_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_checked_before_an_interruption_is_written(tmp_path, capsys, monkeypatch):
     check = command.check_run
 
     def interrupted(path: Path, lines: list[str]) -> object:
@@ -56,20 +53,19 @@ def test_what_was_checked_before_an_interruption_is_written(
     assert not none.exists()
 
 
-def test_a_run_whose_scenario_draws_another_job_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def sealed_again(old: Seal, **changes: Any) -> Seal:
+    """What a seal holds, changed, under a seal that fits it."""
+    names = ("scenario", "record_sha256", "simulator", "cells")
+    return sealed(**{name: getattr(old, name) for name in names} | changes)
+
+
+def test_a_run_whose_scenario_draws_another_job_is_refused(tmp_path, capsys):
     """Scenario, seal and summary agree with each other, and not with the job."""
     copy = Path(shutil.copytree(RUN, tmp_path / "run"))
     old = load_seal((copy / "seal.json").read_bytes(), "seal.json")
     text = old.scenario.replace("seed = 1", "seed = 2")
     assert text != old.scenario
-    new = sealed(
-        scenario=text,
-        record_sha256=old.record_sha256,
-        simulator=old.simulator,
-        cells=old.cells,
-    )
+    new = sealed_again(old, scenario=text)
     (copy / "seal.json").write_bytes(dump_seal(new))
     (copy / "scenario.toml").write_text(text)
     summary = json.loads((copy / "summary.json").read_text())
@@ -79,17 +75,12 @@ def test_a_run_whose_scenario_draws_another_job_is_refused(
     assert "job_sha256" in capsys.readouterr().err
 
 
-def test_seals_say_what_messages_take_only_where_it_was_counted() -> None:
+def test_seals_say_what_messages_take_only_where_it_was_counted():
     old = load_seal((RUN / "seal.json").read_bytes(), "seal.json")
     assert b'"messages"' not in dump_seal(old)
     times = MessageTimes(asking_ns=1, parameter_ns=2, gradient_ns=3, spread=0.5)
     cells = tuple(cell.model_copy(update={"messages": times}) for cell in old.cells)
-    new = sealed(
-        scenario=old.scenario,
-        record_sha256=old.record_sha256,
-        simulator=old.simulator,
-        cells=cells,
-    )
+    new = sealed_again(old, cells=cells)
     assert load_seal(dump_seal(new), "seal.json").cells[0].messages == times
 
 
@@ -110,9 +101,7 @@ def edited(tmp_path: Path, **values: object) -> Path:
         ({"warmup": 5}, "by its steps"),
     ],
 )
-def test_throughput_that_its_steps_do_not_have_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], values: dict[str, object], said: str
-) -> None:
+def test_throughput_that_its_steps_do_not_have_is_refused(tmp_path, capsys, values, said):
     copy = edited(tmp_path, **values)
     assert crosscheck([str(copy), "--out", str(tmp_path / "out")]) == 6
     assert said in capsys.readouterr().err
@@ -121,8 +110,8 @@ def test_throughput_that_its_steps_do_not_have_is_refused(
 @pytest.mark.oracle
 @pytest.mark.parametrize(("run", "by_models"), [(RUN, True), (PROBED, True), (SCHEDULED, False)])
 def test_ends_of_streams_are_told_over_models_that_follow_packets_or_receivers_that_probe(
-    run: Path, tmp_path: Path, *, by_models: bool
-) -> None:
+    run, tmp_path, by_models
+):
     out = tmp_path / "out"
     assert crosscheck([str(run), "--out", str(out), "--no-report"]) == 0
     (cell,) = json.loads((out / "crosscheck.json").read_text())["cells"]

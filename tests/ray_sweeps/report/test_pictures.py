@@ -16,16 +16,7 @@ from ray_sweeps.report.fronts import front_picture
 from ray_sweeps.report.heat import heat_maps
 from ray_sweeps.report.impacts import impact_pictures
 from ray_sweeps.report.small_multiples import chosen
-from tests.ray_sweeps.made_sweep import (
-    Group,
-    Price,
-    Row,
-    Sweep,
-    Varied,
-    grid,
-    run_row,
-    write_sweep,
-)
+from tests.ray_sweeps.made_sweep import Group, Price, Row, Sweep, Varied, grid, run_row, write_sweep
 
 LUCK = [1.0, 1.05, 0.96]
 
@@ -79,9 +70,7 @@ DESIGNS = {
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("design", DESIGNS)
-def test_text_is_apart_and_within_the_picture(
-    tmp_path: Path, figures: list[Figure], design: str
-) -> None:
+def test_text_is_apart_and_within_the_picture(tmp_path, figures, design):
     found = outcomes(tmp_path, DESIGNS[design]())
     throughput_curves(found), heat_maps(found), front_picture(found), effects_picture(found)
     impact_pictures(found)
@@ -122,9 +111,7 @@ def boxes_of(figure: Figure) -> list[tuple[str, Any, bool]]:
     ]
 
 
-def test_no_more_lines_than_can_be_told_apart_and_what_is_left_out_is_said(
-    tmp_path: Path, figures: list[Figure]
-) -> None:
+def test_no_more_lines_than_can_be_told_apart_and_what_is_left_out_is_said(tmp_path, figures):
     picture = throughput_curves(outcomes(tmp_path, DESIGNS["many"]()))
     assert picture is not None and len(figures[0].axes) == 6
     assert all(len(axes.lines) <= 7 for axes in figures[0].axes)
@@ -132,9 +119,7 @@ def test_no_more_lines_than_can_be_told_apart_and_what_is_left_out_is_said(
     assert "Of 8 values of rate " in picture.text
 
 
-def test_lines_are_the_factor_that_matters_most_beside_workers(
-    tmp_path: Path, figures: list[Figure]
-) -> None:
+def test_lines_are_the_factor_that_matters_most_beside_workers(tmp_path, figures):
     def rate(factors: dict[str, Any], run: int) -> float:
         strong = {"asp": 1.0, "bsp": 3.0}[factors["synchronisation"]]
         weak = {"1gbit": 1.0, "10gbit": 1.1}[factors["rate"]]
@@ -151,7 +136,7 @@ def test_lines_are_the_factor_that_matters_most_beside_workers(
     assert list(asp.get_ydata()) == pytest.approx([n * sum(LUCK) / 3 for n in (1, 2, 4)])
 
 
-def test_panels_are_what_is_given(tmp_path: Path, figures: list[Figure]) -> None:
+def test_panels_are_what_is_given(tmp_path, figures):
     def rate(factors: dict[str, Any], run: int) -> float:
         strong = {"1gbit": 1.0, "10gbit": 3.0}[factors["rate"]]
         weak = {"asp": 1.0, "bsp": 1.1}[factors["synchronisation"]]
@@ -167,9 +152,7 @@ def test_panels_are_what_is_given(tmp_path: Path, figures: list[Figure]) -> None
     assert heights[1] == pytest.approx(3 * heights[0])
 
 
-def test_few_values_of_several_factors_that_are_given_are_panels(
-    tmp_path: Path, figures: list[Figure]
-) -> None:
+def test_few_values_of_several_factors_that_are_given_are_panels(tmp_path, figures):
     levels = {**USUAL, "rate": ["1gbit", "10gbit"], "straggler": ["none", "one-slow", "jittery"]}
 
     def rate(factors: dict[str, Any], run: int) -> float:
@@ -190,13 +173,12 @@ def test_few_values_of_several_factors_that_are_given_are_panels(
     assert sorted(labels) == ["asp", "bsp", "ssp"]
 
 
-def test_other_factors_are_as_at_the_fastest_point(tmp_path: Path, figures: list[Figure]) -> None:
+def test_other_factors_are_as_at_the_fastest_point(tmp_path, figures):
     picture = throughput_curves(outcomes(tmp_path, grid(USUAL, speed)))
-    assert picture is not None
     assert "as at the fastest point." in picture.text
 
 
-def test_impact_has_a_line_for_each_synchronisation(tmp_path: Path, figures: list[Figure]) -> None:
+def test_impact_has_a_line_for_each_synchronisation(tmp_path, figures):
     rows = []
     for sync, power in (("asp", 0.25), ("bsp", 1.0), ("ssp", 0.5)):
         for slow in (None, 1.5, 2.0, 4.0):
@@ -223,7 +205,7 @@ def test_impact_has_a_line_for_each_synchronisation(tmp_path: Path, figures: lis
     assert list(bsp.get_ydata()) == pytest.approx([s**-1 * (1 - 0.125 / 4) for s in (1.5, 2, 4)])
 
 
-def test_intensities_of_one_ensemble_among_several(tmp_path: Path, figures: list[Figure]) -> None:
+def test_intensities_of_one_ensemble_among_several(tmp_path, figures):
     """Panels are numbers of the same ensemble; a further picture compares the ensembles."""
     slow = [("slow-cpu", slowdown, share) for slowdown in (1.5, 2.0) for share in (0.25, 0.5)]
     rows = []
@@ -251,14 +233,14 @@ def test_intensities_of_one_ensemble_among_several(tmp_path: Path, figures: list
     ]
 
 
-def test_pictures_need_something_to_show(tmp_path: Path) -> None:
+def test_pictures_need_something_to_show(tmp_path):
     one = outcomes(tmp_path, [run_row({"workers": 4}, r, LUCK[r]) for r in range(3)])
     assert throughput_curves(one) is None and heat_maps(one) is None
     assert effects_picture(one) is None and impact_pictures(one) == []
     assert front_picture(one) is None
 
 
-def test_values_left_out_are_evenly_spread() -> None:
+def test_values_left_out_are_evenly_spread():
     assert chosen(3, 7) == [0, 1, 2]
     assert chosen(12, 7) == [0, 2, 4, 6, 7, 9, 11]
     assert chosen(1000, 6)[0] == 0 and chosen(1000, 6)[-1] == 999

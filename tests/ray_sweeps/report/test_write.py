@@ -3,7 +3,6 @@
 import json
 import math
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import duckdb
@@ -53,7 +52,7 @@ def page_of(folder: Path) -> Page:
 
 
 @pytest.mark.oracle
-def test_all_files_are_written_and_read_by_others(tmp_path: Path) -> None:
+def test_all_files_are_written_and_read_by_others(tmp_path):
     summary = outcome(tmp_path, grid(LEVELS, rate))
     stored = json.loads((tmp_path / "summary.json").read_text())
     jsonschema.validate(stored, json.loads((tmp_path / "schemas/summary.schema.json").read_text()))
@@ -118,19 +117,14 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 @given(chance=st.randoms(use_true_random=False), parts=st.integers(1, 7))
 @settings(max_examples=5, deadline=None, phases=[Phase.generate])
-def test_equal_datasets_give_equal_bytes(
-    tmp_path_factory: pytest.TempPathFactory,
-    reference: Analysis,
-    chance: Random,
-    parts: int,
-) -> None:
+def test_equal_datasets_give_equal_bytes(tmp_path_factory, reference, chance, parts):
     """Whatever the order in which runs have ended, and the parts that they are in."""
     rows = noisy_rows()
     shuffled = chance.sample(rows, len(rows))
     assert analysis_of(shuffled, parts, tmp_path_factory.mktemp("other")) == reference
 
 
-def test_the_answer_stands_in_summary_and_page(tmp_path: Path) -> None:
+def test_the_answer_stands_in_summary_and_page(tmp_path):
     summary = outcome(tmp_path, grid(LEVELS, rate))
     said = summary.findings
     assert said[0] == (
@@ -152,7 +146,7 @@ def test_the_answer_stands_in_summary_and_page(tmp_path: Path) -> None:
     ]
 
 
-def test_failures_are_counted_and_the_rest_is_analysed(tmp_path: Path) -> None:
+def test_failures_are_counted_and_the_rest_is_analysed(tmp_path):
     rows = grid(LEVELS, rate)
     for i in (0, 1, 2, 10):
         factors = {name: rows[i][f"factor_{name}"] for name in LEVELS}
@@ -167,7 +161,7 @@ def test_failures_are_counted_and_the_rest_is_analysed(tmp_path: Path) -> None:
     assert summary.effects is not None and summary.effects.left_out == 1
 
 
-def test_two_simulators_and_damaged_parts_are_told_before_all(tmp_path: Path) -> None:
+def test_two_simulators_and_damaged_parts_are_told_before_all(tmp_path):
     rows = grid({"workers": [1, 2]}, lambda f, r: LUCK[r] * float(str(f["workers"])))
     rows += [{**row, "key": "'" + row["key"], "engine_hash": "f" * 16} for row in rows]
     assert not outcome(tmp_path / "two", rows).trusted
@@ -202,7 +196,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_whatever_there_is_has_a_summary_and_a_page(tmp_path: Path, name: str) -> None:
+def test_whatever_there_is_has_a_summary_and_a_page(tmp_path, name):
     summary = outcome(tmp_path, BAD[name])
     assert summary.findings and page_of(tmp_path).text
     good = {row["key"] for row in BAD[name] if row["error"] is None
@@ -211,7 +205,7 @@ def test_whatever_there_is_has_a_summary_and_a_page(tmp_path: Path, name: str) -
     assert bool(summary.best) == bool(good)
 
 
-def test_what_is_said_of_a_dataset_with_little_in_it(tmp_path: Path) -> None:
+def test_what_is_said_of_a_dataset_with_little_in_it(tmp_path):
     def first(name: str) -> tuple[str, ...]:
         return analysed(write_sweep(tmp_path / name.replace(" ", "-"), BAD[name])).findings
 
@@ -222,14 +216,14 @@ def test_what_is_said_of_a_dataset_with_little_in_it(tmp_path: Path) -> None:
     assert "No other is within noise" not in " ".join(single)
 
 
-def test_an_empty_folder_is_refused_and_stays_empty(tmp_path: Path) -> None:
+def test_an_empty_folder_is_refused_and_stays_empty(tmp_path):
     (tmp_path / "runs").mkdir()
     with pytest.raises(StorageError, match="no run of the sweep is finished yet"):
         write_outcomes(tmp_path, Sweep())
     assert [p.name for p in tmp_path.iterdir()] == ["runs"]
 
 
-def test_a_sweep_that_goes_on_is_analysed_as_far_as_it_is(tmp_path: Path) -> None:
+def test_a_sweep_that_goes_on_is_analysed_as_far_as_it_is(tmp_path):
     rows = grid(LEVELS, rate)
     folder = write_sweep(tmp_path, rows[:30], parts=1)
     (folder / "runs" / ".part-00001.parquet.part").write_bytes(b"PAR1 being written")
@@ -238,7 +232,7 @@ def test_a_sweep_that_goes_on_is_analysed_as_far_as_it_is(tmp_path: Path) -> Non
     assert analysed(folder).runs == 72
 
 
-def test_hostile_names_stay_text(tmp_path: Path) -> None:
+def test_hostile_names_stay_text(tmp_path):
     rows = grid(
         {"straggler": ["none", HOSTILE], "$x_{1}$": ["\x1b[31m", "a"], "workers": [1, 2]},
         lambda f, run: LUCK[run] * float(str(f["workers"])),
@@ -251,7 +245,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert all((a.get("src") or "").startswith("data:") for t, a in page.tags if t == "img")
 
 
-def test_prices_have_a_best_each_and_a_front_each(tmp_path: Path) -> None:
+def test_prices_have_a_best_each_and_a_front_each(tmp_path):
     prices = (Price(), Price(name="spot", worker=0.3, server=0.5, unit=""))
     summary = outcome(tmp_path, grid(LEVELS, rate), Sweep(prices=prices))
     assert [front.prices for front in summary.fronts] == ["on demand", "spot"]
@@ -264,7 +258,7 @@ def test_prices_have_a_best_each_and_a_front_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
-def test_what_is_given_has_a_best_and_a_front_for_each_value(tmp_path: Path) -> None:
+def test_what_is_given_has_a_best_and_a_front_for_each_value(tmp_path):
     sweep = Sweep(given=("straggler", "synchronisation", "nosuch"))
     summary = outcome(tmp_path, grid(LEVELS, rate), sweep)
     conditions = [
@@ -295,7 +289,7 @@ def test_what_is_given_has_a_best_and_a_front_for_each_value(tmp_path: Path) -> 
     assert "Pareto front: on demand, straggler one-slow, synchronisation bsp" in text
 
 
-def test_conditions_are_those_that_some_point_has(tmp_path: Path) -> None:
+def test_conditions_are_those_that_some_point_has(tmp_path):
     rows = [r for r in grid(LEVELS, rate) if r["factor_servers"] == 1 or r["factor_workers"] > 1]
     summary = outcome(tmp_path, rows, Sweep(given=("servers", "workers"), prices=()))
     found = [(b.condition["servers"], b.condition["workers"]) for b in summary.best[1:]]
@@ -303,7 +297,7 @@ def test_conditions_are_those_that_some_point_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
-def test_points_of_a_changed_file_are_told(tmp_path: Path) -> None:
+def test_points_of_a_changed_file_are_told(tmp_path):
     rows = grid(LEVELS, rate)
     assert not outcome(tmp_path / "same", rows).reasons
     later = [{**row, "key": f"{row['key']} later"} for row in rows if row["factor_workers"] == 4]

@@ -58,7 +58,6 @@ class Machine:
         for process in self.started:
             process.wait(600)
             for stream in (process.stdout, process.stderr):
-                assert stream is not None
                 stream.close()
 
     def stop(self, started: subprocess.Popen[str]) -> None:
@@ -116,6 +115,5 @@ def _machine(address: str, stack: ExitStack) -> Machine:
     )
     machine = Machine(address, holder)
     stack.callback(machine.close)
-    assert holder.stdout is not None
     assert holder.stdout.readline() == b"up\n"
     return machine

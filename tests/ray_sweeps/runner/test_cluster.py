@@ -155,6 +155,21 @@ def serial(cluster: Cluster) -> polars.DataFrame:
     return cluster.rows("serial")
 
 
+def last_line(driver: subprocess.Popen[str], *, lost: bool = False) -> str:
+    """What a sweep says at last that finds its cluster unfit, or has lost it."""
+    _, errors = driver.communicate(timeout=600)
+    assert driver.returncode == 3, errors
+    assert not lost or ("Traceback" not in errors and "***" not in errors)
+    return errors.splitlines()[-1]
+
+
+def goes_well(driver: subprocess.Popen[str]) -> str:
+    """All that a sweep says that ends well."""
+    _, errors = driver.communicate(timeout=600)
+    assert driver.returncode == 0, errors
+    return errors
+
+
 def told_ports() -> list[tuple[range, str, str]]:
     """Ports, machines and addresses of the page's table."""
     rows = re.findall(
@@ -174,9 +189,7 @@ def is_told(machine: Machine, address: str, port: int, *, head: bool) -> bool:
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
-    cluster: Cluster, nodes: list[Node], serial: polars.DataFrame
-) -> None:
+def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(cluster, nodes, serial):
     """Two of the machines have neither the profile nor the speed trace."""
     driver = cluster.sweep("files.toml", "out")
     listening = [set[tuple[str, int]]() for _ in cluster.machines]
@@ -184,9 +197,7 @@ def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
         for machine, seen in zip(cluster.machines, listening, strict=True):
             seen.update(machine.listening())
         time.sleep(0.2)
-    _, errors = driver.communicate()
-    assert driver.returncode == 0, errors
-    assert "cluster of 3 machine(s), 3 processors" in errors
+    assert "cluster of 3 machine(s), 3 processors" in goes_well(driver)
     rows = cluster.rows("out")
     assert rows.height == 12 and rows["error"].null_count() == 12
     assert rows.equals(serial)
@@ -198,9 +209,7 @@ def test_the_same_rows_as_serial_and_nothing_listens_elsewhere(
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_machine_with_another_engine(
-    cluster: Cluster, nodes: list[Node], serial: polars.DataFrame
-) -> None:
+def test_a_machine_with_another_engine(cluster, nodes, serial):
     """It joins late, is there from the start, and gets the sources; others hold no secret."""
     (cluster.folder / "wrong").write_text("0" * 64)
     (cluster.folder / "wrong").chmod(0o600)
@@ -219,63 +228,47 @@ def test_a_machine_with_another_engine(
         source.write("# another\n")
     head, *_, third = cluster.machines
     cluster.started(third, "node", "--head", head.address, PYTHONPATH=other).ready()
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 3
-    *_, line = errors.splitlines()
+    line = last_line(driver)
     assert line.startswith(f"ray_sweeps.run: node {third.address}: has another release of netcosim")
     assert line.endswith("what was finished is kept: --resume long")
     assert cluster.rows("long").height > 0
 
-    driver = cluster.sweep("files.toml", "refused")
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 3
-    *_, line = errors.splitlines()
+    line = last_line(cluster.sweep("files.toml", "refused"))
     assert line.startswith(f"ray_sweeps.run: node {third.address}: has netcosim ")
     assert "install the same there, or say --ship-code" in line
 
-    driver = cluster.sweep("files.toml", "shipped", "--ship-code")
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 0, errors
-    assert "cluster of 3 machine(s)" in errors
+    said = goes_well(cluster.sweep("files.toml", "shipped", "--ship-code"))
+    assert "cluster of 3 machine(s)" in said
     assert cluster.rows("shipped").equals(serial)
 
-    _, errors = stranger.communicate(timeout=600)
-    assert stranger.returncode == 3
-    *_, line = errors.splitlines()
+    line = last_line(stranger)
     assert "Failed to connect to Ray cluster" in line and "RAY_AUTH_TOKEN_PATH=FILE" in line
 
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_ray_that_crashes_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+def test_a_ray_that_crashes_is_told_of(cluster, nodes):
     """The driver's part of it; the cluster goes on."""
     driver = cluster.sweep("long.toml", "crashed", "--ship-code")
     cluster.has_rows("crashed", driver)
     os.kill(ray_child(entered(driver)), signal.SIGSEGV)
-    _, errors = driver.communicate(timeout=600)
-    assert driver.returncode == 3
-    *_, line = errors.splitlines()
     kept = "what was finished is kept: --resume crashed"
-    assert line in {
+    assert last_line(driver, lost=True) in {
         f"ray_sweeps.run: Ray ended by itself (signal {end:d}); {kept}"
         for end in CRASHES[signal.SIGSEGV]
     }
-    assert "Traceback" not in errors and "***" not in errors
     assert cluster.rows("crashed").height > 0
     assert "ray_sweeps" not in cluster.machines[0].run("ps", "-eo", "args")
-    again = cluster.sweep("files.toml", "again", "--ship-code")
-    _, errors = again.communicate(timeout=600)
-    assert again.returncode == 0, errors
+    goes_well(cluster.sweep("files.toml", "again", "--ship-code"))
 
 
 @pytest.mark.root
 @pytest.mark.soak
-def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> None:
+def test_a_head_that_is_lost_is_told_of(cluster, nodes):
     """Also by a driver whose Ray crashes before that. The last test: there is no head after it."""
     driver = cluster.sweep("long.toml", "headless", "--ship-code")
     cluster.has_rows("headless", driver)
     crashing = cluster.sweep("long.toml", "crashing", "--ship-code")  # has to wait for processors
-    assert crashing.stderr is not None
     while "cluster of 3 machine(s)" not in crashing.stderr.readline():
         assert crashing.poll() is None
     child = ray_child(entered(crashing))
@@ -284,18 +277,15 @@ def test_a_head_that_is_lost_is_told_of(cluster: Cluster, nodes: list[Node]) -> 
     os.kill(child, signal.SIGSEGV)
     gone = f"ray_sweeps.run: the Ray head at {head.address}:6379 is gone: "
     for each in (crashing, driver):
-        _, errors = each.communicate(timeout=600)
-        assert each.returncode == 3, errors
-        *_, line = errors.splitlines()
+        line = last_line(each, lost=True)
         assert line.startswith(gone)
-        assert "Traceback" not in errors and "***" not in errors
     assert line.endswith("what was finished is kept: --resume headless")
     assert cluster.rows("headless").height > 0
     assert not (cluster.folder / "crashing").exists()
     assert "ray_sweeps" not in head.run("ps", "-eo", "args")
 
 
-def test_a_machine_with_another_python_is_refused() -> None:
+def test_a_machine_with_another_python_is_refused():
     with pytest.raises(EnvironmentRefusedError) as refused:
         _check_node("10.0.0.7", {"python": "3.9.1", "version": "0.1.0", "engine": ""})
     assert str(refused.value).startswith("node 10.0.0.7: has Python 3.9.1, this machine")
@@ -320,9 +310,7 @@ def test_a_machine_with_another_python_is_refused() -> None:
         (["token", "open"], 2, "open: is there already"),
     ],
 )
-def test_what_is_wrong_is_one_line(
-    tmp_path: Path, arguments: list[str], code: int, said: str
-) -> None:
+def test_what_is_wrong_is_one_line(tmp_path, arguments, code, said):
     (tmp_path / "open").write_text("secret")
     (tmp_path / "open").chmod(0o644)
     done = subprocess.run(

@@ -88,9 +88,7 @@ def driven(numbers: int, runs: int, executor: Losing | Serial) -> tuple[Kept, St
     seed=st.integers(0, 10**6),
 )
 @settings(deadline=None, max_examples=60)
-def test_each_run_of_each_point_is_made_once(
-    numbers: int, runs: int, gap: int, twin: int, seed: int
-) -> None:
+def test_each_run_of_each_point_is_made_once(numbers, runs, gap, twin, seed):
     made = Made(gap=gap, twin=twin, failing=11)
     wanted = made.wanted(numbers, runs)
     for executor in (Serial(made), Losing(made, random.Random(seed))):
@@ -101,7 +99,7 @@ def test_each_run_of_each_point_is_made_once(
         assert not state.given_up and not state.work.pending
 
 
-def test_what_kills_every_process_is_left_out_and_nothing_else() -> None:
+def test_what_kills_every_process_is_left_out_and_nothing_else():
     made = Made()
     executor = Losing(made, random.Random(3), deadly=frozenset({17, 18, 90}))
     kept, state = driven(100, 2, executor)
@@ -112,11 +110,10 @@ def test_what_kills_every_process_is_left_out_and_nothing_else() -> None:
     assert sum("is left out" in line for line in kept.said) == len(deadly)
 
 
-def test_points_that_kill_every_process_are_named() -> None:
+def test_points_that_kill_every_process_are_named():
     class Gone(Serial):
         def ended(self, within_s: float) -> Ended | None:
             found = super().ended(within_s)
-            assert found is not None
             return Ended(task=found.task, result=None, lost="WorkerCrashedError")
 
     with pytest.raises(EnvironmentRefusedError) as raised:
@@ -130,7 +127,7 @@ def pairs(items: Items) -> Iterator[tuple[int, int]]:
     yield from zip(items.numbers.tolist(), items.runs.tolist(), strict=True)
 
 
-def test_runs_that_were_made_before_are_not_made_again() -> None:
+def test_runs_that_were_made_before_are_not_made_again():
     made = Made(gap=4)
     before = [row for row in made.wanted(80, 3) if (row["factor_number"] + row["run"]) % 2]
     taken = KeySet(RUN_BYTES)
@@ -154,7 +151,7 @@ class Full(Kept):
         super().add(rows)
 
 
-def test_a_failure_of_the_store_ends_the_sweep_with_what_was_made_flushed() -> None:
+def test_a_failure_of_the_store_ends_the_sweep_with_what_was_made_flushed():
     kept = Full()
     state = State(work=Work(numbers=1000, runs=1), processors=1)
     with pytest.raises(OSError, match="full"):
@@ -162,7 +159,7 @@ def test_a_failure_of_the_store_ends_the_sweep_with_what_was_made_flushed() -> N
     assert kept.rows and kept.flushed == 1
 
 
-def test_tasks_are_as_long_as_they_are_to_be() -> None:
+def test_tasks_are_as_long_as_they_are_to_be():
     """Work of which a unit takes 10 ms is handed out in parts of a second."""
     work = Work(numbers=10_000, runs=1)
     made = Made()
@@ -178,7 +175,7 @@ def test_tasks_are_as_long_as_they_are_to_be() -> None:
     assert left == pytest.approx(0.01 * work.left_work / 2, rel=1e-6)
 
 
-def test_the_time_left_does_not_jump_with_the_last_runs() -> None:
+def test_the_time_left_does_not_jump_with_the_last_runs():
     work = Work(numbers=1000, runs=1)
     work.points_resolved(range(1000), resolve(Made(), range(1000)))
     for seconds in [0.01] * 50 + [0.1] * 50:
@@ -189,7 +186,7 @@ def test_the_time_left_does_not_jump_with_the_last_runs() -> None:
     assert work.left_s(2.0) == pytest.approx(work.left_work * work.spent_s / work.done_work / 2)
 
 
-def test_a_pace_forgets() -> None:
+def test_a_pace_forgets():
     pace = Pace()
     assert pace.units_in(1.0) is None
     for seconds in [1.0] * 10 + [2.0] * 30:
@@ -197,7 +194,7 @@ def test_a_pace_forgets() -> None:
     assert pace.units_in(1.0) == pytest.approx(5.0, rel=0.01)
 
 
-def test_points_are_taken_in_by_their_numbers_whatever_the_order() -> None:
+def test_points_are_taken_in_by_their_numbers_whatever_the_order():
     """Which of two spellings names a point does not hang on what was resolved first."""
     made = Made(twin=3)
     parts = [range(0, 5), range(5, 8), range(8, 20)]
@@ -218,7 +215,7 @@ class Interrupted(Kept):
         raise KeyboardInterrupt
 
 
-def test_an_interrupted_sweep_has_counted_what_it_has_kept() -> None:
+def test_an_interrupted_sweep_has_counted_what_it_has_kept():
     """Else it would say that there is nothing, of a folder with rows."""
     kept, executor = Interrupted(), Serial(Made())
     state = State(work=Work(numbers=3, runs=2), processors=1)

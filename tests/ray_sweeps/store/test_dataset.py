@@ -26,11 +26,18 @@ def rows_of(evaluator: Evaluator, numbers: range) -> Rows:
     )
 
 
+def three_rows_in(path: Path) -> None:
+    """A dataset with the first three rows of all points."""
+    dataset = dataset_in(path, Made())
+    dataset.add(rows_of(Made(), range(3)))
+    dataset.flush()
+
+
 def dataset_in(path: Path, evaluator: Evaluator) -> Dataset:
     return Dataset(Directory.open(path), evaluator.schema())
 
 
-def test_rows_are_in_other_readers_as_soon_as_they_are_flushed(tmp_path: Path) -> None:
+def test_rows_are_in_other_readers_as_soon_as_they_are_flushed(tmp_path):
     made = Made(failing=3)
     dataset = dataset_in(tmp_path, made)
     wanted = []
@@ -52,7 +59,7 @@ def test_rows_are_in_other_readers_as_soon_as_they_are_flushed(tmp_path: Path) -
     ]
 
 
-def test_what_is_there_is_known_and_added_to(tmp_path: Path) -> None:
+def test_what_is_there_is_known_and_added_to(tmp_path):
     made = Made()
     dataset = dataset_in(tmp_path, made)
     dataset.add(rows_of(made, range(7)))
@@ -71,7 +78,7 @@ def test_what_is_there_is_known_and_added_to(tmp_path: Path) -> None:
     assert not list((tmp_path / "runs").glob(".part*"))
 
 
-def test_nothing_is_written_where_nothing_was_made(tmp_path: Path) -> None:
+def test_nothing_is_written_where_nothing_was_made(tmp_path):
     dataset = dataset_in(tmp_path, Made())
     dataset.flush()
     assert not (tmp_path / "runs").exists()
@@ -93,27 +100,21 @@ class Wider(Made):
         (Made(), "other", "has runs of another release of the simulator, whose figures"),
     ],
 )
-def test_runs_of_another_engine_or_sweep_are_not_mixed(
-    tmp_path: Path, evaluator: Made, engine: str, said: str
-) -> None:
-    dataset = dataset_in(tmp_path, Made())
-    dataset.add(rows_of(Made(), range(3)))
-    dataset.flush()
+def test_runs_of_another_engine_or_sweep_are_not_mixed(tmp_path, evaluator, engine, said):
+    three_rows_in(tmp_path)
     with pytest.raises(ScenarioError, match=said):
         dataset_in(tmp_path, evaluator).taken(engine)
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    dataset = dataset_in(tmp_path, Made())
-    dataset.add(rows_of(Made(), range(3)))
-    dataset.flush()
+def test_a_damaged_file_is_named(tmp_path):
+    three_rows_in(tmp_path)
     part = tmp_path / "runs/part-000001.parquet"
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(StorageError, match=r"runs/part-000001\.parquet: can't be read as Parquet"):
         dataset_in(tmp_path, Made()).taken("made")
 
 
-def test_rows_that_can_not_be_written_are_kept_for_another_try(tmp_path: Path) -> None:
+def test_rows_that_can_not_be_written_are_kept_for_another_try(tmp_path):
     made = Made()
     dataset = dataset_in(tmp_path, made)
     (tmp_path / "runs").write_text("in the way")

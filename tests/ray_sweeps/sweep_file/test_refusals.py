@@ -106,7 +106,7 @@ def refused(text: str, message: str) -> None:
         ('"workload.resnet50.profile" = ["./gone.json"]', "gone.json: can't be read: No such"),
     ],
 )
-def test_wrong_factors(factors: str, message: str) -> None:
+def test_wrong_factors(factors, message):
     own = "" if factors.startswith("transport") else 'transport = "grpc"\n'
     workers = "" if factors.startswith("workers") else "workers = 4\n"
     refused(f'name = "test"\n[fixed]\nsteps = 60\n{own}{workers}[factors]\n{factors}\n', message)
@@ -175,38 +175,36 @@ def test_wrong_factors(factors: str, message: str) -> None:
         ),
     ],
 )
-def test_wrong_files(text: str, message: str) -> None:
+def test_wrong_files(text, message):
     refused(text, message)
 
 
-def test_a_space_of_more_points_than_anyone_can_simulate() -> None:
+def test_a_space_of_more_points_than_anyone_can_simulate():
     factors = "\n".join(
         f"{name} = {{ from = 1, to = 1001, count = 1001 }}" for name in ("batch", "gap", "seed")
     )
     refused(f"{ALONE}[factors]\n{factors}\n", "comes to 1003003001 points; must come to at most")
 
 
-def test_more_factors_than_a_table_has_use_for() -> None:
+def test_more_factors_than_a_table_has_use_for():
     lines = "\n".join(f'"transport.grpc.options.o{i}" = [1]' for i in range(101))
     refused(f"{ALONE}[factors]\n{lines}\n", "must be at most 100 factors")
 
 
 @pytest.mark.parametrize("value", ["1", '"1mbit"', "[1]", "{ a = 1 }"])
-def test_a_list_of_too_many_values_is_refused_before_it_is_read(
-    value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_of_too_many_values_is_refused_before_it_is_read(value, monkeypatch):
     """Reading a million values takes many times as long as the refusal may."""
     monkeypatch.delattr("ray_sweeps.sweep_file.reading.parse_toml")
     many = ",\n".join([value] * (MOST_VALUES + 1))
     refused(f"{ALONE}[factors.rate]\nvalues = [\n{many}\n]\n", "line [0-9]+: a list of more than")
 
 
-def test_a_list_of_as_many_values_as_a_factor_may_have_is_read() -> None:
+def test_a_list_of_as_many_values_as_a_factor_may_have_is_read():
     check_lists(f"workers = [{', '.join(map(str, range(MOST_VALUES)))},]")
     check_lists("rate = [1, # " + "1, " * MOST_VALUES + "\n2]")
 
 
-def test_a_range_that_leads_too_far_is_refused_by_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_range_that_leads_too_far_is_refused_by_its_end(monkeypatch):
     """Not only when a hundred scenarios on the way there were tried."""
     tried: list[object] = []
     real = checks.with_values
@@ -222,7 +220,7 @@ def test_a_range_that_leads_too_far_is_refused_by_its_end(monkeypatch: pytest.Mo
     assert len(tried) < 10
 
 
-def test_a_value_is_fine_if_one_point_with_it_is() -> None:
+def test_a_value_is_fine_if_one_point_with_it_is():
     text = f"""{ALONE}[factors]
 straggler = ["none", "one-slow-link"]
 "training.share" = ["equal", "two_servers", "max_min"]
@@ -231,7 +229,7 @@ straggler = ["none", "one-slow-link"]
     refused(text.replace(', "max_min"', ""), "factors.straggler: .*one-slow-link.* take max_min")
 
 
-def test_points_that_conditions_exclude_need_not_make_a_scenario() -> None:
+def test_points_that_conditions_exclude_need_not_make_a_scenario():
     text = f"{ALONE}[factors]\nservers = [1, 5000]\n"
     assert len(space_of(sweep_of(f'where = ["servers < 5000"]\n{text}'))) == 2
     refused(text, "factors.servers: 5000")

@@ -2,24 +2,16 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netcosim.errors import ScenarioError
-from netcosim.training.plan import DOWN, SERVER, UP, WORKER, Channel, Processor, StepPlan
+from netcosim.training.plan import Processor, StepPlan
 from sim.analytic import OneWorker, Phases, load, names, one_worker, predict
 from sim.analytic.baselines import cynthia
 from sim.plan import Network
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    make_network,
-    make_plan,
-    up,
-)
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_network, make_plan, up
 
 SECOND = 1_000_000_000
 
@@ -68,14 +60,8 @@ CLOSE = 1 + 1e-9
 
 
 def test_the_folder_is_the_registry():
-    assert names() == (
-        "cynthia",
-        "cynthia_half",
-        "lin",
-        "lin_phases",
-        "no_overlap",
-        "perfect_overlap",
-    )
+    known = "cynthia cynthia_half lin lin_phases no_overlap perfect_overlap"
+    assert names() == tuple(known.split())
     assert load("lin")(JOB, 3) == predict("lin", JOB, 3)
     with pytest.raises(ScenarioError, match='baseline: "none": unknown; allowed: cynthia, '):
         load("none")
@@ -239,50 +225,19 @@ def test_throughput_scales_with_the_unit_of_time(job, count, factor, name):
     assert predict(name, slower, count) * factor == pytest.approx(predict(name, job, count))
 
 
-CHANNELS = (
-    Channel(server=0, direction=DOWN, connection="data"),
-    Channel(server=0, direction=DOWN, connection="extra"),
-    Channel(server=1, direction=DOWN, connection="data"),
-    Channel(server=1, direction=UP, connection="data"),
-)
-PROCESSORS = (
-    Processor(node=WORKER, server=0, resource="gpu", capacity=2),
-    Processor(node=WORKER, server=0, resource="cpu", capacity=1),
-    Processor(node=SERVER, server=0, resource="cpu", capacity=1),
-    Processor(node=SERVER, server=1, resource="cpu", capacity=4),
-)
-# place, bytes, durations of the two recorded steps
-OPERATIONS = (
-    (0, 100, (0, 0)),
-    (1, 10, (0, 0)),
-    (2, 7, (0, 0)),
-    (0, 1, (0, 0)),
-    (4, 0, (600, 1000)),
-    (4, 0, (100, 300)),
-    (5, 0, (50, 70)),
-    (3, 40, (0, 0)),
-    (6, 0, (20, 40)),
-    (7, 0, (8, 16)),
-)
-
-
 def plan() -> StepPlan:
-    count = len(OPERATIONS)
-    return StepPlan(
-        servers=2,
-        names=tuple(f"op{i}" for i in range(count)),
-        channels=CHANNELS,
-        processors=PROCESSORS,
-        place=np.array([o[0] for o in OPERATIONS]),
-        size_bytes=np.array([o[1] for o in OPERATIONS]),
-        priority=np.zeros(count, dtype=np.int64),
-        duration_ns=np.array([o[2] for o in OPERATIONS], dtype=float).T,
-        waits=np.array([0] + [1] * (count - 1)),
-        after=np.arange(1, count),
-        after_start=np.array([*range(count), count - 1]),
-        sources=np.zeros((2, 1), dtype=np.int64),
-        members=tuple((i,) for i in range(count)),
-    )
+    """One operation after the other: bytes of transfers, durations of the two recorded steps."""
+    gpu, cpu = at_worker(2, "gpu"), at_worker(1, "cpu")
+    found: list[Op] = []
+    for at, amount in (
+        *((down(0), 100), (down(0, "extra"), 10), (down(1), 7), (down(0), 1)),
+        *((gpu, (600, 1000)), (gpu, (100, 300)), (cpu, (50, 70)), (up(1), 40)),
+        *((at_server(0), (20, 40)), (at_server(1, 4), (8, 16))),
+    ):
+        what = "duration_ns" if isinstance(at, Processor) else "size_bytes"
+        after = (found[-1].name,) if found else ()
+        found.append(Op(name=f"op{len(found)}", at=at, after=after, **{what: amount}))
+    return make_plan(found, servers=2, recorded=2)
 
 
 def side_by_side(capacity: int) -> StepPlan:
@@ -314,12 +269,7 @@ def test_two_processors_of_a_worker_that_work_at_one_time_count_once() -> None:
 
 
 def network(*rates: int) -> Network:
-    return Network(
-        share="equal",
-        server_bps=np.array(rates),
-        worker_bps=np.array([10**9]),
-        delay_ns=np.array([0]),
-    )
+    return make_network(servers=len(rates), server_bps=rates)
 
 
 def test_a_plan_is_added_up_by_server_and_direction():

@@ -17,6 +17,7 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
+    same_draws,
     up,
 )
 from tests.sim.naive.random_plans import random_network, random_plan, random_sending
@@ -75,13 +76,7 @@ def one_after_the_other(plan: StepPlan, network: Network) -> OneWorker:
 
 def test_one_worker_in_a_chain_reaches_the_lower_bound():
     plan = chain_plan()
-    run = simulate(
-        plan,
-        make_network(),
-        make_sending(),
-        Draws(step=np.zeros((1, 4), dtype=np.int64), factor=np.ones((1, 4))),
-        None,
-    )
+    run = simulate(plan, make_network(), make_sending(), same_draws(steps=4), None)
     found = 4e9 / run.steps[-1].end_ns
     assert found == pytest.approx(predict("no_overlap", one_worker(plan, make_network(), 1), 1))
 
@@ -96,8 +91,7 @@ def test_independent_operations_reach_the_upper_bound():
         ]
     )
     network = make_network(workers=2)
-    draws = Draws(step=np.zeros((2, 4), dtype=np.int64), factor=np.ones((2, 4)))
-    run = simulate(plan, network, make_sending(), draws, None)
+    run = simulate(plan, network, make_sending(), same_draws(2, 4), None)
     found = 8e9 / run.steps[-1].end_ns
     assert found == pytest.approx(predict("perfect_overlap", one_worker(plan, network, 1), 2))
 
@@ -105,8 +99,7 @@ def test_independent_operations_reach_the_upper_bound():
 def test_identical_steps_stay_in_lockstep_and_below_lin():
     plan = chain_plan(update_ns=0.0)
     network = make_network(workers=3)
-    draws = Draws(step=np.zeros((3, 5), dtype=np.int64), factor=np.ones((3, 5)))
-    run = simulate(plan, network, make_sending(), draws, None)
+    run = simulate(plan, network, make_sending(), same_draws(3, 5), None)
     found = 15e9 / run.steps[-1].end_ns
     assert found == pytest.approx(3e9 / (3 * 2000 + 500))
     assert found < predict("lin", one_worker(plan, network, 1), 3)

@@ -14,10 +14,7 @@ from sim.analytic.mva import Solution, Station, solve
 demands = st.floats(0.01, 100)
 networks = st.lists(
     st.builds(
-        Station,
-        name=st.just("s"),
-        kind=st.sampled_from(["queueing", "delay"]),
-        demand=demands,
+        Station, name=st.just("s"), kind=st.sampled_from(["queueing", "delay"]), demand=demands
     ),
     min_size=1,
     max_size=5,

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netcosim.results.folder import ResultsFolder
+from netcosim.results.training.summary import TrainingSummary
 from sim.cli import command
 from sim.fast.engine import interpret_fast
 from sim.kernels.compiled import interpret
@@ -72,10 +74,7 @@ class Done:
 
 
 def start(
-    *arguments: str,
-    cwd: Path,
-    environ: Mapping[str, str] | None = None,
-    prefix: Sequence[str] = (),
+    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
 ) -> "subprocess.Popen[str]":
     """Begin ``python -m sim.run``; nothing is written beside the sources."""
     return subprocess.Popen(
@@ -88,11 +87,14 @@ def start(
     )
 
 
+def wait_for(process: "subprocess.Popen[str]", words: str) -> None:
+    """Read what it says, up to the line that has these words."""
+    while words not in (line := process.stderr.readline()):
+        assert line, "it ended"
+
+
 def run(
-    *arguments: str,
-    cwd: Path,
-    environ: Mapping[str, str] | None = None,
-    prefix: Sequence[str] = (),
+    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
 ) -> Done:
     process = start(*arguments, cwd=cwd, environ=environ, prefix=prefix)
     out, err = process.communicate(timeout=600)
@@ -132,6 +134,17 @@ class Inside:
         assert "Traceback" not in said.out + said.err
         assert "this is a bug" not in said.err, said.err
         return Done(code=code, out=said.out, err=said.err)
+
+    def do(self, *arguments: str, **how: Any) -> Done:
+        """Run it to a good end."""
+        done = self.run(*arguments, **how)
+        assert done.code == 0, done.err
+        return done
+
+
+def summary_of(folder: Path | str = "out") -> TrainingSummary | None:
+    with ResultsFolder.open(Path(folder)) as opened:
+        return opened.read_training_summary()
 
 
 def assert_refused(done: Done, message: str, code: int = 2) -> None:

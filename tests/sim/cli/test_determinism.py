@@ -11,7 +11,7 @@ from netcosim.scenario import build_scenario, parse_scenario
 from netcosim.training.workload_plan import DRAWS
 from sim.experiment.cell import training_cells
 from sim.experiment.run import conditions_of, draw_steps
-from tests.sim.cli.started import COMPUTED, FAST, Inside, run
+from tests.sim.cli.started import COMPUTED, FAST, run
 
 
 def summary(folder: Path) -> Any:
@@ -31,7 +31,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.oracle
-def test_two_processes_leave_the_same_bytes(first: Path, tmp_path: Path) -> None:
+def test_two_processes_leave_the_same_bytes(first, tmp_path):
     """Other hashes, another order of sets, one processor for all runs instead of several."""
     (tmp_path / "job.toml").write_text(FAST)
     done = run(
@@ -45,15 +45,12 @@ def test_two_processes_leave_the_same_bytes(first: Path, tmp_path: Path) -> None
         assert (tmp_path / "out" / name).read_bytes() == (first / "out" / name).read_bytes(), name
 
 
-def test_what_else_is_simulated_changes_no_figure(
-    first: Path, tmp_path: Path, inside: Inside
-) -> None:
+def test_what_else_is_simulated_changes_no_figure(first, tmp_path, inside):
     """Two workers alone, on the second of two transports, give what they gave beside one worker."""
     more = FAST.replace('name = "whole"', 'name = "other"') + FAST[FAST.index("[[transport]]") :]
     job, out = tmp_path / "job.toml", tmp_path / "out"
     job.write_text(more)
-    done = inside.run("--scenario", str(job), "--workers", "2", "--out", str(out))
-    assert done.code == 0, done.err
+    inside.do("--scenario", str(job), "--workers", "2", "--out", str(out))
     [alone] = summary(first / "out")["series"]
     other, same = summary(out)["series"]
     assert [p["workers"] for p in same["points"]] == [2]
@@ -61,17 +58,16 @@ def test_what_else_is_simulated_changes_no_figure(
     assert other["points"] == same["points"]  # the same job by another name: the same draws
 
 
-def test_another_seed_gives_other_figures(first: Path, tmp_path: Path, inside: Inside) -> None:
+def test_another_seed_gives_other_figures(first, tmp_path, inside):
     job, out = tmp_path / "job.toml", tmp_path / "out"
     job.write_text(FAST)
-    done = inside.run("--scenario", str(job), "--seed", "2", "--out", str(out))
-    assert done.code == 0, done.err
+    inside.do("--scenario", str(job), "--seed", "2", "--out", str(out))
     points = [summary(folder)["series"][0]["points"] for folder in (first / "out", out)]
     for one, other in zip(*points, strict=True):
         assert one["steps_per_s"]["mean"] != other["steps_per_s"]["mean"]
 
 
-def test_a_workers_draws_are_its_own() -> None:
+def test_a_workers_draws_are_its_own():
     [cell] = training_cells(parse_scenario(FAST, "job"))
     few, many = (draw_steps(cell, workers, 0, 50) for workers in (2, 9))
     np.testing.assert_array_equal(few, many[:2])
@@ -79,7 +75,7 @@ def test_a_workers_draws_are_its_own() -> None:
     assert (draw_steps(cell, 2, 1, 50) != few).any()
 
 
-def test_what_slows_workers_down_leaves_their_steps_alone() -> None:
+def test_what_slows_workers_down_leaves_their_steps_alone():
     """Stragglers have a stream of random numbers of their own, and each run its own."""
     scenario = parse_scenario(FAST, "job")
     data = scenario.model_dump(mode="json", exclude_none=True)
@@ -96,7 +92,7 @@ def test_what_slows_workers_down_leaves_their_steps_alone() -> None:
     assert len(np.unique(factors[0])) > 3
 
 
-def test_runs_and_purposes_have_streams_of_their_own() -> None:
+def test_runs_and_purposes_have_streams_of_their_own():
     [cell] = training_cells(parse_scenario(FAST, "job"))
     drawn = {
         tuple(cell.stream(run, purpose).generate_state(4))

@@ -7,7 +7,7 @@ import pytest
 
 from netcosim.results.folder import ResultsFolder
 from tests.netcosim.workload.test_pipedream import SILENT, TELLING
-from tests.sim.cli.started import FAST, Inside, assert_refused
+from tests.sim.cli.started import FAST, assert_refused
 
 JOB = FAST.replace("steps = 20", "steps = 4").replace("warmup = 5", "warmup = 1")
 ASKED = ("--scenario", "./job.toml", "--workload", "some.graph.txt", "--out", "out")
@@ -20,38 +20,31 @@ BURST = JOB.replace(
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "job.toml").write_text(JOB)
-    return tmp_path
+def job(here: Path) -> Path:
+    (here / "job.toml").write_text(JOB)
+    return here
 
 
-def test_a_file_without_a_batch_is_given_that_of_the_scenario(
-    inside: Inside, nowhere: Path
-) -> None:
-    (nowhere / "some.graph.txt").write_text(SILENT)
+def test_a_file_without_a_batch_is_given_that_of_the_scenario(inside, job):
+    (job / "some.graph.txt").write_text(SILENT)
     assert_refused(inside.run(*ASKED), "batch: the sizes of activations do not tell it")
-    done = inside.run(*ASKED, "--batch", "16", interpreted=True)
-    assert done.code == 0, done.err
-    [series] = json.loads((nowhere / "out/summary.json").read_text())["series"]
+    inside.do(*ASKED, "--batch", "16", interpreted=True)
+    [series] = json.loads((job / "out/summary.json").read_text())["series"]
     assert (series["profile"], series["batch"]) == ("some-b16", 16)
     [point, _] = series["points"]
     assert point["examples_per_s"]["mean"] == pytest.approx(16 * point["steps_per_s"]["mean"])
 
 
-def test_a_file_that_tells_is_scaled_to_the_batch_of_the_scenario(
-    inside: Inside, nowhere: Path
-) -> None:
-    (nowhere / "some.graph.txt").write_text(TELLING)
+def test_a_file_that_tells_is_scaled_to_the_batch_of_the_scenario(inside, job):
+    (job / "some.graph.txt").write_text(TELLING)
     planned = inside.run(*ASKED, "--batch", "16", "--plan")
     assert "cell        some.graph.txt/whole: some-b8, batch 16" in planned.out
 
 
-def test_a_trace_names_tensors_as_the_scenario_does(inside: Inside, nowhere: Path) -> None:
+def test_a_trace_names_tensors_as_the_scenario_does(inside, job):
     """So that a burst that was simulated can be held against what was measured of it."""
-    (nowhere / "job.toml").write_text(BURST)
-    done = inside.run("--scenario", "./job.toml", "--out", "out", interpreted=True)
-    assert done.code == 0, done.err
+    (job / "job.toml").write_text(BURST)
+    inside.do("--scenario", "./job.toml", "--out", "out", interpreted=True)
     with ResultsFolder.open(Path("out")) as folder:
         transfers, operations = folder.read_trace(), folder.read_operations()
     assert {(row.source, row.tensor, row.size_bytes) for row in transfers} == {

@@ -1,157 +1,117 @@
-"""Lines of ``--plan`` that no figure hangs on."""
+"""What ``--plan`` says: of the usual scenario, and of others that differ in little from FAST."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.netcosim.workload.profiles import plain
 from tests.sim.cli.started import FAST, ROOT, Inside
+from tests.snapshots import assert_kept, sections
 
-TRACE = """
-[[straggler]]
-kind = "trace"
-workers = [0, 2]
-options = { file = "speed.csv" }
-"""
-
-
-@pytest.fixture
-def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.json").write_text(json.dumps(plain()))
-    path = Path("job.toml")
-    path.write_text(FAST)
-    return path
+H2 = 'sender = "h2"\nreceiver = "h2"\ndiscipline = "fifo"\nflow_control = false'
+TRAINING, OFF = "steps = 20", "flow_control = false"
+DESCRIBED = 'description = "Two at one Gbit/s."\n'
+HOSTILE = r'description = "\u001b]0;title\u0007 \u202e"' + "\n"
+STRAGGLER = '\n[[straggler]]\nkind = "{}"\n{}\noptions = {{ {} }}\n'
+MINE = "--workload mine.json"
+FEW = f"{MINE} --workers 1-2"
+CURVE = '[[coordination.curve]]\nworkers = "all"\nsaturated = 4'
 
 
-def planned(inside: Inside, *more: str) -> list[str]:
-    done = inside.run("--scenario", "./job.toml", "--plan", *more)
+def but(old: str, new: str) -> str:
+    """The usual scenario of these tests, with this for that."""
+    assert FAST.count(old) == 1
+    return FAST.replace(old, new)
+
+
+def joined(first: int) -> str:
+    return but(TRAINING, f'{TRAINING}\nsynchronisation = "join"\nfirst = {first}')
+
+
+def slow(*who: str) -> str:
+    return FAST + "".join(STRAGGLER.format("slow", each, "factor = 2") for each in who)
+
+
+def coordinated(kind: str, more: str) -> str:
+    return f'{FAST}\n[coordination]\nkind = "{kind}"\n{more}\n'
+
+
+PLANS = {
+    "plain": (FAST, ""),
+    "a profile": (FAST, MINE),
+    "a profile, another window": (but(OFF, 'window = "1MiB"'), MINE),
+    "a profile, its window": (but(OFF, 'window = "64KiB"'), MINE),
+    "grpc": (but(H2, 'sender = "grpc"\nreceiver = "grpc"'), ""),
+    "grpc, not studied": (
+        but(H2, 'sender = "grpc"\nsender_release = "1.62.3"\nreceiver = "h2"'), ""
+    ),
+    "grpc, studied": (but(H2, 'sender = "grpc"\nsender_release = "1.39.0"\nreceiver = "h2"'), ""),
+    "join of too many": (joined(9), FEW),
+    "join of one": (joined(1), FEW),
+    "gap of asp, placement on one server": (
+        but(TRAINING, f"{TRAINING}\ngap = 7"), "--placement greedy"
+    ),
+    "gap of ssp": (but(TRAINING, f"{TRAINING}\ngap = 7"), "--synchronisation ssp"),
+    "placement on two servers": (FAST, "--servers 2 --placement greedy"),
+    "speed traces": (
+        FAST + STRAGGLER.format("trace", "workers = [0, 2]", 'file = "speed.csv"'), "--workers 1,3"
+    ),
+    "who straggles": (
+        slow("workers = [0, 1]", 'workers = "all"', "count = 1", "count = 2", "share = 0.5"), ""
+    ),
+    "one straggles, and is compared with one who does not": (
+        slow("workers = [0]"), f"{MINE} --workers 2"
+    ),
+    "curves of bsp": (coordinated("bsp", CURVE), FEW),
+    "curves of lb_bsp": (coordinated("lb_bsp", CURVE), FEW),
+    "redundant of too many": (coordinated("redundant", "options = { first = 9 }"), FEW),
+    "redundant of one": (coordinated("redundant", "options = { first = 1 }"), FEW),
+    "described": (DESCRIBED + FAST, "--seed 3 --rate 1000mbit --workers 1-2 --steps 20"),
+    "described otherwise": (
+        DESCRIBED + FAST,
+        "--rate 2gbit --workers 1 --trace-steps 0 --straggler one-slow --order as_listed",
+    ),
+    "described quite otherwise": (
+        DESCRIBED + FAST,
+        "--workload resnet50 --batch 8 --servers 2 --steps 30 --warmup 4 --placement greedy"
+        " --synchronisation ssp --gap 2 --order random --share max_min",
+    ),
+    "a hostile description": (HOSTILE + FAST, ""),
+}  # fmt: skip
+"""Scenarios and options."""
+
+
+def planned(inside: Inside, *options: str) -> list[str]:
+    """Lines of a plan, but for the last one: what it costs hangs on the machine."""
+    done = inside.run(*options, "--plan")
     assert (done.code, done.err) == (0, "")
-    return done.out.splitlines()
+    *lines, cost = done.out.splitlines()
+    assert cost.startswith("takes       about ")
+    return lines
+
+
+def test_plans_are_as_kept(inside, here):
+    """Of all but the first two, what differs from the plain one."""
+    Path("speed.csv").write_text("time_ns,speed,cpu\n0,1,0.3\n30000,0.4,0.9\n40000,1,0.1\n")
+    found = {}
+    for name, (text, options) in PLANS.items():
+        Path("job.toml").write_text(text)
+        found[name] = planned(inside, "--scenario", "./job.toml", *options.split())
+    plain = set(found["plain"])
+    texts = {
+        name: "\n".join(line for line in lines if name == "plain" or line not in plain).replace(
+            str(here), "HERE"
+        )
+        for name, lines in found.items()
+    }
+    usual = {"the usual scenario": "\n".join(planned(inside))}
+    assert_kept(Path(__file__).parent / "snapshots/plans.txt", sections(usual | texts))
 
 
 @pytest.mark.parametrize("schedule", ["fifo", "p3", "bytescheduler", "prophet"])
-def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(
-    inside: Inside, schedule: str
-) -> None:
+def test_a_schedule_of_the_command_line_goes_without_the_options_of_the_files(inside, schedule):
     """As docs/how-to/choose-a-schedule.md has it."""
     scenario = str(ROOT / "examples/schedules.toml")
-    done = inside.run("--scenario", scenario, "--schedule", schedule, "--plan")
-    assert (done.code, done.err) == (0, "")
-    assert any(line.startswith(f"schedule    {schedule}") for line in done.out.splitlines())
+    lines = planned(inside, "--scenario", scenario, "--schedule", schedule)
+    assert any(line.startswith(f"schedule    {schedule}") for line in lines)
     note = "credit_bytes 6000000 is left out: it is not of policy.schedule"
-    assert (note in done.out) == (schedule != "bytescheduler")
-
-
-@pytest.mark.parametrize(
-    ("transport", "said"),
-    [
-        (
-            "flow_control = false",
-            "none: flow control is off; the profile was recorded with 64KiB",
-        ),
-        (
-            'window = "1MiB"',
-            "stream 1MiB, connection none; the profile was recorded with 64KiB",
-        ),
-        ('window = "64KiB"', "stream 64KiB, connection none"),
-    ],
-)
-def test_another_window_than_while_recording(
-    inside: Inside, job: Path, transport: str, said: str
-) -> None:
-    job.write_text(FAST.replace("flow_control = false", transport))
-    assert f"  windows   {said}" in planned(inside, "--workload", "mine.json")
-
-
-def test_a_join_of_more_workers_than_there_are_is_noted(inside: Inside, job: Path) -> None:
-    joined = 'steps = 20\nsynchronisation = "join"\nfirst = {}'
-    for first, noted in ((9, True), (1, False)):
-        job.write_text(FAST.replace("steps = 20", joined.format(first)))
-        lines = planned(inside, "--workload", "mine.json", "--workers", "1-2")
-        note = f"note        training.first {first} has no effect with 2 workers at most"
-        assert (note in lines) == noted
-
-
-def test_what_does_nothing_is_noted(inside: Inside, job: Path) -> None:
-    job.write_text(FAST.replace("steps = 20", "steps = 20\ngap = 7"))
-    noted = [
-        "note        training.gap 7 has no effect with synchronisation asp; it is of ssp",
-        "note        --placement greedy has no effect with one server",
-    ]
-    assert planned(inside, "--placement", "greedy")[-3:-1] == noted
-    assert not [line for line in planned(inside, "--synchronisation", "ssp") if "gap" in line]
-    assert not [line for line in planned(inside, "--servers", "2") if "no effect with one" in line]
-
-
-def test_a_recording_whose_window_is_not_known_says_nothing(inside: Inside, job: Path) -> None:
-    assert "  windows   none: flow control is off" in planned(inside)
-
-
-@pytest.mark.parametrize(
-    ("ends", "said"),
-    [
-        (
-            'sender = "grpc"\nreceiver = "grpc"',
-            [
-                "  sender    write_cycle (frame 4194304, head_first 87, head 12, "
-                "tail_first 39, tail 25)",
-                "  release   none is named: grpcio 1.85.1, the newest studied",
-            ],
-        ),
-        (
-            'sender = "grpc"\nsender_release = "1.62.3"\nreceiver = "h2"',
-            [
-                "  sender    two_visit (write 131072, write_max 16777216)",
-                "  release   grpcio 1.62.3 is not studied: nearest is grpcio 1.59.5; its rule is"
-                " assumed, not measured",
-            ],
-        ),
-        (
-            'sender = "grpc"\nsender_release = "1.39.0"\nreceiver = "h2"',
-            ["  sender    two_visit (write 1048576)"],
-        ),
-    ],
-)
-def test_whose_rule_a_grpc_sender_has(
-    inside: Inside, job: Path, ends: str, said: list[str]
-) -> None:
-    """Only that of a studied release is known; without a release it is the newest of these."""
-    plain_ends = 'sender = "h2"\nreceiver = "h2"\ndiscipline = "fifo"\nflow_control = false'
-    job.write_text(FAST.replace(plain_ends, ends))
-    lines = [line for line in planned(inside) if line.startswith(("  sender", "  release"))]
-    assert lines == said
-
-
-def test_what_a_speed_trace_says_of_its_machine(inside: Inside, job: Path) -> None:
-    """For the largest run; the mean is over the time up to the last row."""
-    job.write_text(FAST + TRACE)
-    Path("speed.csv").write_text("time_ns,speed,cpu\n0,1,0.3\n30000,0.4,0.9\n40000,1,0.1\n")
-    assert [line for line in planned(inside, "--workers", "1,3") if line.startswith("use")] == [
-        "use         w0, w2: processors 45 % on average, 90 % at most"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        (
-            'kind = "bsp"\n[[coordination.curve]]\nworkers = "all"\nsaturated = 4',
-            "coordination.curve has no effect with bsp, which moves no batches",
-        ),
-        (
-            'kind = "redundant"\noptions = { first = 9 }',
-            "coordination.options.first 9 has no effect with 2 workers at most",
-        ),
-        ('kind = "lb_bsp"\n[[coordination.curve]]\nworkers = "all"\nsaturated = 4', None),
-        ('kind = "redundant"\noptions = { first = 1 }', None),
-    ],
-)
-def test_what_of_a_coordination_does_nothing_is_noted(
-    inside: Inside, job: Path, table: str, said: str | None
-) -> None:
-    job.write_text(f"{FAST}\n[coordination]\n{table}\n")
-    lines = planned(inside, "--workload", "mine.json", "--workers", "1-2")
-    notes = [line for line in lines if line.startswith("note  ")]
-    assert notes == ([] if said is None else [f"note        {said}"])
+    assert (note in "\n".join(lines)) == (schedule != "bytescheduler")

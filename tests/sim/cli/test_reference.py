@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from netcosim.results.folder import ResultsFolder
 from netcosim.results.training.bottleneck import bottleneck
 from netcosim.results.training.summary import Point, Series
 from netcosim.scenario import parse_scenario
@@ -19,7 +18,7 @@ from sim.experiment.phases import phases
 from sim.experiment.point import Reference, make_series, utilisation
 from sim.experiment.statistics import estimate
 from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.started import FAST, Done, Inside, assert_refused
+from tests.sim.cli.started import FAST, Done, Inside, assert_refused, summary_of
 from tests.sim.experiment.test_statistics import point as made_point
 
 SIZE, FORWARD, BACKWARD, UPDATE = 100_000, 3_000_000, 5_000_000, 70_000
@@ -91,15 +90,12 @@ def simulated(inside: Inside, more: str, *arguments: str, work: str = "same") ->
 def series_of(inside: Inside, more: str, *arguments: str, work: str = "same") -> Series:
     done = simulated(inside, more, *arguments, work=work)
     assert done.code == 0, done.err
-    with ResultsFolder.open(Path("out")) as folder:
-        summary = folder.read_training_summary()
+    [series] = summary_of().series
     Path("out").rename(f"out{len(list(Path().iterdir()))}")
-    assert summary is not None
-    [series] = summary.series
     return series
 
 
-def test_one_worker_is_its_own_reference(inside: Inside, here: Path) -> None:
+def test_one_worker_is_its_own_reference(inside, here):
     series = series_of(inside, "", "--workers", "1,2", "--steps", "60", work="two")
     assert series.alone == series.points[0].steps_per_s
     assert len(series.alone.values) == 2
@@ -107,7 +103,7 @@ def test_one_worker_is_its_own_reference(inside: Inside, here: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [SLOW, GONE, SLOW + GONE])
-def test_the_reference_is_no_straggler(inside: Inside, here: Path, more: str) -> None:
+def test_the_reference_is_no_straggler(inside, here, more):
     """It is the same whoever straggles, and whether or not one worker is asked for."""
     healthy = series_of(inside, "", "--workers", "1", work="two")
     series = series_of(inside, more, "--workers", "2,3", work="two")
@@ -118,7 +114,7 @@ def test_the_reference_is_no_straggler(inside: Inside, here: Path, more: str) ->
     assert without.points[0].steps_per_s.mean < 2 * healthy.alone.mean
 
 
-def test_a_slow_worker_alone_is_slower_than_the_reference(inside: Inside, here: Path) -> None:
+def test_a_slow_worker_alone_is_slower_than_the_reference(inside, here):
     done = simulated(inside, SLOW, "--workers", "1")
     own = 2 * ON_LINK + UPDATE
     share = (own + FORWARD + BACKWARD) / (own + 3 * (FORWARD + BACKWARD))
@@ -126,7 +122,7 @@ def test_a_slow_worker_alone_is_slower_than_the_reference(inside: Inside, here: 
     assert "\nFormulas know nothing of stragglers; where one is faster, " in done.out
 
 
-def test_saturation_is_by_the_reference(here: Path) -> None:
+def test_saturation_is_by_the_reference(here):
     """Two more workers have to add 1 step a second, not what is little to the first two."""
     Path("own.json").write_text(profile(CHAIN, (FORWARD, BACKWARD, UPDATE)))
     text = FAST.replace('profile = "alexnet"', 'profile = "./own.json"')
@@ -135,16 +131,7 @@ def test_saturation_is_by_the_reference(here: Path) -> None:
     reference = Reference(steps_per_s=estimate([10.0]), one_worker=one)
     points = [made_point(workers, rate) for workers, rate in ((2, 20.0), (4, 21.2), (8, 22.4))]
     found = make_series(cell, points, reference).saturation
-    assert found is not None
     assert found.workers == 4
-
-
-def test_what_is_simulated_besides_is_in_the_plan(inside: Inside, here: Path) -> None:
-    Path("job.toml").write_text(FAST + SLOW)
-    planned = inside.run("--scenario", "job.toml", "--workers", "1,2", "--plan").out
-    assert "in all      6 runs, 160 worker-steps" in planned.splitlines()
-    planned = inside.run("--scenario", "job.toml", "--workers", "2", "--plan").out
-    assert "in all      4 runs, 120 worker-steps" in planned.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -159,9 +146,7 @@ def test_what_is_simulated_besides_is_in_the_plan(inside: Inside, here: Path) ->
         ),
     ],
 )
-def test_nobody_left(
-    inside: Inside, here: Path, entries: list[tuple[str, str]], workers: str, message: str
-) -> None:
+def test_nobody_left(inside, here, entries, workers, message):
     texts = [
         f'[[straggler]]\nkind = "leave"\nworkers = {who}\noptions = {{ {when} }}\n'
         for who, when in entries
@@ -170,14 +155,14 @@ def test_nobody_left(
     assert not Path("out").exists()
 
 
-def test_who_comes_back_is_left(inside: Inside, here: Path) -> None:
+def test_who_comes_back_is_left(inside, here):
     """All are away for a while, and one for ever."""
     back = GONE.replace("[0]", "[1]").replace(" }", ', back = "60ms" }')
     series = series_of(inside, GONE + back, "--workers", "2", "--warmup", "0")
     assert 0 < series.points[0].steps_per_s.mean < series.alone.mean
 
 
-def test_lin_with_the_phases_of_a_chain(inside: Inside, here: Path) -> None:
+def test_lin_with_the_phases_of_a_chain(inside, here):
     series = series_of(inside, "", "--workers", "1,2")
     one, two = (p.baselines["lin_phases"] for p in series.points)
     alone_ns = 2 * ON_LINK + FORWARD + BACKWARD + UPDATE
@@ -187,13 +172,13 @@ def test_lin_with_the_phases_of_a_chain(inside: Inside, here: Path) -> None:
     assert [p.baselines["lin"] for p in series.points] == pytest.approx([one, two], rel=1e-8)
 
 
-def test_phases_are_means_over_the_recorded_steps(inside: Inside, here: Path) -> None:
+def test_phases_are_means_over_the_recorded_steps(inside, here):
     """Without overlap they are what totals say."""
     [point] = series_of(inside, "", "--workers", "3", work="two").points
     assert point.baselines["lin_phases"] == pytest.approx(point.baselines["lin"], rel=1e-8)
 
 
-def test_cynthia_is_told_the_reference_step(inside: Inside, here: Path) -> None:
+def test_cynthia_is_told_the_reference_step(inside, here):
     [point] = series_of(inside, SLOW, "--workers", "8").points
     computing, network = FORWARD + BACKWARD, 2 * ON_LINK
     used = network / (network + computing + UPDATE)
@@ -202,7 +187,7 @@ def test_cynthia_is_told_the_reference_step(inside: Inside, here: Path) -> None:
     assert point.baselines["cynthia"] == pytest.approx(8e9 / step_ns, rel=1e-8)
 
 
-def test_every_formula_has_an_answer_and_is_shown(inside: Inside, here: Path) -> None:
+def test_every_formula_has_an_answer_and_is_shown(inside, here):
     done = simulated(inside, "", "--workers", "2")
     summary = json.loads(Path("out/summary.json").read_text())
     found = summary["series"][0]["points"][0]["baselines"]
@@ -211,7 +196,7 @@ def test_every_formula_has_an_answer_and_is_shown(inside: Inside, here: Path) ->
     assert "phases" in done.out
 
 
-def test_phases_of_several_servers_are_not_one_after_the_other(inside: Inside, here: Path) -> None:
+def test_phases_of_several_servers_are_not_one_after_the_other(inside, here):
     found = series_of(inside, "", "--workers", "1", "--servers", "2").points[0].baselines
     assert [name for name, value in found.items() if value is None] == ["lin_phases"]
 
@@ -219,9 +204,7 @@ def test_phases_of_several_servers_are_not_one_after_the_other(inside: Inside, h
 @pytest.mark.parametrize(
     ("work", "computing"), [((100_000, 2_000_000), 0), ((2_000_000, 0), 1_000_000)]
 )
-def test_phases_as_a_capture_shows_them(
-    here: Path, monkeypatch: pytest.MonkeyPatch, work: tuple[int, int], computing: int
-) -> None:
+def test_phases_as_a_capture_shows_them(here, monkeypatch, work, computing):
     """Two tensors: the first one's push may begin before the second one's pull ends."""
     monkeypatch.setattr("sim.engine.engine.compile_engine", interpreted)
     operations = OVERLAPPING
@@ -229,7 +212,6 @@ def test_phases_as_a_capture_shows_them(
     text = FAST.replace('profile = "alexnet"', 'profile = "./own.json"')
     [cell] = training_cells(parse_scenario(text, "job"))
     found = phases(cell)
-    assert found is not None
     first, second = work
     up_begins = ON_LINK + first
     second_ready = max(2 * ON_LINK, up_begins) + second
@@ -242,9 +224,7 @@ def test_phases_as_a_capture_shows_them(
 
 
 @pytest.mark.parametrize(("without", "idle"), [(0, "down"), (3, "up")])
-def test_a_direction_in_which_nothing_is_sent(
-    here: Path, monkeypatch: pytest.MonkeyPatch, without: int, idle: str
-) -> None:
+def test_a_direction_in_which_nothing_is_sent(here, monkeypatch, without, idle):
     """All but the other direction and the server is computing."""
     monkeypatch.setattr("sim.engine.engine.compile_engine", interpreted)
     left = [op for i, op in enumerate(CHAIN) if i != without and not (without == 3 and i == 4)]
@@ -254,22 +234,18 @@ def test_a_direction_in_which_nothing_is_sent(
     [cell] = training_cells(parse_scenario(FAST, "job"))
     changed = parse_profile(profile(left, row, row), "own.json")
     found = phases(replace(cell, profile=changed, prepared={}))
-    assert found is not None
     assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
     assert found.down_ns == pytest.approx((0 if idle == "down" else ON_LINK,))
     assert found.up_ns == pytest.approx((0 if idle == "up" else ON_LINK,))
     assert found.server_ns == pytest.approx((UPDATE if idle == "down" else 0,))
 
 
-def test_no_more_steps_are_done_for_phases_than_a_run_has(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_steps_are_done_for_phases_than_a_run_has(here, monkeypatch):
     monkeypatch.setattr("sim.engine.engine.compile_engine", interpreted)
     text = FAST.replace("steps = 20\nwarmup = 5", "steps = 1\nwarmup = 0")
     text = text.replace('profile = "alexnet"', 'profile = "./two.json"')
     [cell] = training_cells(parse_scenario(text, "job"))
     found = phases(cell)
-    assert found is not None
     assert found.worker_ns == pytest.approx(FORWARD + BACKWARD)
 
 
@@ -285,7 +261,7 @@ def point_of(inside: Inside, more: str, workers: int, mode: str, *other: str) ->
     return series_of(inside, more, *arguments).points[0]
 
 
-def test_straggler_time_in_rounds(inside: Inside, here: Path) -> None:
+def test_straggler_time_in_rounds(inside, here):
     """All pull at once; then those that compute as fast as each other push at once."""
     late = 2 * (FORWARD + BACKWARD)
     two, four = (point_of(inside, SLOW, workers, "bsp").straggler_ns for workers in (2, 4))
@@ -294,7 +270,7 @@ def test_straggler_time_in_rounds(inside: Inside, here: Path) -> None:
     assert point_of(inside, "", 2, "bsp").straggler_ns == pytest.approx(0)
 
 
-def test_who_begins_a_round_late_ends_it_late(inside: Inside, here: Path) -> None:
+def test_who_begins_a_round_late_ends_it_late(inside, here):
     late = '[[straggler]]\nkind = "join"\nworkers = [1]\noptions = { at = "5ms" }\n'
     mode = ("--synchronisation", "bsp", "--steps", "2", "--warmup", "0")
     [point] = series_of(inside, late, "--workers", "2", *mode).points
@@ -303,11 +279,11 @@ def test_who_begins_a_round_late_ends_it_late(inside: Inside, here: Path) -> Non
 
 
 @pytest.mark.parametrize("mode", ["asp", "ssp"])
-def test_without_rounds_there_is_no_straggler_time(inside: Inside, here: Path, mode: str) -> None:
+def test_without_rounds_there_is_no_straggler_time(inside, here, mode):
     assert point_of(inside, SLOW, 2, mode).straggler_ns is None
 
 
-def test_joined_by_step_from_all_there_are_rounds(inside: Inside, here: Path) -> None:
+def test_joined_by_step_from_all_there_are_rounds(inside, here):
     """The slow one ends its push later by what it computes more."""
     joined = point_of(inside, SLOW, 2, "join").straggler_ns
     assert joined == pytest.approx(2 * (FORWARD + BACKWARD))
@@ -315,11 +291,10 @@ def test_joined_by_step_from_all_there_are_rounds(inside: Inside, here: Path) ->
     assert point_of(inside, SLOW, 2, "join", "--first", "1").straggler_ns is None
 
 
-def test_where_nothing_overlaps_steps_take_all_that_they_could(inside: Inside, here: Path) -> None:
+def test_where_nothing_overlaps_steps_take_all_that_they_could(inside, here):
     work = FORWARD + BACKWARD
     for workers, more, factor in ((1, "", 1), (2, "", 1), (1, SLOW, 3)):
         found = point_of(inside, more, workers, "bsp").step_bounds
-        assert found is not None
         upper = 2 * workers * ON_LINK + factor * work + UPDATE
         lower = max(workers * ON_LINK, factor * work)
         assert (found.upper_ns, found.lower_ns) == pytest.approx((upper, lower))
@@ -327,24 +302,22 @@ def test_where_nothing_overlaps_steps_take_all_that_they_could(inside: Inside, h
         assert found.speed_up == pytest.approx((upper - lower) / lower)
 
 
-def test_updates_between_steps_are_not_part_of_them(inside: Inside, here: Path) -> None:
+def test_updates_between_steps_are_not_part_of_them(inside, here):
     joined = point_of(inside, "", 1, "join").step_bounds
     own = point_of(inside, "", 1, "asp").step_bounds
-    assert joined is not None
-    assert own is not None
     assert own.upper_ns - joined.upper_ns == pytest.approx(UPDATE)
     assert joined.efficiency == pytest.approx(0, abs=1e-9)
 
 
-def test_bounds_of_speeds_that_change_in_steps_are_not_known(inside: Inside, here: Path) -> None:
+def test_bounds_of_speeds_that_change_in_steps_are_not_known(inside, here):
     assert point_of(inside, GONE, 2, "asp").step_bounds is None
     assert point_of(inside, TRANSIENT, 2, "asp").step_bounds is None
 
 
 @pytest.mark.parametrize("both_busy", [1.0, 0.6, 0.4])
 def test_a_port_that_is_full_beside_its_other_direction_is_called_full(
-    inside: Inside, here: Path, monkeypatch: pytest.MonkeyPatch, both_busy: float
-) -> None:
+    inside, here, monkeypatch, both_busy
+):
     """Workers that hardly compute keep both directions busy."""
     text = FAST.replace("[training]", f"[training]\nboth_busy = {both_busy}")
     monkeypatch.setattr("tests.sim.cli.test_reference.FAST", text)
@@ -357,9 +330,7 @@ def test_a_port_that_is_full_beside_its_other_direction_is_called_full(
     assert bottleneck(point).name == "server 0 down"
 
 
-def test_a_port_that_sends_less_than_it_receives(
-    inside: Inside, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_port_that_sends_less_than_it_receives(inside, here, monkeypatch):
     text = FAST.replace("[training]", "[training]\nboth_busy = 0.5")
     monkeypatch.setattr("tests.sim.cli.test_reference.FAST", text)
     operations = [*CHAIN]
@@ -383,7 +354,5 @@ def test_a_port_that_sends_less_than_it_receives(
         (0.5, 0.5, 0.25, 1.0),
     ],
 )
-def test_the_time_that_a_port_is_busy(
-    moved: float, opposite: float, both_busy: float, busy: float
-) -> None:
+def test_the_time_that_a_port_is_busy(moved, opposite, both_busy, busy):
     assert utilisation(moved, opposite, both_busy) == pytest.approx(busy)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.netcosim.workload.profiles import changed, plain
-from tests.sim.cli.started import FAST, NO_POWERS, ROOT, Inside, assert_refused, run
+from tests.sim.cli.started import FAST, NO_POWERS, ROOT, assert_refused, run, summary_of
 
 EMULATED = [
     *sorted((ROOT / "emu/scenarios").glob("*.toml")),
@@ -71,7 +71,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--nonsense", "unrecognized arguments: --nonsense"),
     ],
 )
-def test_a_wrong_option(inside: Inside, nowhere: Path, arguments: str, message: str) -> None:
+def test_a_wrong_option(inside, nowhere, arguments, message):
     (nowhere / "job.toml").write_text(FAST)
     scenario = () if "--scenario" in arguments else ("--scenario", "job.toml")
     assert_refused(inside.run(*scenario, *arguments.split(), "--out", "out"), message)
@@ -88,18 +88,14 @@ def test_a_wrong_option(inside: Inside, nowhere: Path, arguments: str, message: 
         ("--steps 10000000 --rate 1mbit", "training.steps: 10000000: alexnet/whole would train"),
     ],
 )
-def test_what_takes_too_long(inside: Inside, nowhere: Path, arguments: str, message: str) -> None:
+def test_what_takes_too_long(inside, nowhere, arguments, message):
     (nowhere / "job.toml").write_text(FAST)
     done = inside.run("--scenario", "./job.toml", *arguments.split(), "--out", "out")
     assert_refused(done, message)
     assert not (nowhere / "out").exists()
 
 
-def test_long_runs_and_large_ones_are_asked_for_twice(
-    inside: Inside, nowhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (nowhere / "mine.json").write_text(json.dumps(plain()))
-    (nowhere / "job.toml").write_text(FAST)
+def test_long_runs_and_large_ones_are_asked_for_twice(inside, here, monkeypatch):
     arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")
     monkeypatch.setattr("sim.cli.command.available_bytes", lambda: 10**6)
     large = "MB of memory, and 1 MB are free: have fewer --workers"
@@ -107,11 +103,11 @@ def test_long_runs_and_large_ones_are_asked_for_twice(
     monkeypatch.setattr("sim.cli.cost.LONG_S", 1.0)
     assert_refused(inside.run(*arguments), "this would take about 10 s: ")
     assert "asks for --yes" in inside.run(*arguments, "--plan").out
-    assert inside.run(*arguments, "--yes", interpreted=True).code == 0
+    inside.do(*arguments, "--yes", interpreted=True)
 
 
 @pytest.mark.oracle
-def test_a_wrong_option_from_the_shell(nowhere: Path) -> None:
+def test_a_wrong_option_from_the_shell(nowhere):
     assert_refused(run("--order", "nosuch", cwd=nowhere), "policy.order: ")
     assert list(nowhere.iterdir()) == []
 
@@ -119,14 +115,11 @@ def test_a_wrong_option_from_the_shell(nowhere: Path) -> None:
 # Profiles.
 
 
-def test_a_profile_of_ones_own(inside: Inside, nowhere: Path) -> None:
+def test_a_profile_of_ones_own(inside, here):
     """The sound scenario that the broken ones below are made from is simulated."""
-    (nowhere / "mine.json").write_text(json.dumps(plain()))
-    (nowhere / "job.toml").write_text(FAST)
     arguments = ("--scenario", "./job.toml", "--workload", "mine.json", "--out", "out")
-    done = inside.run(*arguments, interpreted=True)
-    assert done.code == 0, done.err
-    assert json.loads((nowhere / "out/summary.json").read_text())["complete"] is True
+    inside.do(*arguments, interpreted=True)
+    assert summary_of().complete is True
 
 
 def with_rows(*rows: Any) -> dict[str, Any]:
@@ -157,7 +150,7 @@ def with_rows(*rows: Any) -> dict[str, Any]:
         (json.dumps(changed("w/push", name="w/pull")).encode(), ["w/pull"]),
     ],
 )  # fmt: skip
-def test_a_broken_profile(inside: Inside, nowhere: Path, content: bytes, named: list[str]) -> None:
+def test_a_broken_profile(inside, nowhere, content, named):
     """The line names the file, and where it is about them the step and the operation."""
     (nowhere / "mine.json").write_bytes(content)
     done = inside.run("--workload", "mine.json", "--out", "out")
@@ -178,9 +171,7 @@ NOT_SIMULATED = {
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("scenario", EMULATED, ids=lambda path: path.name)
-def test_what_is_emulated_is_simulated_or_refused(
-    inside: Inside, nowhere: Path, scenario: Path
-) -> None:
+def test_what_is_emulated_is_simulated_or_refused(inside, nowhere, scenario):
     trains = "[training]" in scenario.read_text()
     done = inside.run(
         *("--scenario", str(scenario), "--steps", "2", "--warmup", "0", "--repetitions", "1"),
@@ -205,7 +196,7 @@ def test_what_is_emulated_is_simulated_or_refused(
 # Folders.
 
 
-def test_a_folder_that_is_not_empty(inside: Inside, nowhere: Path) -> None:
+def test_a_folder_that_is_not_empty(inside, nowhere):
     (nowhere / "letter").write_text("dear")
     assert_refused(inside.run("--out", "."), ".: is not empty: must be a new or", 6)
     assert_refused(inside.run("--out", "letter"), "letter: can't be opened: Not a directory", 6)
@@ -213,13 +204,11 @@ def test_a_folder_that_is_not_empty(inside: Inside, nowhere: Path) -> None:
     assert (nowhere / "letter").read_text() == "dear"
 
 
-def test_a_folder_that_can_not_be_made(inside: Inside, nowhere: Path) -> None:
+def test_a_folder_that_can_not_be_made(inside, nowhere):
     assert_refused(inside.run("--out", "/proc/out"), "/proc/out: can't be created: ", 6)
 
 
-def test_a_folder_of_kernels_that_can_not_be_written(
-    inside: Inside, nowhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_kernels_that_can_not_be_written(inside, nowhere, monkeypatch):
     """It was asked for; and numba would put them beside the sources, to be found by later ones."""
     monkeypatch.setenv("NETCOSIM_KERNELS", "/proc/kernels")
     done = inside.run("--out", "out")
@@ -228,7 +217,7 @@ def test_a_folder_of_kernels_that_can_not_be_written(
 
 
 @pytest.mark.oracle
-def test_a_folder_without_permission(nowhere: Path) -> None:
+def test_a_folder_without_permission(nowhere):
     """As one who is not root."""
     (nowhere / "closed").mkdir(mode=0o555)
     done = run("--out", "closed/out", cwd=nowhere, prefix=NO_POWERS)

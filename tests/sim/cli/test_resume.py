@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.cli.started import FAST, Inside, assert_refused, start
+from tests.sim.cli.started import FAST, assert_refused, start, wait_for
 
 SECOND = """
 [[transport]]
@@ -19,7 +19,9 @@ TABLES = ("steps.parquet", "operations.parquet", "trace.parquet", "perfetto.json
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Path:
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the test is in: it has a job of two cells."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "job.toml").write_text(FAST + SECOND)
     return tmp_path
 
@@ -27,22 +29,16 @@ def job(tmp_path: Path) -> Path:
 def killed(job: Path, line: str) -> None:
     """Start the job, and kill it when it says this of its second cell."""
     with start("--scenario", "job.toml", "--out", "out", cwd=job) as process:
-        assert process.stderr is not None
-        while line not in (said := process.stderr.readline()):
-            assert said, "it ended"
+        wait_for(process, line)
         process.kill()
         process.communicate(timeout=600)
 
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("line", ["interleaved: 1 worker", "interleaved: tracing", "whole: 1 w"])
-def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
-    inside: Inside, job: Path, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(job)
+def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(inside, job, line):
     killed(job, line)
-    done = inside.run("--resume", "out")
-    assert done.code == 0, done.err
+    done = inside.do("--resume", "out")
     assert ("alexnet/whole: 1 worker" in done.err) == (line == "whole: 1 w")
     assert "alexnet/interleaved: 1 worker" in done.err
     assert inside.run("--scenario", "job.toml", "--out", "whole").code == 0
@@ -53,10 +49,7 @@ def test_after_kill_9_it_gives_what_an_undisturbed_one_gives(
 
 
 @pytest.mark.oracle
-def test_what_would_change_the_simulation_is_refused(
-    inside: Inside, job: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(job)
+def test_what_would_change_the_simulation_is_refused(inside, job):
     killed(job, "interleaved: 1 worker")
     assert_refused(inside.run("--resume", "out", "--steps", "9"), '--steps: "9": has no meaning')
     assert_refused(inside.run("--resume", "none"), "none: can't be opened: No such file", code=6)
@@ -76,10 +69,7 @@ def test_what_would_change_the_simulation_is_refused(
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", ["0.json", "0.steps.parquet"])
-def test_what_was_damaged_is_named(
-    inside: Inside, job: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(job)
+def test_what_was_damaged_is_named(inside, job, name):
     killed(job, "interleaved: 1 worker")
     path = Path("out/unfinished", name)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -92,7 +82,7 @@ def test_what_was_damaged_is_named(
 
 
 @pytest.mark.oracle
-def test_a_folder_that_is_being_written_is_left_alone(inside: Inside, job: Path) -> None:
+def test_a_folder_that_is_being_written_is_left_alone(inside, job):
     with start("--scenario", "job.toml", "--steps", "100000", "--out", "out", cwd=job) as process:
         while not (job / "out/summary.json").exists():
             assert process.poll() is None

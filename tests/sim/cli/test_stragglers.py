@@ -9,8 +9,7 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.steps import StepColumns
 from netcosim.training.stragglers import kind_names, named_stragglers
-from tests.netcosim.workload.profiles import plain
-from tests.sim.cli.started import FAST, Inside
+from tests.sim.cli.started import FAST, Inside, summary_of
 
 JOB = FAST.replace("steps = 20", "steps = 12").replace("workers = [1, 2]", "workers = [2]")
 
@@ -27,12 +26,15 @@ OF_A_KIND = {
 }
 
 
+def with_one(kind: str) -> str:
+    options = f"options = {{ {OF_A_KIND[kind]} }}"
+    return f'{JOB}\n[[straggler]]\nkind = "{kind}"\nworkers = [1]\n{options}\n'
+
+
 @pytest.fixture
-def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def job(here: Path) -> Path:
     """A scenario of few operations, in the folder that the test is in."""
-    monkeypatch.chdir(tmp_path)
-    Path("mine.json").write_text(json.dumps(plain()))
-    Path("speed.csv").write_text("time_ns,speed,cpu\n0,1,0.25\n100000,0.4,0.75\n")
+    (here / "speed.csv").write_text("time_ns,speed,cpu\n0,1,0.25\n100000,0.4,0.75\n")
     path = Path("job.toml")
     path.write_text(JOB)
     return path
@@ -40,11 +42,9 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def assert_traced(inside: Inside, job: Path, *more: str) -> None:
     arguments = ("--scenario", f"./{job}", "--workload", "mine.json", "--out", "out")
-    done = inside.run(*arguments, "--share", "max_min", *more, interpreted=True)
-    assert done.code == 0, done.err
+    inside.do(*arguments, "--share", "max_min", *more, interpreted=True)
     with ResultsFolder.open(Path("out")) as folder:
         summary, operations = folder.read_training_summary(), folder.read_operations()
-    assert summary is not None
     assert (summary.complete, [len(s.points) for s in summary.series]) == (True, [1])
     assert {0, 1, 2} <= set(operations.step)
 
@@ -56,8 +56,7 @@ def test_each_name_is_simulated_and_traced(inside: Inside, job: Path, name: str)
 
 @pytest.mark.parametrize("kind", kind_names())
 def test_each_kind_is_simulated_and_traced(inside: Inside, job: Path, kind: str) -> None:
-    entry = f'[[straggler]]\nkind = "{kind}"\nworkers = [1]\noptions = {{ {OF_A_KIND[kind]} }}\n'
-    job.write_text(f"{JOB}\n{entry}")
+    job.write_text(with_one(kind))
     assert_traced(inside, job)
 
 
@@ -79,16 +78,12 @@ def ended(table: StepColumns | OperationColumns, worker: int) -> int:
 @pytest.mark.parametrize("kind", sorted(set(kind_names()) - {"link"}))
 def test_the_plan_tells_the_engine_that_the_run_takes(inside: Inside, job: Path, kind: str) -> None:
     """A slow port needs a share that the generic engine alone has, whoever is slow."""
-    entry = f'[[straggler]]\nkind = "{kind}"\nworkers = [1]\noptions = {{ {OF_A_KIND[kind]} }}\n'
-    job.write_text(f"{JOB}\n{entry}")
+    job.write_text(with_one(kind))
     arguments = ("--scenario", f"./{job}", "--workload", "mine.json")
     planned = inside.run(*arguments, "--plan")
     (line,) = [found for found in planned.out.splitlines() if found.startswith("  engine")]
-    assert inside.run(*arguments, "--out", "out", interpreted=True).code == 0
-    with ResultsFolder.open(Path("out")) as folder:
-        summary = folder.read_training_summary()
-    assert summary is not None
-    (point,) = summary.series[0].points
+    inside.do(*arguments, "--out", "out", interpreted=True)
+    (point,) = summary_of().series[0].points
     assert line.split()[1].rstrip(",") == point.engine
     problems = json.loads(Path("out/run.json").read_text())["problems"]
     assert any("generic engine, as" in told for told in problems) == (point.engine == "generic")

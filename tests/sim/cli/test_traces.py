@@ -1,6 +1,5 @@
 """Numbers of workers that are traced, and how much of them is kept."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from netcosim.results.training.operations import TABLE, OperationColumns
 from netcosim.scenario import read_scenario
 from netcosim.trace import StreamRow
 from sim.cli.options import EASILY_SEEN, changed, sim_parser, traced
-from tests.netcosim.workload.profiles import plain
 from tests.sim.cli.started import FAST, Inside
 
 
@@ -20,7 +18,7 @@ from tests.sim.cli.started import FAST, Inside
     ("workers", "kept"),
     [([1, 2, 3, 4, 5, 6], [4]), ([1, 16], [1]), ([16], [16]), ([8, 500], [8]), ([3], [3])],
 )
-def test_some_number_of_workers_is_always_traced(workers: list[int], kept: list[int]) -> None:
+def test_some_number_of_workers_is_always_traced(workers, kept):
     assert traced(sim_parser("sim.run").parse_args([]), workers) == kept
 
 
@@ -28,17 +26,12 @@ def kept_of(
     inside: Inside, name: str, *options: str
 ) -> tuple[OperationColumns, tuple[StreamRow, ...]]:
     asked = ("--scenario", "./job.toml", "--workload", "mine.json", "--workers", "6")
-    done = inside.run(*asked, "--share", "max_min", *options, "--out", name, interpreted=True)
-    assert done.code == 0, done.err
+    inside.do(*asked, "--share", "max_min", *options, "--out", name, interpreted=True)
     with ResultsFolder.open(Path(name)) as folder:
         return folder.read_operations(), folder.read_trace()
 
 
-def test_of_many_workers_the_first_few_are_kept_as_they_are_among_all(
-    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.json").write_text(json.dumps(plain()))
+def test_of_many_workers_the_first_few_are_kept_as_they_are_among_all(inside, here):
     Path("job.toml").write_text(FAST.replace("steps = 20", "steps = 8"))
     few, few_transfers = kept_of(inside, "few")
     every, all_transfers = kept_of(inside, "all", "--trace", "6")
@@ -53,7 +46,7 @@ def test_of_many_workers_the_first_few_are_kept_as_they_are_among_all(
     )
 
 
-def test_a_report_is_not_headed_by_a_description_that_options_made_untrue(tmp_path: Path) -> None:
+def test_a_report_is_not_headed_by_a_description_that_options_made_untrue(tmp_path):
     path = tmp_path / "job.toml"
     path.write_text('description = "Two at one Gbit/s."\n' + FAST)
     before = read_scenario(path)

@@ -9,26 +9,11 @@ from netcosim.policies.stealing import WorkStealing
 from netcosim.scenario import CoordinationSpec
 from netcosim.training.batch_curve import proportional
 from netcosim.training.batching import Batching
-from netcosim.training.plan import Draws
 from netcosim.training.stragglers.speeds import Speeds
-from sim.coordination.computing import (
-    Machine,
-    StealingCosts,
-    run_coordinated,
-    run_stealing,
-)
+from sim.coordination.computing import Machine, StealingCosts, run_coordinated, run_stealing
 from sim.coordination.coordinated import CoordinatedRun
-from sim.engine.control import Control
-from sim.engine.engine import Engine
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    up,
-)
+from tests.sim.engines import make_engine
+from tests.sim.naive.plans import chain_plan, same_draws
 
 WORKERS, STEPS, BATCH = 4, 12, 16
 EXAMPLE_NS = 1_000_000.0
@@ -52,28 +37,11 @@ def machines(found: list[Speeds]) -> list[Machine]:
 def test_the_engine_says_the_same_where_messages_are_tiny(kind):
     found = speeds(3)
     spec = CoordinationSpec(kind=kind)
-    plan = make_plan(
-        [
-            Op(name="pull", at=down(), size_bytes=1),
-            Op(
-                name="compute",
-                at=at_worker(),
-                duration_ns=round(BATCH * EXAMPLE_NS),
-                after=("pull",),
-            ),
-            Op(name="push", at=up(), size_bytes=1, after=("compute",)),
-        ]
-    )
-    draws = Draws(step=np.zeros((WORKERS, STEPS), dtype=np.int32), factor=np.ones((WORKERS, STEPS)))
-    engine = Engine(
-        plan,
-        make_network(workers=WORKERS),
-        make_sending("fifo"),
-        draws,
-        Control(stop_at_steps=True),
-        speeds=[each.trace() for each in found],
-        compiled=False,
-    )
+    work_ns = round(BATCH * EXAMPLE_NS)
+    plan = chain_plan(down_bytes=[1], worker_ns=work_ns, up_bytes=[1], update_ns=0)
+    draws = same_draws(WORKERS, STEPS)
+    traces = [each.trace() for each in found]
+    engine = make_engine(plan, draws, stop_at_steps=True, speeds=traces)
     batching = Batching(
         batches=(BATCH,) * WORKERS, curves=(proportional(EXAMPLE_NS, BATCH * WORKERS),) * WORKERS
     )

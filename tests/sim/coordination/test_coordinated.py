@@ -19,7 +19,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from tests.sim.fast.shaped import shaped_plan
-from tests.sim.naive.plans import chain_plan, make_network, make_sending
+from tests.sim.naive.plans import chain_plan, make_network, make_sending, same_draws
 from tests.sim.naive.random_plans import random_draws, random_network, random_plan
 from tests.sim.naive.twin import simulate
 
@@ -72,35 +72,29 @@ def scripted(seed: int) -> Barrier:
     return Barrier(lambda batches, taken_ns, use: rng.integers(1, 64, len(batches)).tolist())
 
 
-def generic(plan: StepPlan, network, drawn: Draws) -> Engine:
-    return Engine(plan, network, FIFO, drawn, CONTROL)
-
-
-def fast(plan: StepPlan, network, drawn: Draws) -> FastEngine:
-    return FastEngine(plan, network, FIFO, drawn, CONTROL)
+def assert_as_the_twin(kind, plan: StepPlan, network, seed: int) -> np.ndarray:
+    """Hold a run whose batches are scripted against the twin; the batches."""
+    given = draws(plan, seed)
+    engine = kind(plan, network, FIFO, given, CONTROL)
+    rows, batches = run_engine(engine, given, scripted(seed))
+    twin = simulate(plan, network, FIFO, with_batches(draws(plan, seed), batches), 0)
+    np.testing.assert_allclose(rows, rows_of(twin.steps), rtol=1e-9)
+    return batches
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_batches_that_change_at_a_barrier(seed):
     rng = np.random.default_rng(seed)
-    plan, network = random_plan(rng), random_network(rng, workers=WORKERS)
-    rows, batches = run_engine(
-        generic(plan, network, given := draws(plan, seed)), given, scripted(seed)
+    batches = assert_as_the_twin(
+        Engine, random_plan(rng), random_network(rng, workers=WORKERS), seed
     )
-    twin = simulate(plan, network, FIFO, with_batches(draws(plan, seed), batches), 0)
-    np.testing.assert_allclose(rows, rows_of(twin.steps), rtol=1e-9)
     assert len(set(batches.ravel().tolist())) > STEPS
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_of_the_fast_path_too(seed):
-    rng = np.random.default_rng(seed)
-    plan, network = shaped_plan(rng), make_network(workers=WORKERS)
-    rows, batches = run_engine(
-        fast(plan, network, given := draws(plan, seed)), given, scripted(seed)
-    )
-    twin = simulate(plan, network, FIFO, with_batches(draws(plan, seed), batches), 0)
-    np.testing.assert_allclose(rows, rows_of(twin.steps), rtol=1e-9)
+    plan = shaped_plan(np.random.default_rng(seed))
+    assert_as_the_twin(FastEngine, plan, make_network(workers=WORKERS), seed)
 
 
 @pytest.mark.parametrize(("gap", "staleness"), [(None, None), (0, 0), (2, 2)])
@@ -108,7 +102,8 @@ def test_coordinators_of_staleness_are_those_of_the_engine(gap, staleness):
     rng = np.random.default_rng(7)
     plan, network = random_plan(rng), random_network(rng, workers=WORKERS)
     coordinator = Asynchronous() if gap is None else StaleSynchronous(gap)
-    rows, _ = run_engine(generic(plan, network, given := draws(plan, 7)), given, coordinator)
+    given = draws(plan, 7)
+    rows, _ = run_engine(Engine(plan, network, FIFO, given, CONTROL), given, coordinator)
     twin = simulate(plan, network, FIFO, draws(plan, 7), staleness)
     np.testing.assert_allclose(rows, rows_of(twin.steps), rtol=1e-9)
 
@@ -116,9 +111,7 @@ def test_coordinators_of_staleness_are_those_of_the_engine(gap, staleness):
 def test_batches_in_proportion_end_together():
     """A free network: workers that differ by a factor of four end their steps at one time."""
     plan = chain_plan(down_bytes=[1], worker_ns=1_000_000, up_bytes=[1], update_ns=0)
-    given = Draws(
-        step=np.zeros((2, 4), dtype=np.int64), factor=np.repeat([[1.0], [4.0]], 4, axis=1)
-    )
+    given = same_draws(2, 4, factor=[1.0, 4.0])
     batching = Batching(batches=(50, 50), curves=(proportional(1.0, 100),) * 2)
     engine = Engine(plan, make_network(workers=2), FIFO, given, CONTROL)
     run = CoordinatedRun(engine, given, LoadBalanced(2, lambda _: Memoryless()), batching, idle)

@@ -69,8 +69,7 @@ def test_with_spare_workers_a_slow_one_is_not_waited_for():
 
 @pytest.mark.parametrize("kind", ["lb_bsp", "lb_bsp_gpu"])
 @pytest.mark.parametrize(
-    "curve",
-    [{"points": [[8, 0.1], [40, 1.0]]}, {"most": 34}, {"workers": [0, 1], "most": 32}],
+    "curve", [{"points": [[8, 0.1], [40, 1.0]]}, {"most": 34}, {"workers": [0, 1], "most": 32}]
 )
 def test_nobody_gets_a_batch_that_curves_do_not_know(kind, curve):
     """It would end the run: whatever is decided has a time."""

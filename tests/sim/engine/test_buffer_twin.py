@@ -7,8 +7,6 @@ import pytest
 
 from h2model import disciplines
 from netcosim.training.plan import DOWN, StepPlan
-from sim.engine.control import Control
-from sim.engine.engine import Engine
 from tests.sim.engine.test_engine_twin import (
     Job,
     assert_equal_bits,
@@ -16,16 +14,8 @@ from tests.sim.engine.test_engine_twin import (
     engine_of,
     random_job,
 )
-from tests.sim.naive.plans import (
-    BYTE_A_NS,
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-)
+from tests.sim.engines import make_engine, ran
+from tests.sim.naive.plans import Op, at_worker, down, make_plan, make_sending
 from tests.sim.naive.twin import simulate
 
 
@@ -45,7 +35,7 @@ def buffered(seed: int, discipline: str, *, ties: bool = False) -> Job:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("discipline", disciplines.names())
-def test_the_text_agrees_with_the_twin(discipline: str) -> None:
+def test_the_text_agrees_with_the_twin(discipline):
     for seed in range(10):
         for ties in (False, True):
             job = buffered(seed, discipline, ties=ties)
@@ -57,7 +47,7 @@ def test_the_text_agrees_with_the_twin(discipline: str) -> None:
 
 
 @pytest.mark.oracle
-def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
+def test_compiled_and_interpreted_text_agree_to_the_last_bit():
     for seed in range(0, 20, 2):
         job = buffered(seed, "write_cycle")
         assert_equal_bits(*(engine_of(job, compiled=how) for how in (True, False)))
@@ -75,15 +65,10 @@ def late_plan() -> StepPlan:
 
 
 @pytest.mark.parametrize("buffer_bytes", [0, 1_000, 7_000, 30_000, 10**6])
-def test_what_is_urgent_waits_for_all_that_the_kernel_has(buffer_bytes: int) -> None:
+def test_what_is_urgent_waits_for_all_that_the_kernel_has(buffer_bytes):
     """A byte takes a nanosecond; at 50 us a chunk ends, and the buffer has all it can have."""
     sending = replace(make_sending("priority", chunk_bytes=1_000), buffer_bytes=buffer_bytes)
-    network = make_network(server_bps=BYTE_A_NS)
-    engine = Engine(
-        late_plan(), network, sending, same_draws(), Control(keep_operations=True), compiled=False
-    )
-    engine.run()
-    rows = engine.operations()
+    rows = ran(late_plan(), sending=sending, keep_operations=True).operations()
     assert late_plan().channels[0].direction == DOWN
     (urgent,) = np.flatnonzero(rows.operation == 2)
     # What has just left makes room for the chunk of the urgent one, or for one before it.
@@ -92,17 +77,10 @@ def test_what_is_urgent_waits_for_all_that_the_kernel_has(buffer_bytes: int) -> 
     assert rows.end_ns.max() == 101_000
 
 
-def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer() -> None:
+def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer():
     for compiled_seed in range(6):
         sending = replace(make_sending("fifo", chunk_bytes=1_000), buffer_bytes=20_000)
-        engine = Engine(
-            late_plan(),
-            make_network(),
-            sending,
-            same_draws(),
-            Control(keep_operations=True),
-            compiled=False,
-        )
+        engine = make_engine(late_plan(), sending=sending, keep_operations=True)
         at = 10_500.0 + 997 * compiled_seed
         engine.run(at)
         assert engine.end_early(0, 0)
@@ -115,8 +93,8 @@ def test_a_stream_that_ends_early_takes_its_chunks_out_of_the_buffer() -> None:
 
 @pytest.mark.parametrize(("writes_each", "urgent_ends_ns"), [(False, 10_000), (True, 13_000)])
 def test_who_writes_each_message_has_begun_the_first_when_the_urgent_one_comes(
-    writes_each: bool, urgent_ends_ns: int
-) -> None:
+    writes_each, urgent_ends_ns
+):
     """Both are ready at once: three chunks of the first fit in the kernel before the second."""
     ops = [
         Op(name="long", at=down(), size_bytes=50_000, priority=0),
@@ -125,14 +103,5 @@ def test_who_writes_each_message_has_begun_the_first_when_the_urgent_one_comes(
     sending = replace(
         make_sending("priority", chunk_bytes=1_000), buffer_bytes=3_000, writes_each=writes_each
     )
-    engine = Engine(
-        make_plan(ops),
-        make_network(server_bps=BYTE_A_NS),
-        sending,
-        same_draws(),
-        Control(keep_operations=True),
-        compiled=False,
-    )
-    engine.run()
-    rows = engine.operations()
+    rows = ran(make_plan(ops), sending=sending, keep_operations=True).operations()
     assert rows.end_ns[rows.operation == 1] == urgent_ends_ns

@@ -1,13 +1,9 @@
 """Calls that ask for tensors: what they take of links, in closed form."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
-from sim.engine.control import Control
-from sim.engine.engine import Engine
 from sim.plan import Calls
+from tests.sim.engines import make_engine, ran
 from tests.sim.naive.plans import (
     Op,
     at_server,
@@ -16,7 +12,6 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
-    same_draws,
     up,
 )
 
@@ -40,19 +35,17 @@ def plan():
 
 def ends(calls, *, discipline="fifo", delay_ns=0, workers=1):
     """End of each operation, ns, by worker, step and name."""
-    network = make_network(workers=workers, servers=1)
-    network = replace(network, delay_ns=np.full(workers, delay_ns, dtype=np.int64))
     job = plan()
-    engine = Engine(
+    engine = ran(
         job,
-        network,
-        make_sending(discipline, chunk_bytes=10_000),
-        same_draws(workers=workers, steps=STEPS),
-        Control(keep_operations=True, in_parts=True),
+        workers=workers,
+        steps=STEPS,
+        network=make_network(workers=workers, delay_ns=delay_ns),
+        sending=make_sending(discipline, chunk_bytes=10_000),
+        keep_operations=True,
+        in_parts=True,
         calls=calls,
-        compiled=False,
     )
-    engine.run()
     found = engine.operations()
     keys = zip(found.worker, found.step, found.operation, found.end_ns, strict=True)
     return {(int(w), int(s), job.names[op]): float(end) for w, s, op, end in keys}
@@ -100,11 +93,4 @@ def test_nothing_of_a_step_is_a_call():
 
 def test_they_are_refused_where_steps_are_not_in_parts():
     with pytest.raises(ValueError, match="calls"):
-        Engine(
-            plan(),
-            make_network(workers=1, servers=1),
-            make_sending("fifo"),
-            same_draws(workers=1, steps=1),
-            calls=CALLS,
-            compiled=False,
-        )
+        make_engine(plan(), calls=CALLS)

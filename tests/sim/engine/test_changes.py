@@ -11,6 +11,7 @@ from netcosim.training.plan import Draws, StepPlan
 from netcosim.training.speed import SpeedTrace
 from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
+from tests.sim.engines import make_engine
 from tests.sim.naive.plans import (
     BYTE_A_NS,
     Op,
@@ -22,34 +23,19 @@ from tests.sim.naive.plans import (
     make_sending,
     same_draws,
 )
-from tests.sim.naive.random_plans import (
-    random_draws,
-    random_network,
-    random_plan,
-    random_sending,
-)
+from tests.sim.naive.random_plans import random_draws, random_network, random_plan, random_sending
 
 
 def engine(
     plan: StepPlan,
-    *,
     workers: int = 1,
     steps: int = 1,
-    staleness: int | None = None,
-    stop_at_steps: bool = False,
     factor: Sequence[float] | None = None,
     **options: Any,
 ) -> Engine:
     """One byte a nanosecond, first in first out, a row for every operation."""
-    return Engine(
-        plan,
-        make_network(workers=workers, servers=plan.servers),
-        make_sending("fifo"),
-        same_draws(workers, steps, factor=factor),
-        Control(staleness=staleness, stop_at_steps=stop_at_steps, keep_operations=True),
-        compiled=False,
-        **options,
-    )
+    draws = same_draws(workers, steps, factor=factor)
+    return make_engine(plan, draws, keep_operations=True, **options)
 
 
 def ends(e: Engine) -> dict[tuple[int, int, str], float]:
@@ -248,7 +234,7 @@ def test_work_given_in_one_step_is_not_there_in_the_next() -> None:
 def test_factors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
     draws = Draws(step=np.zeros((2, 3), dtype=np.int64), factor=np.ones(shape))
     with pytest.raises(ValueError, match=r"factor: shape .*: must be \(2, 3\) or \(2, 1\)"):
-        Engine(chain_plan(), make_network(workers=2), make_sending("fifo"), draws, compiled=False)
+        make_engine(chain_plan(), draws)
 
 
 @pytest.mark.parametrize("discipline", disciplines.names())
@@ -257,13 +243,7 @@ def test_a_connection_that_was_emptied_serves_as_a_new_one(discipline: str) -> N
     plan = chain_plan(down_bytes=(1000, 700), up_bytes=(900,))
     ends_of = {}
     for leaves in (True, False):
-        e = Engine(
-            plan,
-            make_network(workers=1),
-            make_sending(discipline),
-            same_draws(1, 3),
-            compiled=False,
-        )
+        e = make_engine(plan, sending=make_sending(discipline), steps=3)
         if leaves:
             e.run(1100.0)
             e.leave(0)
@@ -287,14 +267,8 @@ def test_who_joins_when_nobody_is_there_begins_then() -> None:
 
 def ported(share: str, workers: int = 1, **network: float) -> Engine:
     """One pull of 1000 bytes, one push of 1000, at a byte a nanosecond; computing takes 500 ns."""
-    return Engine(
-        chain_plan(update_ns=0.0),
-        make_network(share=share, workers=workers, worker_bps=BYTE_A_NS * 100, **network),
-        make_sending(),
-        same_draws(workers),
-        Control(),
-        compiled=False,
-    )
+    ports = make_network(share=share, workers=workers, worker_bps=BYTE_A_NS * 100, **network)
+    return make_engine(chain_plan(update_ns=0.0), network=ports, workers=workers)
 
 
 @pytest.mark.parametrize("share", ["equal", "max_min"])

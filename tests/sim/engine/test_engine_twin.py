@@ -10,12 +10,7 @@ from netcosim.training.plan import Draws, StepPlan
 from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Network, Sending
-from tests.sim.naive.random_plans import (
-    random_draws,
-    random_network,
-    random_plan,
-    random_sending,
-)
+from tests.sim.naive.random_plans import random_draws, random_network, random_plan, random_sending
 from tests.sim.naive.records import Run
 from tests.sim.naive.twin import simulate
 

@@ -11,6 +11,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Network, Sending
 from tests.sim.engine.test_engine_twin import assert_equal_bits, assert_same
+from tests.sim.engines import make_engine
 from tests.sim.naive.random_plans import (
     random_draws,
     random_gated_plan,
@@ -71,16 +72,16 @@ def test_compiled_and_interpreted_text_agree_to_the_last_bit() -> None:
         )
 
 
-def test_a_worker_that_leaves_and_comes_back_finds_its_gates_empty() -> None:
+@pytest.mark.parametrize("seed", range(12))
+def test_a_worker_that_leaves_and_comes_back_finds_its_gates_empty(seed):
     """All that it had handed over is lost, and its next step goes through as any other."""
-    for seed in range(12):
-        schedule = schedule_names()[seed % len(schedule_names())]
-        plan, network, sending, draws = random_job(seed, schedule=schedule, share="equal")
-        engine = Engine(plan, network, sending, draws, Control(), compiled=False)
-        engine.run(float(np.random.default_rng(seed).uniform(0, 300_000)))
-        engine.leave(0)
-        engine.join(0)
-        engine.run()
-        steps = engine.steps()
-        for worker in range(draws.step.shape[0]):
-            assert sorted(steps.step[steps.worker == worker]) == list(range(draws.step.shape[1]))
+    schedule = schedule_names()[seed % len(schedule_names())]
+    plan, network, sending, draws = random_job(seed, schedule=schedule, share="equal")
+    engine = make_engine(plan, draws, network=network, sending=sending)
+    engine.run(float(np.random.default_rng(seed).uniform(0, 300_000)))
+    engine.leave(0)
+    engine.join(0)
+    engine.run()
+    steps = engine.steps()
+    for worker in range(draws.step.shape[0]):
+        assert sorted(steps.step[steps.worker == worker]) == list(range(draws.step.shape[1]))

@@ -6,25 +6,17 @@ import numpy as np
 import pytest
 
 from netcosim.training.synchronisation import Join
-from sim.engine.control import Control
 from sim.engine.engine import Engine, Stop
 from tests.sim.engine.test_join_twin import random_join
-from tests.sim.naive.plans import make_network, make_sending, same_draws
+from tests.sim.engines import make_engine
+from tests.sim.naive.plans import same_draws
 from tests.sim.naive.test_join import tensors_plan
 from tests.sim.theory.test_joins_and_cores import job
 
-FIFO = make_sending("fifo")
-
 
 def engine(workers: int, steps: int, by: str, first: int, factor: list[float]) -> Engine:
-    return Engine(
-        job(worker_ns=10_000.0),
-        make_network(workers=workers),
-        FIFO,
-        same_draws(workers=workers, steps=steps, factor=factor),
-        Control(join=Join(by=by, first=first)),  # type: ignore[arg-type]
-        compiled=False,
-    )
+    draws = same_draws(workers=workers, steps=steps, factor=factor)
+    return make_engine(job(worker_ns=10_000.0), draws, join=Join(by=by, first=first))
 
 
 def ended(found: Engine) -> Counter[int]:
@@ -65,14 +57,8 @@ def test_who_comes_back_begins_the_newest_step_and_counts_again(by: str) -> None
 def test_a_gradient_that_was_counted_is_not_counted_twice() -> None:
     """Worker 0 drops its step when one of its gradients was counted, and sends it once more."""
     plan = tensors_plan(tensors=2, worker_ns=10_000.0)
-    found = Engine(
-        plan,
-        make_network(workers=2),
-        FIFO,
-        same_draws(workers=2, steps=1, factor=[1.0, 9.0]),
-        Control(join=Join(by="tensor", first=2), keep_operations=True),
-        compiled=False,
-    )
+    draws = same_draws(workers=2, steps=1, factor=[1.0, 9.0])
+    found = make_engine(plan, draws, join=Join(by="tensor", first=2), keep_operations=True)
     found.run(13_500.0)  # one of its two pushes has arrived, at 13,000
     found.restart(0)
     found.begin([0])
@@ -89,14 +75,8 @@ def test_a_gradient_that_was_counted_is_not_counted_twice() -> None:
 
 
 def test_a_step_whose_gradients_are_joined_is_not_abandoned() -> None:
-    found = Engine(
-        tensors_plan(tensors=2, worker_ns=10_000.0),
-        make_network(workers=2),
-        FIFO,
-        same_draws(workers=2),
-        Control(join=Join(by="step", first=2)),
-        compiled=False,
-    )
+    plan = tensors_plan(tensors=2, worker_ns=10_000.0)
+    found = make_engine(plan, workers=2, join=Join(by="step", first=2))
     with pytest.raises(ValueError, match="restart it"):
         found.abandon(0)
 
@@ -106,7 +86,7 @@ def test_whatever_workers_do_those_who_stay_reach_the_end() -> None:
     for seed in range(60):
         plan, network, sending, draws, join = random_join(seed, share="equal")
         workers, steps = draws.step.shape
-        found = Engine(plan, network, sending, draws, Control(join=join), compiled=False)
+        found = make_engine(plan, draws, network=network, sending=sending, join=join)
         rng = np.random.default_rng(seed)
         away: set[int] = set()
         for _ in range(12):

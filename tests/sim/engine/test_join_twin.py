@@ -12,6 +12,7 @@ from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Network, Sending
 from tests.sim.engine.test_engine_twin import assert_equal_bits, assert_same
+from tests.sim.engine.test_engine_twin import engine_of as plain_engine
 from tests.sim.naive.random_plans import (
     random_draws,
     random_join_plan,
@@ -90,16 +91,13 @@ def test_shared_processors_without_a_join_agree_with_the_twin() -> None:
             for p in plan.processors
         )
         plan = replace(plan, processors=shared)
-        job = (
-            random_network(rng, workers=4),
-            random_sending(rng, discipline=disciplines.names()[seed % len(disciplines.names())]),
-            random_draws(rng, plan, workers=4),
-        )
-        staleness = [None, 0, 2][seed % 3]
-        control = Control(staleness=staleness, keep_operations=True)
-        engine = Engine(plan, *job, control, compiled=False)
+        network = random_network(rng, workers=4)
+        discipline = disciplines.names()[seed % len(disciplines.names())]
+        sending = random_sending(rng, discipline=discipline)
+        job = (plan, network, sending, random_draws(rng, plan, workers=4), [None, 0, 2][seed % 3])
+        engine = plain_engine(job)
         engine.run()
-        assert_same(engine, simulate(plan, *job, staleness))
+        assert_same(engine, simulate(*job))
 
 
 @pytest.mark.oracle

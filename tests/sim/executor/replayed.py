@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 
-from netcosim.training.executor import (
-    Acknowledgement,
-    Answer,
-    Over,
-    Push,
-    Request,
-    Server,
-    Worker,
-)
+from netcosim.training.executor import Acknowledgement, Answer, Over, Push, Request, Server, Worker
 from netcosim.training.job import TrainingJob
 from sim.engine.engine import Operations
 

@@ -1,6 +1,7 @@
 """Steps by the protocol of real jobs: the engine and the step executor say the same."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Channel, StepPlan
 from netcosim.training.speed import SpeedTrace
 from netcosim.training.synchronisation import Join
-from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.plan import Sending
+from tests.sim.engines import make_job, ran
 from tests.sim.executor.replayed import Replay
 from tests.sim.fast.shaped import joined_plan, shaped_operations
 from tests.sim.naive.plans import (
@@ -33,65 +34,50 @@ from tests.sim.naive.plans import (
 from tests.sim.naive.random_plans import random_draws, random_gated_plan, random_schedule
 
 STEPS = 6
+SEEDS = st.integers(0, 2**32 - 1)
+JOBS = {"seed": SEEDS, "workers": st.integers(1, 4), "servers": st.integers(1, 3)}
 DELAYS_NS = (0, 30_000, 10_000_000)
+
+
+def drawn_job(
+    rng: np.random.Generator, plan: StepPlan, workers: int = 1, steps: int = STEPS, **options: Any
+) -> TrainingJob:
+    return make_job(plan, random_draws(rng, plan, workers=workers, steps=steps), **options)
 
 
 def job_of(rng: np.random.Generator, workers: int, servers: int, staleness: int | None):
     ops = shaped_operations(rng, tensors=7, servers=servers)
     plan = make_plan(ops, recorded=3, servers=servers)
-    return TrainingJob(
-        plan=plan,
-        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
-        staleness=staleness,
-        join=None,
-        speeds=(None,) * workers,
-    )
+    return drawn_job(rng, plan, workers, staleness=staleness)
 
 
 def joined_job(rng: np.random.Generator, workers: int, servers: int, first: int):
     plan = joined_plan(rng, servers=servers, cores=1 + int(rng.integers(2)))
-    return TrainingJob(
-        plan=plan,
-        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
-        staleness=None,
-        join=Join(by="step", first=first),
-        speeds=(None,) * workers,
-    )
+    return drawn_job(rng, plan, workers, join=Join(by="step", first=first))
 
 
 def simulated(
     job: TrainingJob, delay_ns: int, sending: Sending | None = None, *, compiled: bool = False
 ) -> Engine:
-    engine = Engine(
+    return ran(
         job.plan,
-        network(job, delay_ns),
-        make_sending() if sending is None else sending,
         job.draws,
-        Control(
-            staleness=job.staleness,
-            join=job.join,
-            keep_operations=True,
-            keep_chunks=True,
-            in_parts=True,
-        ),
+        network=make_network(workers=job.workers, servers=job.plan.servers, delay_ns=delay_ns),
+        sending=sending,
+        staleness=job.staleness,
+        join=job.join,
+        keep_operations=True,
+        keep_chunks=True,
+        in_parts=True,
         speeds=job.speeds,
         compiled=compiled,
     )
-    engine.run()
-    return engine
-
-
-def network(job: TrainingJob, delay_ns: int):
-    found = make_network(workers=job.workers, servers=job.plan.servers)
-    return replace(found, delay_ns=np.full(job.workers, delay_ns, dtype=np.int64))
 
 
 @pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1),
-    workers=st.integers(1, 4),
-    servers=st.integers(1, 3),
+    **JOBS,
     staleness=st.sampled_from([None, 0, 1, 2]),
     delay_ns=st.sampled_from(DELAYS_NS),
     discipline=st.sampled_from(["fifo", "round_robin", "priority"]),
@@ -107,13 +93,7 @@ def test_executor_and_engine_agree(seed, workers, servers, staleness, delay_ns, 
 
 @pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    workers=st.integers(1, 4),
-    servers=st.integers(1, 3),
-    first=st.integers(1, 5),
-    delay_ns=st.sampled_from(DELAYS_NS),
-)
+@given(**JOBS, first=st.integers(1, 5), delay_ns=st.sampled_from(DELAYS_NS))
 def test_they_agree_where_gradients_are_joined(seed, workers, servers, first, delay_ns):
     rng = np.random.default_rng(seed)
     job = joined_job(rng, workers, servers, first)
@@ -143,9 +123,7 @@ def test_they_agree_where_gradients_are_joined(seed, workers, servers, first, de
 @pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1),
-    workers=st.integers(1, 4),
-    servers=st.integers(1, 3),
+    **JOBS,
     staleness=st.sampled_from([None, 0, 1]),
     delay_ns=st.sampled_from(DELAYS_NS),
     schedule=st.sampled_from(schedule_names()),
@@ -156,12 +134,11 @@ def test_they_agree_where_a_schedule_holds_gradients_back(
     rng = np.random.default_rng(seed)
     plan = random_gated_plan(rng, servers=servers)
     sending = random_schedule(rng, make_sending("fifo"), schedule)
-    job = TrainingJob(
-        plan=plan,
-        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
+    job = drawn_job(
+        rng,
+        plan,
+        workers,
         staleness=staleness,
-        join=None,
-        speeds=(None,) * workers,
         pushed=True,
         schedule=schedule,
         schedule_options=sending.schedule_options,
@@ -208,12 +185,9 @@ def tiny_joined_job(*, steps: int, slower: float, first: int) -> TrainingJob:
         Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
         Op(name="update", at=at_server(shared=True), duration_ns=5_000, after=("push",)),
     ]
-    return TrainingJob(
-        plan=make_plan(ops, once={"update": ["pull"]}),
-        draws=same_draws(workers=2, steps=steps, factor=[1.0, slower]),
-        staleness=None,
-        join=Join(by="step", first=first),
-        speeds=(None, None),
+    draws = same_draws(workers=2, steps=steps, factor=[1.0, slower])
+    return make_job(
+        make_plan(ops, once={"update": ["pull"]}), draws, join=Join(by="step", first=first)
     )
 
 
@@ -242,6 +216,7 @@ def test_a_slow_worker_s_gradients_come_too_late_and_it_goes_on_with_the_newest(
     assert_same(job, engine, 0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "job",
     [
@@ -286,14 +261,7 @@ def test_a_worker_is_a_step_ahead_of_its_servers():
         Op(name="compute", at=at_worker(), duration_ns=[1e6], after=("pull",)),
         Op(name="push", at=up(), size_bytes=1_000, after=("compute",)),
     ]
-    plan = make_plan(ops)
-    job = TrainingJob(
-        plan=plan,
-        draws=random_draws(np.random.default_rng(0), plan, workers=1, steps=3),
-        staleness=None,
-        join=None,
-        speeds=(None,),
-    )
+    job = drawn_job(np.random.default_rng(0), make_plan(ops), steps=3)
     steps = simulated(job, 10_000_000).steps()
     assert np.all(steps.start_ns[1:] == steps.end_ns[:-1])
     # The request of the second step leaves with the push; its answer waits for the push alone.
@@ -307,14 +275,7 @@ def test_what_waits_at_another_node_without_a_transfer_is_refused():
         Op(name="other", at=down(1), size_bytes=1_000, after=("compute",)),
         Op(name="push", at=up(0), size_bytes=1_000, after=("compute",)),
     ]
-    plan: StepPlan = make_plan(ops, servers=2)
-    job = TrainingJob(
-        plan=plan,
-        draws=random_draws(np.random.default_rng(0), plan, workers=1, steps=1),
-        staleness=None,
-        join=None,
-        speeds=(None,),
-    )
+    job = drawn_job(np.random.default_rng(0), make_plan(ops, servers=2), steps=1)
     with pytest.raises(ScenarioError, match="must wait for a transfer from there"):
         simulated(job, 0)
     with pytest.raises(ValueError, match="steps can't be changed"):
@@ -334,34 +295,9 @@ def pulled_plan(rng: np.random.Generator) -> StepPlan:
     return make_plan(waiting, recorded=3)
 
 
-def in_steps(job: TrainingJob) -> Engine:
-    control = Control(staleness=job.staleness, keep_operations=True)
-    network = make_network(workers=job.workers, servers=job.plan.servers)
-    engine = Engine(
-        job.plan, network, make_sending(), job.draws, control, speeds=job.speeds, compiled=False
-    )
-    engine.run()
-    return engine
-
-
-def pulled_job(
-    plan: StepPlan,
-    rng: np.random.Generator,
-    workers: int,
-    staleness: int | None,
-    speed: SpeedTrace | None = None,
-) -> TrainingJob:
-    return TrainingJob(
-        plan=plan,
-        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
-        staleness=staleness,
-        join=None,
-        speeds=(speed, *[None] * (workers - 1)),
-    )
-
-
 def assert_replayed(job: TrainingJob) -> None:
-    seen = in_steps(job).operations()
+    control = {"staleness": job.staleness, "keep_operations": True}
+    seen = ran(job.plan, job.draws, speeds=job.speeds, **control).operations()
     replay = Replay(job, seen)
     replay.run()
     replay.assert_handed_over_as(seen)
@@ -376,7 +312,7 @@ def assert_replayed(job: TrainingJob) -> None:
 @pytest.mark.oracle
 def test_it_hands_over_when_the_simulator_does(seed, workers, staleness):
     rng = np.random.default_rng(seed)
-    assert_replayed(pulled_job(pulled_plan(rng), rng, workers, staleness))
+    assert_replayed(drawn_job(rng, pulled_plan(rng), workers, staleness=staleness))
 
 
 @settings(max_examples=30, deadline=None)
@@ -387,4 +323,5 @@ def test_at_speeds_that_change(seed, workers):
     speed = rng.uniform(0.2, 2.0, 5)
     work_ns = np.concatenate([[0.0], np.cumsum(np.diff(time_ns) * speed)])
     trace = SpeedTrace(time_ns=time_ns, work_ns=work_ns)
-    assert_replayed(pulled_job(pulled_plan(rng), rng, workers, None, trace))
+    speeds = (trace, *[None] * (workers - 1))
+    assert_replayed(drawn_job(rng, pulled_plan(rng), workers, speeds=speeds))

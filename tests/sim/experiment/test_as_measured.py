@@ -43,7 +43,7 @@ def by_hand(rows: list[tuple[int, int, float, float]], first: int, last: int) ->
 
 @pytest.mark.oracle
 @given(st.data())
-def test_it_is_the_sum_of_the_rates_that_each_workers_log_gives(data: st.DataObject) -> None:
+def test_it_is_the_sum_of_the_rates_that_each_workers_log_gives(data):
     rows = []
     for worker in range(data.draw(st.integers(1, 4))):
         numbers = data.draw(st.sets(st.integers(0, 8), min_size=1))
@@ -58,7 +58,7 @@ def test_it_is_the_sum_of_the_rates_that_each_workers_log_gives(data: st.DataObj
     )
 
 
-def test_two_workers_by_hand() -> None:
+def test_two_workers_by_hand():
     """Steps 2 and 3: one worker takes 20 ns for both, the other 40 ns."""
     ends = {0: [100.0, 110.0, 120.0, 500.0], 1: [10.0, 30.0, 50.0, 51.0]}
     rows = [(w, s, end, 1.0) for w, each in ends.items() for s, end in enumerate(each)]
@@ -70,30 +70,24 @@ def simulated(**changes: object) -> sim.Result:
     return sim.simulate(JOB, {f"training.{name}": value for name, value in changes.items()})
 
 
-def test_nothing_else_changes() -> None:
+def test_nothing_else_changes():
     (plain,), (found,) = simulated().summary.series, simulated(measured=[3, 12]).summary.series
     assert all(point.as_measured is None for point in plain.points)
     for before, after in zip(plain.points, found.points, strict=True):
-        assert after.as_measured is not None
         assert after.model_copy(update={"as_measured": None}) == before
         assert (after.as_measured.first, after.as_measured.last) == (3, 12)
 
 
 @pytest.mark.parametrize("synchronisation", ["asp", "bsp", "join"])
 @pytest.mark.parametrize("last", [12, 20])
-def test_it_is_what_the_log_of_every_worker_to_its_last_step_gives(
-    synchronisation: str, last: int
-) -> None:
+def test_it_is_what_the_log_of_every_worker_to_its_last_step_gives(synchronisation, last):
     """A run ends with the fastest worker's last step, and has to go on for the slow one's."""
     slow = [{"kind": "slow", "workers": [0], "options": {"factor": 2.0}}]
     changes = {"training.synchronisation": synchronisation, "training.measured": [3, last]}
     scenario = with_values(build_scenario(JOB), {**changes, "straggler": slow})
     (cell,) = checked_cells(scenario)
     whole = make_tracing_engine(
-        cell,
-        0,
-        conditions_of(cell, 2, 0, math.inf),
-        draw_steps(cell, 2, 0, cell.plans(0).steps),
+        cell, 0, conditions_of(cell, 2, 0, math.inf), draw_steps(cell, 2, 0, cell.plans(0).steps)
     )
     whole.run()
     steps = whole.steps()
@@ -103,10 +97,9 @@ def test_it_is_what_the_log_of_every_worker_to_its_last_step_gives(
     assert simulate(cell, 2, 0).as_measured_steps_per_s == pytest.approx(expected, rel=1e-6)
 
 
-def test_runs_have_a_spread() -> None:
+def test_runs_have_a_spread():
     (series,) = simulated(measured=[3, 12]).summary.series
     measured = series.points[-1].as_measured
-    assert measured is not None
     first, second = measured.steps_per_s.values
     assert measured.sd_steps_per_s == pytest.approx(abs(first - second) / 2**0.5)
     assert measured.examples_per_s.mean == pytest.approx(measured.steps_per_s.mean * series.batch)
@@ -122,14 +115,14 @@ def test_runs_have_a_spread() -> None:
         ("3-12", "must be a first and a last step, such as [3, 12]"),
     ],
 )
-def test_what_is_no_span_of_steps_is_refused(measured: object, said: str) -> None:
+def test_what_is_no_span_of_steps_is_refused(measured, said):
     with pytest.raises(ScenarioError) as refused:
         simulated(measured=measured)
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", ["join", "leave"])
-def test_workers_that_come_and_go_are_refused(kind: str) -> None:
+def test_workers_that_come_and_go_are_refused(kind):
     there = [{"kind": kind, "workers": [1], "options": {"at": "1s"}}]
     with pytest.raises(ScenarioError, match=r"training\.measured.*a straggler joins or leaves"):
         sim.simulate(

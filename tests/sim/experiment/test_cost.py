@@ -6,22 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.engine.control import Control
-from sim.engine.engine import Engine
-from sim.experiment.cost import (
-    Estimate,
-    PointCost,
-    StepWork,
-    chunks_of_step,
-    step_ns,
-    step_s,
-)
-from tests.sim.naive.plans import (
-    chain_plan,
-    make_network,
-    make_sending,
-    same_draws,
-)
+from sim.experiment.cost import Estimate, PointCost, StepWork, chunks_of_step, step_ns, step_s
+from tests.sim.engines import ran
+from tests.sim.naive.plans import chain_plan, make_network, make_sending
 
 DISCIPLINES = [
     ("fifo", {}, 2**31 - 1),
@@ -35,12 +22,9 @@ DISCIPLINES = [
 @pytest.mark.parametrize(("discipline", "options", "chunk_bytes"), DISCIPLINES)
 def test_chunks_are_those_of_an_engine(discipline, options, chunk_bytes):
     plan = chain_plan(down_bytes=(1000, 250, 4000), up_bytes=(4000, 10))
-    network = make_network()
     sending = make_sending(discipline, chunk_bytes=chunk_bytes, **options)
-    control = Control(keep_chunks=True, keep_operations=True)
-    engine = Engine(plan, network, sending, same_draws(1, 1), control, compiled=False)
-    engine.run()
-    assert chunks_of_step(plan, network, sending) == len(engine.chunks().worker)
+    engine = ran(plan, sending=sending, keep_chunks=True, keep_operations=True)
+    assert chunks_of_step(plan, make_network(), sending) == len(engine.chunks().worker)
 
 
 def test_of_many_chunks_the_rest_is_reckoned():
@@ -52,12 +36,8 @@ def test_of_many_chunks_the_rest_is_reckoned():
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_step_is_no_shorter_than_its_estimate_of_the_busiest_port(workers):
     plan = chain_plan(down_bytes=(1000, 9000), worker_ns=500.0, up_bytes=(4000,))
-    network = make_network(workers=workers)
-    control = Control()
-    sending = make_sending()
-    engine = Engine(plan, network, sending, same_draws(workers, 4), control, compiled=False)
-    engine.run()
-    expected_ns = step_ns(plan, network)
+    engine = ran(plan, workers=workers, steps=4)
+    expected_ns = step_ns(plan, make_network(workers=workers))
     assert expected_ns / 2 <= engine.now_ns / 4 <= 2 * expected_ns
 
 

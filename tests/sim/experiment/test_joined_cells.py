@@ -55,7 +55,6 @@ def joined(changes: dict[str, object]) -> Joined:
     settings = {"training.workers": [4], "training.synchronisation": "join"}
     (series,) = sim.simulate(JOB, {**settings, **changes}).summary.series
     found = series.points[-1].joined
-    assert found is not None
     assert sum(found.weights) == pytest.approx(1.0)
     return found
 
@@ -80,7 +79,6 @@ def test_each_update_may_have_its_own_first_workers() -> None:
     who = [np.array([0, 1, 2]), np.array([0, 1, 2])]
     parts = [np.array([1.0, 0.5, 0.5]), np.array([0.0, 0.25, 0.25])]
     found = joined_of(who, parts, 4)
-    assert found is not None
     assert found.weights == pytest.approx([0.4, 0.3, 0.3, 0.0])
     assert (found.ignored, found.partly) == pytest.approx((1 / 6, 4 / 6))
     assert joined_of([np.array([0])], [np.array([0.0])], 1) is None
@@ -93,12 +91,8 @@ def test_each_workers_gradients_are_no_join() -> None:
 
 def test_all_of_a_step_joined_takes_the_fast_path_and_says_why_not_otherwise() -> None:
     for first, engine in ((4, "fast"), (3, "generic")):
-        changes = {
-            "training.workers": [4],
-            "training.synchronisation": "join",
-            "training.first": first,
-        }
-        (series,) = sim.simulate(JOB, changes).summary.series
+        changes = {"training.synchronisation": "join", "training.first": first}
+        (series,) = sim.simulate(JOB, {"training.workers": [4], **changes}).summary.series
         assert series.points[-1].engine == engine
 
 

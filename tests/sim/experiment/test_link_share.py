@@ -28,16 +28,14 @@ SLOW_LINK = {"kind": "link", "workers": [1], "options": {"part": 0.5}}
         ({"training.share": "max_min"}, "max_min"),
     ],
 )
-def test_it_is_the_cheapest_that_is_right_unless_it_is_given(
-    changes: dict[str, object], share: str
-) -> None:
+def test_it_is_the_cheapest_that_is_right_unless_it_is_given(changes, share):
     scenario = with_share(with_values(build_scenario(JOB), changes))
     assert scenario.training.share == share
     assert {cell.network(1).share for cell in checked_cells(scenario)} == {share}
 
 
 @pytest.mark.oracle
-def test_no_port_carries_more_than_its_rate() -> None:
+def test_no_port_carries_more_than_its_rate():
     """A worker alone with eight servers is as fast as its own port, whoever asks."""
     alone = {"training.workers": [1], "cluster.servers": 8, "cluster.link.rate": "100mbit"}
     chosen = sim.simulate(JOB, alone).summary
@@ -49,7 +47,7 @@ def test_no_port_carries_more_than_its_rate() -> None:
     assert point.steps_per_s.mean == pytest.approx(limit.mean, rel=0.02)
 
 
-def test_a_given_one_that_overfills_a_port_is_told_and_not_trusted() -> None:
+def test_a_given_one_that_overfills_a_port_is_told_and_not_trusted():
     alone = {"training.workers": [1], "cluster.servers": 8, "training.share": "equal"}
     result = sim.simulate(JOB, alone)
     assert result.notes == (
@@ -64,7 +62,7 @@ def test_a_given_one_that_overfills_a_port_is_told_and_not_trusted() -> None:
     )
 
 
-def test_a_given_one_that_fills_no_port_is_trusted() -> None:
+def test_a_given_one_that_fills_no_port_is_trusted():
     scenario = build_scenario(JOB | {"training": {**JOB["training"], "share": "equal"}})
     assert notes(scenario, checked_cells(scenario)) == []
     assert sim.simulate(scenario).summary.trusted

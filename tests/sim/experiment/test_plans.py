@@ -79,8 +79,8 @@ def assert_same(one: StepPlan, other: StepPlan) -> None:
 @pytest.mark.parametrize("kept_bytes", [0, 10**9])
 @pytest.mark.parametrize("order", ["as_listed", "random", "tac"])
 def test_every_run_of_every_transport_has_the_plans_that_are_its_own(
-    order: str, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    order, kept_bytes, monkeypatch
+):
     monkeypatch.setattr("sim.experiment.plans.KEPT_BYTES", kept_bytes)
     cells = cells_of(order)
     for run in (0, 2, 1, 0):
@@ -96,9 +96,7 @@ def test_every_run_of_every_transport_has_the_plans_that_are_its_own(
             assert prepared.longest_step_ns == plan.duration_ns.sum(axis=1).max()
 
 
-def test_plans_beyond_the_bound_are_not_kept_but_the_first_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_plans_beyond_the_bound_are_not_kept_but_the_first_is(monkeypatch):
     cell = cells_of("as_listed")[0]
     assert cell.plans(1).plan is cell.plans(1).plan
     monkeypatch.setattr("sim.experiment.plans.KEPT_BYTES", 0)
@@ -106,7 +104,7 @@ def test_plans_beyond_the_bound_are_not_kept_but_the_first_is(
     assert cell.plans(1).plan is cell.plans(1).plan
 
 
-def test_a_cell_of_other_settings_does_not_take_shared_plans() -> None:
+def test_a_cell_of_other_settings_does_not_take_shared_plans():
     cell = cells_of("as_listed")[0]
     before = cell.plans(0).plan
     scenario = cell.scenario.model_copy(update={"seed": cell.scenario.seed + 1})
@@ -116,7 +114,7 @@ def test_a_cell_of_other_settings_does_not_take_shared_plans() -> None:
     assert_same(cell.plans(0).plan, before)
 
 
-def test_plans_are_kept_where_the_scenario_gives_the_cost_of_messages() -> None:
+def test_plans_are_kept_where_the_scenario_gives_the_cost_of_messages():
     kept = Plans()
 
     def plan_of(cost: str) -> StepPlan:
@@ -128,7 +126,7 @@ def test_plans_are_kept_where_the_scenario_gives_the_cost_of_messages() -> None:
     assert (plan_of("2ms").duration_ns != plan_of("1ms").duration_ns).any()
 
 
-def test_phases_of_preparing_are_told_once() -> None:
+def test_phases_of_preparing_are_told_once():
     told: list[str] = []
     for cell in cells_of("as_listed"):
         cell.plans(0, told.append)
@@ -138,9 +136,7 @@ def test_phases_of_preparing_are_told_once() -> None:
     ]
 
 
-def test_a_run_is_simulated_the_same_with_plans_that_are_not_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_is_simulated_the_same_with_plans_that_are_not_kept(monkeypatch):
     kept = simulate(cells_of("as_listed")[0], 2, 1)
     monkeypatch.setattr("sim.experiment.plans.KEPT_BYTES", 0)
     again = simulate(cells_of("as_listed")[0], 2, 1)
@@ -148,9 +144,7 @@ def test_a_run_is_simulated_the_same_with_plans_that_are_not_kept(
 
 
 @pytest.mark.parametrize(("order", "shared"), [("as_listed", True), ("tic", True), ("tac", False)])
-def test_plans_are_kept_across_rates_unless_the_order_looks_at_them(
-    order: str, shared: bool
-) -> None:
+def test_plans_are_kept_across_rates_unless_the_order_looks_at_them(order, shared):
     text = SCENARIO.format(order=order).replace(
         "[training]", '[training]\nrates = ["1gbit", "8gbit"]'
     )
@@ -159,7 +153,7 @@ def test_plans_are_kept_across_rates_unless_the_order_looks_at_them(
     assert (slow.plans(0).plans is fast.plans(0).plans) == shared
 
 
-def test_an_order_that_looks_at_a_step_is_given_the_worker_s_at_the_rate_of_its_link() -> None:
+def test_an_order_that_looks_at_a_step_is_given_the_worker_s_at_the_rate_of_its_link():
     cell = cells_of("tac")[0]
     seen: list[StepGraph | None] = []
 
@@ -172,7 +166,6 @@ def test_an_order_that_looks_at_a_step_is_given_the_worker_s_at_the_rate_of_its_
     assignment = replace(cell.assignment(), arrange=kept)
     plan = make_plan(cell.profile, durations, assignment, np.random.default_rng(0))
     [step] = seen
-    assert step is not None
     at_worker = [op for op in cell.profile.step.operations if cell.profile.step.phase(op) != "ps"]
     assert len(step) == len(at_worker) < plan.operations
     names = list(tensors_of(cell.profile))
@@ -195,7 +188,7 @@ def test_an_order_that_looks_at_a_step_is_given_the_worker_s_at_the_rate_of_its_
     assert step.capacity == tuple(plan.processors[i].capacity for i in worker)
 
 
-def test_pulls_are_released_as_the_order_says() -> None:
+def test_pulls_are_released_as_the_order_says():
     cell = cells_of("tac")[0]
     plan = cell.plans(0).plan
     durations = recorded_steps(cell.profile, rng=np.random.default_rng(0), count=6)
@@ -213,7 +206,7 @@ def test_pulls_are_released_as_the_order_says() -> None:
 
 
 @pytest.mark.parametrize("order", ["tic", "tac", "tac_printed"])
-def test_a_burst_has_no_step_to_order_by(order: str) -> None:
+def test_a_burst_has_no_step_to_order_by(order):
     text = SCENARIO.format(order=order)
     burst = text.replace('profile = "alexnet"', 'set = "alexnet"')
     with pytest.raises(ScenarioError, match=f'^policy.order: "{order}": looks at the step of a'):

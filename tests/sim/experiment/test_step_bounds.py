@@ -8,17 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcosim.training.plan import DOWN, UP, WORKER, Draws, StepPlan
-from sim.engine.control import Control
-from sim.engine.engine import Engine
-from sim.experiment.step_bounds import (
-    Bounds,
-    bounds_of,
-    load_of,
-    step_bounds,
-    work_of,
-)
+from sim.experiment.step_bounds import Bounds, bounds_of, load_of, step_bounds, work_of
 from sim.plan import Network
 from sim.shares import load_share
+from tests.sim.engines import ran
 from tests.sim.naive.plans import (
     Op,
     at_server,
@@ -27,13 +20,10 @@ from tests.sim.naive.plans import (
     down,
     make_network,
     make_plan,
-    make_sending,
     same_draws,
     up,
 )
 from tests.sim.naive.random_plans import random_join_plan, random_plan
-
-FIFO = make_sending("fifo")
 
 
 def naive_bounds(
@@ -86,9 +76,7 @@ def bounds(
     updates=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_bounds_are_those_of_the_definition(
-    seed: int, share: str, joined: bool, updates: bool
-) -> None:
+def test_bounds_are_those_of_the_definition(seed, share, joined, updates):
     rng = np.random.default_rng(seed)
     plan = random_join_plan(rng, cores=2) if joined else random_plan(rng)
     workers, steps = 3, 4
@@ -115,13 +103,11 @@ def test_bounds_are_those_of_the_definition(
 
 @given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from(["equal", "max_min"]))
 @settings(max_examples=40, deadline=None)
-def test_steps_of_one_worker_are_between_their_bounds(seed: int, share: str) -> None:
+def test_steps_of_one_worker_are_between_their_bounds(seed, share):
     rng = np.random.default_rng(seed)
     plan, network = random_plan(rng), make_network(share=share, servers=2)
     draws = Draws(step=np.arange(3)[np.newaxis], factor=np.array([[float(rng.uniform(0.5, 3))]]))
-    engine = Engine(plan, network, FIFO, draws, compiled=False)
-    engine.run()
-    steps = engine.steps()
+    steps = ran(plan, draws, network=network).steps()
     found, _, _ = bounds(plan, network, draws)
     took_ns = steps.end_ns - steps.start_ns
     assert (took_ns >= found.lower_ns * (1 - 1e-9)).all()
@@ -136,14 +122,12 @@ def test_steps_of_one_worker_are_between_their_bounds(seed: int, share: str) -> 
 )
 @settings(max_examples=40, deadline=None)
 def test_steps_of_workers_alike_in_rounds_are_between_their_bounds(
-    down_bytes: list[int], up_bytes: list[int], worker_ns: float, workers: int
-) -> None:
+    down_bytes, up_bytes, worker_ns, workers
+):
     """Each has its part of the link; with the time of a transfer alone U would be too small."""
     plan = chain_plan(down_bytes=down_bytes, up_bytes=up_bytes, worker_ns=worker_ns)
     network, draws = make_network(workers=workers), same_draws(workers, 2)
-    engine = Engine(plan, network, FIFO, draws, Control(staleness=0), compiled=False)
-    engine.run()
-    steps = engine.steps()
+    steps = ran(plan, draws, network=network, staleness=0).steps()
     found, _, _ = bounds(plan, network, draws)
     took_ns = steps.end_ns - steps.start_ns
     assert (took_ns >= found.lower_ns.min() * (1 - 1e-9)).all()
@@ -153,44 +137,37 @@ def test_steps_of_workers_alike_in_rounds_are_between_their_bounds(
         assert (took_ns > alone_ns * (1 - 1e-9)).any()
 
 
-def test_figures_by_hand() -> None:
+def test_figures_by_hand():
     """Two runs, three steps; one of them can't be scheduled."""
     one = Bounds(upper_ns=np.array([10.0, 6.0]), lower_ns=np.array([4.0, 6.0]))
     other = Bounds(upper_ns=np.array([9.0]), lower_ns=np.array([3.0]))
     found = step_bounds([one, other], [np.array([7.0, 6.0]), np.array([9.0])])
-    assert found is not None
     assert found.efficiency == pytest.approx((0.5 + 0.0) / 2)
     assert found.speed_up == pytest.approx((1.5 + 0.0 + 2.0) / 3)
     assert found.upper_ns == pytest.approx(25 / 3)
     assert found.lower_ns == pytest.approx(13 / 3)
 
 
-def test_without_steps_or_without_choice_there_is_no_efficiency() -> None:
+def test_without_steps_or_without_choice_there_is_no_efficiency():
     none = np.zeros(0)
     assert step_bounds([Bounds(upper_ns=none, lower_ns=none)], [none]) is None
     alike = Bounds(upper_ns=np.array([5.0]), lower_ns=np.array([5.0]))
     found = step_bounds([alike], [np.array([5.0])])
-    assert found is not None
     assert (found.efficiency, found.speed_up) == (None, 0.0)
     nothing = Bounds(upper_ns=np.array([0.0]), lower_ns=np.array([0.0]))
     found = step_bounds([nothing], [np.array([0.0])])
-    assert found is not None
     assert (found.efficiency, found.speed_up) == (None, None)
 
 
-def test_processors_with_places_and_processors_that_are_shared() -> None:
+def test_processors_with_places_and_processors_that_are_shared():
+    cores = at_server(0, 4, "cores", shared=True)
     plan = make_plan(
         [
             Op(name="pull", at=down(), size_bytes=100),
             Op(name="a", at=at_worker(2), duration_ns=700.0, after=("pull",)),
             Op(name="b", at=at_worker(2), duration_ns=500.0, after=("pull",)),
             Op(name="push", at=up(), size_bytes=60, after=("a", "b")),
-            Op(
-                name="read",
-                at=at_server(0, 4, "cores", shared=True),
-                duration_ns=900.0,
-                after=("push",),
-            ),
+            Op(name="read", at=cores, duration_ns=900.0, after=("push",)),
         ]
     )
     network = make_network(workers=3)
@@ -203,7 +180,7 @@ def test_processors_with_places_and_processors_that_are_shared() -> None:
     assert found.lower_ns.tolist() == pytest.approx([675, 1200, 675])
 
 
-def test_a_worker_s_own_port_counts_where_the_share_looks_at_it() -> None:
+def test_a_worker_s_own_port_counts_where_the_share_looks_at_it():
     plan = chain_plan(down_bytes=(100, 200), worker_ns=0.0, up_bytes=(50,), servers=2)
     slow = make_network(share="max_min", servers=2, workers=2, worker_bps=[8 * 10**9, 10**9])
     found, _, _ = bounds(plan, slow, same_draws(workers=2))

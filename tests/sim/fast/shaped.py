@@ -3,14 +3,7 @@
 import numpy as np
 
 from netcosim.training.plan import Channel, StepPlan
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    down,
-    make_plan,
-    up,
-)
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, up
 
 
 def shaped_plan(rng: np.random.Generator, *, tensors: int = 7, servers: int = 1) -> StepPlan:
@@ -96,12 +89,7 @@ def branching_plan(
     at = [t % servers if t < servers else int(rng.integers(servers)) for t in range(tensors)]
     size = [1000 if ties else 1 + int(rng.exponential(40_000)) for _ in at]
     ops = [
-        Op(
-            name=f"pull{t}",
-            at=down(at[t]),
-            size_bytes=size[t],
-            priority=int(rng.integers(0, 3)),
-        )
+        Op(name=f"pull{t}", at=down(at[t]), size_bytes=size[t], priority=int(rng.integers(0, 3)))
         for t in rng.permutation(tensors)
     ]
     forward: list[Op] = []

@@ -13,7 +13,13 @@ from sim.fast.shape import fast_shape
 from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Sending
 from tests.sim.fast.shaped import joined_plan, shaped_plan
-from tests.sim.fast.test_fast_path import asked_sendings, assert_same, sendings, sorted_ends
+from tests.sim.fast.test_fast_path import (
+    asked_sendings,
+    assert_same,
+    network_and_draws,
+    sendings,
+    sorted_ends,
+)
 from tests.sim.naive.plans import make_network, make_sending
 from tests.sim.naive.random_plans import random_draws, random_join_plan
 
@@ -27,11 +33,8 @@ def test_steps_and_times_are_those_of_the_generic_engine(sending: Sending, serve
         rng = np.random.default_rng(seed)
         tensors = int(rng.integers(servers, 12))
         plan = joined_plan(rng, tensors=tensors, servers=servers, cores=1 + seed % 3)
-        workers = int(rng.integers(1, 6))
-        rate = [int(r) for r in rng.integers(1e9, 3e10, servers)]
-        network = make_network(servers=servers, workers=workers, server_bps=rate)
-        draws = random_draws(rng, plan, workers=workers, steps=6)
-        join = Join(by="step", first=workers + seed % 2)
+        network, draws = network_and_draws(rng, plan)
+        join = Join(by="step", first=len(draws.step) + seed % 2)
         assert_same(plan, network, sending, draws, seed, join)
 
 
@@ -41,9 +44,8 @@ def test_nobody_begins_before_the_slowest_gradients_were_used() -> None:
     draws = random_draws(rng, plan, workers=3, steps=4)
     draws.factor[1] *= 3.0
     control = Control(join=Join(by="step", first=3))
-    engine = FastEngine(
-        plan, make_network(workers=3), make_sending("fifo"), draws, control, compiled=False
-    )
+    job = (plan, make_network(workers=3), make_sending("fifo"), draws)
+    engine = FastEngine(*job, control, compiled=False)
     engine.run()
     rows = sorted_ends(engine.steps())
     begins, ends = (rows[:, i].reshape(3, 4) for i in (2, 3))
@@ -82,19 +84,10 @@ def test_other_joins_are_left_to_the_generic_engine(join: Join) -> None:
 
 def test_a_join_needs_updates_to_join() -> None:
     rng = np.random.default_rng(1)
-    for plan, join in (
-        (shaped_plan(rng), Join(by="step", first=1)),
-        (joined_plan(rng), None),
-    ):
+    for plan, join in ((shaped_plan(rng), Join(by="step", first=1)), (joined_plan(rng), None)):
+        job = (plan, make_network(), make_sending("fifo"), random_draws(rng, plan))
         with pytest.raises(ValueError, match="once for all"):
-            FastEngine(
-                plan,
-                make_network(),
-                make_sending("fifo"),
-                random_draws(rng, plan),
-                Control(join=join),
-                compiled=False,
-            )
+            FastEngine(*job, Control(join=join), compiled=False)
 
 
 def test_other_joined_shapes_are_refused_with_the_reason() -> None:

@@ -1,6 +1,5 @@
 """The fast path against the generic engine, which the naive twin holds."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +25,7 @@ from tests.sim.naive.plans import (
     make_network,
     make_plan,
     make_sending,
+    same_draws,
     up,
 )
 from tests.sim.naive.random_plans import random_draws
@@ -71,6 +71,14 @@ def asked_sendings() -> list[Sending]:
     ]
 
 
+def network_and_draws(rng: np.random.Generator, plan: StepPlan) -> tuple[Network, Draws]:
+    """Some workers, at servers of some rates, and six steps of each."""
+    workers = int(rng.integers(1, 6))
+    rates = [int(r) for r in rng.integers(1e9, 3e10, plan.servers)]
+    network = make_network(servers=plan.servers, workers=workers, server_bps=rates)
+    return network, random_draws(rng, plan, workers=workers, steps=6)
+
+
 def assert_same(
     plan: StepPlan,
     network: Network,
@@ -103,16 +111,11 @@ def assert_same(
 @pytest.mark.parametrize("servers", [1, 3])
 @pytest.mark.parametrize("sending", [*sendings(), *asked_sendings()], ids=str)
 @pytest.mark.parametrize("kind", [shaped_plan, branching_plan])
-def test_steps_and_times_are_those_of_the_generic_engine(
-    kind: Callable[..., StepPlan], sending: Sending, servers: int
-) -> None:
+def test_steps_and_times_are_those_of_the_generic_engine(kind, sending, servers):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         plan = kind(rng, tensors=int(rng.integers(servers, 12)), servers=servers)
-        workers = int(rng.integers(1, 6))
-        rate = [int(r) for r in rng.integers(1e9, 3e10, servers)]
-        network = make_network(servers=servers, workers=workers, server_bps=rate)
-        draws = random_draws(rng, plan, workers=workers, steps=6)
+        network, draws = network_and_draws(rng, plan)
         assert_same(plan, network, sending, draws, seed)
 
 
@@ -121,7 +124,7 @@ def test_steps_and_times_are_those_of_the_generic_engine(
     [*sendings(), make_sending("two_visit", window_bytes=400), *asked_sendings()],
     ids=str,
 )
-def test_what_happens_at_one_time_happens_in_the_generic_engines_order(sending: Sending) -> None:
+def test_what_happens_at_one_time_happens_in_the_generic_engines_order(sending):
     """Bytes a nanosecond, and whole thousands of both."""
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -130,7 +133,7 @@ def test_what_happens_at_one_time_happens_in_the_generic_engines_order(sending: 
         assert_same(plan, make_network(workers=2), sending, draws, seed)
 
 
-def test_what_a_connection_learns_from_lone_pushes_counts_later() -> None:
+def test_what_a_connection_learns_from_lone_pushes_counts_later():
     """A write's target grows with each fast write, and says how the last pushes take turns."""
     chain = [Op(name="c0", at=at_worker(), duration_ns=1000.0, after=("pull",))]
     rest = []
@@ -145,7 +148,7 @@ def test_what_a_connection_learns_from_lone_pushes_counts_later() -> None:
             )
             rest += [push, update]
     plan = make_plan([Op(name="pull", at=down(), size_bytes=9), *chain, *rest])
-    draws = Draws(step=np.zeros((1, 2), dtype=np.int64), factor=np.ones((1, 2)))
+    draws = same_draws(steps=2)
     sending = make_sending("write_cycle", target=9000, target_min=4000, fast_ns=60_000)
     assert_same(plan, make_network(), sending, draws, 0)
     still = make_sending("write_cycle", target=9000, target_max=9000, fast_ns=60_000)
@@ -157,7 +160,7 @@ def test_what_a_connection_learns_from_lone_pushes_counts_later() -> None:
     assert ends[0] != ends[1]
 
 
-def test_each_recorded_step_may_have_its_own_order_of_pulls() -> None:
+def test_each_recorded_step_may_have_its_own_order_of_pulls():
     rng = np.random.default_rng(5)
     plan = shaped_plan(rng, tensors=9)
     shuffled = replace(plan, sources=rng.permuted(plan.sources, axis=1))
@@ -172,7 +175,7 @@ def test_each_recorded_step_may_have_its_own_order_of_pulls() -> None:
     )
 
 
-def test_a_log_that_is_too_short_grows_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_is_too_short_grows_and_changes_nothing(monkeypatch):
     rng = np.random.default_rng(11)
     plan = shaped_plan(rng, tensors=12)
     draws = random_draws(rng, plan, workers=8, steps=8)
@@ -186,7 +189,7 @@ def test_a_log_that_is_too_short_grows_and_changes_nothing(monkeypatch: pytest.M
     np.testing.assert_array_equal(sorted_ends(tight.steps()), sorted_ends(roomy.steps()))
 
 
-def test_compiled_is_what_the_text_says() -> None:
+def test_compiled_is_what_the_text_says():
     rng = np.random.default_rng(3)
     plan = shaped_plan(rng, tensors=12, servers=2)
     draws = random_draws(rng, plan, workers=5, steps=8)
@@ -199,7 +202,7 @@ def test_compiled_is_what_the_text_says() -> None:
     np.testing.assert_array_equal(compiled.spent_ns, plain.spent_ns)
 
 
-def test_a_run_in_pieces_is_the_uninterrupted_run() -> None:
+def test_a_run_in_pieces_is_the_uninterrupted_run():
     rng = np.random.default_rng(4)
     plan = shaped_plan(rng, tensors=8)
     job = (make_network(workers=3), make_sending("fifo"), random_draws(rng, plan, steps=6))
@@ -227,50 +230,50 @@ class TestShape:
     def operations() -> list[Op]:
         return shaped_operations(np.random.default_rng(1), 4, 1)
 
-    def test_the_operations_themselves_are_of_the_shape(self) -> None:
+    def test_the_operations_themselves_are_of_the_shape(self):
         plan = make_plan(self.operations(), recorded=3)
         assert fast_shape(plan, make_network(), make_sending("fifo")).sizes[2] > 0
 
-    def test_a_pull_that_waits(self) -> None:
+    def test_a_pull_that_waits(self):
         late = Op(name="late", at=down(), size_bytes=9, after=("compute0",))
         last = [op for op in self.operations() if op.name.startswith("compute")][-1]
         user = Op(name="user", at=at_worker(), duration_ns=1.0, after=("late", last.name))
         self.refused([*self.operations(), late, user], "late, a pull, waits")
 
-    def test_a_pull_that_nothing_needs(self) -> None:
+    def test_a_pull_that_nothing_needs(self):
         extra = Op(name="extra", at=down(), size_bytes=9)
         self.refused([*self.operations(), extra], "no computation that all pulls")
 
-    def test_a_branch_that_nothing_waits_for(self) -> None:
+    def test_a_branch_that_nothing_waits_for(self):
         branch = Op(name="branch", at=at_worker(), duration_ns=1.0, after=("compute0",))
         self.refused([*self.operations(), branch], "no computation that all pulls")
 
-    def test_a_push_before_everything_is_pulled(self) -> None:
+    def test_a_push_before_everything_is_pulled(self):
         early = Op(name="early", at=up(), size_bytes=9, after=("compute0",))
         self.refused([*self.operations(), early], "early, a push")
 
-    def test_something_behind_an_update(self) -> None:
+    def test_something_behind_an_update(self):
         more = next(op for op in self.operations() if op.name.startswith("update"))
         extra = Op(name="extra", at=at_server(), duration_ns=1.0, after=(more.name,))
         self.refused([*self.operations(), extra], "is not an update|follows no push")
 
-    def test_an_update_of_two_pushes(self) -> None:
+    def test_an_update_of_two_pushes(self):
         pushes = [op.name for op in self.operations() if op.name.startswith("push")]
         ops = [op for op in self.operations() if not op.name.startswith("update")]
         both = Op(name="both", at=at_server(), duration_ns=1.0, after=tuple(pushes))
         self.refused([*ops, both], "both is not an update of one push")
 
-    def test_several_places_at_a_server(self) -> None:
+    def test_several_places_at_a_server(self):
         ops = [op for op in self.operations() if not op.name.startswith("update")]
         push = next(op.name for op in ops if op.name.startswith("push"))
         update = Op(name="update", at=at_server(0, 2), duration_ns=1.0, after=(push,))
         self.refused([*ops, update], "several places")
 
-    def test_two_connections_one_way(self) -> None:
+    def test_two_connections_one_way(self):
         second = Op(name="second", at=down(0, "second"), size_bytes=9)
         self.refused([second, *self.operations()], "several connections")
 
-    def test_a_discipline_that_may_rest(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_discipline_that_may_rest(self, monkeypatch):
         monkeypatch.setattr("h2model.disciplines.fifo.TRAITS", Traits())
         plan = make_plan(self.operations(), recorded=3)
         with pytest.raises(NotOfThisShapeError, match="fifo is not work-conserving"):
@@ -284,14 +287,14 @@ class TestShape:
             (make_network(delay_ns=5), make_sending("fifo"), "delays"),
         ],
     )
-    def test_settings(self, network: object, sending: Sending, because: str) -> None:
+    def test_settings(self, network, sending, because):
         plan = make_plan(self.operations(), recorded=3)
         with pytest.raises(NotOfThisShapeError, match=because):
             fast_shape(plan, network, sending)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("servers", [1, 2])
-def test_fusing_operations_changes_no_step(servers: int) -> None:
+def test_fusing_operations_changes_no_step(servers):
     """Compute runs that only sum up; anything else would show in some step's end."""
     for seed in range(8):
         rng = np.random.default_rng(seed)

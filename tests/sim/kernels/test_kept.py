@@ -73,9 +73,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_damaged_file_is_made_anew_with_one_line(
-    cache: Path, caplog: pytest.LogCaptureFixture, suffix: str, damage: Callable[[Path], object]
-) -> None:
+def test_a_damaged_file_is_made_anew_with_one_line(cache, caplog, suffix, damage):
     caplog.set_level(logging.WARNING)
     [path] = [path for path in files(cache) if path.suffix == suffix]
     damage(path)
@@ -89,9 +87,7 @@ def test_a_damaged_file_is_made_anew_with_one_line(
     assert {path: path.read_bytes() for path in files(cache)} == whole
 
 
-def test_the_project_at_another_place_finds_what_was_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_project_at_another_place_finds_what_was_compiled(tmp_path, monkeypatch):
     """As on a machine of a cluster, to which the sources are sent again and again."""
     monkeypatch.setenv("NETCOSIM_KERNELS", str(tmp_path / "kernels"))
     found = []
@@ -111,9 +107,7 @@ def test_the_project_at_another_place_finds_what_was_compiled(
     assert len(found[0]) == 2 and found[0] == found[1]
 
 
-def test_an_object_that_is_gone_is_compiled_again(
-    cache: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_object_that_is_gone_is_compiled_again(cache, caplog):
     [path] = [path for path in files(cache) if path.suffix == ".nbc"]
     path.unlink()
     assert compiled()(6) == 42
@@ -121,9 +115,7 @@ def test_an_object_that_is_gone_is_compiled_again(
     assert said(caplog) == []
 
 
-def test_a_folder_in_an_index_s_place_is_told_and_left_alone(
-    cache: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_in_an_index_s_place_is_told_and_left_alone(cache, caplog):
     [path] = [path for path in files(cache) if path.suffix == ".nbi"]
     path.unlink()
     path.mkdir()
@@ -134,9 +126,7 @@ def test_a_folder_in_an_index_s_place_is_told_and_left_alone(
     assert (path / "letter").read_text() == "dear"
 
 
-def test_a_part_of_the_cache_that_can_not_be_written_is_done_without(
-    cache: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_part_of_the_cache_that_can_not_be_written_is_done_without(cache, caplog):
     """And numba's other places, beside the sources, stay as they are."""
     below = files(cache)[0].parent
     shutil.rmtree(below)
@@ -147,7 +137,7 @@ def test_a_part_of_the_cache_that_can_not_be_written_is_done_without(
     assert list(Path(__file__).parent.rglob("*.nb[ic]")) == []
 
 
-def test_without_any_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_cache_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("NETCOSIM_KERNELS", raising=False)
     (tmp_path / "home").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
@@ -174,7 +164,7 @@ print(sorted(name[-4:] for _, _, names in os.walk(cache) for name in names if '.
 
 @pytest.mark.root
 @pytest.mark.oracle
-def test_a_full_disk_keeps_nothing_and_ends_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_nothing_and_ends_nothing(tmp_path):
     script = 'mount -t tmpfs -o size=200k none "$1" && exec "$2" -c "$3"'
     done = subprocess.run(
         [
@@ -222,7 +212,7 @@ print(sum(hits.values()), sum(misses.values()))
 
 
 @pytest.mark.oracle
-def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> None:
+def test_processes_that_start_together_compile_a_kernel_once(tmp_path):
     script = tmp_path / "kernel.py"
     script.write_text(_KERNEL)
     started = [
@@ -236,11 +226,9 @@ def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> 
         for _ in range(3)
     ]
     for process in started:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     said = []
     for process in started:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in started:
@@ -303,7 +291,7 @@ def printed(folder: Path, *steps: int) -> list[str]:
 
 
 @pytest.mark.oracle
-def test_each_calls_its_own_functions(tmp_path: Path) -> None:
+def test_each_calls_its_own_functions(tmp_path):
     one, two = printed(tmp_path, 1), printed(tmp_path, 2)
     assert one != two
     assert printed(tmp_path, 1, 2) == [*one, *two]

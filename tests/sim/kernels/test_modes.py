@@ -3,33 +3,15 @@
 import numpy as np
 import pytest
 
-from sim.engine.control import Control
-from sim.engine.engine import Engine
 from sim.kernels.arrays import COMPUTING, MODES, RECEIVING, SENDING, WAITING
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-    up,
-)
+from tests.sim.engines import ran
+from tests.sim.naive.plans import Op, at_worker, down, make_plan, same_draws, up
 
 
 def spent(*operations: Op, workers: int = 1, staleness: int | None = None) -> dict[int, float]:
     """Time by mode of the first worker in three steps, at a byte a nanosecond."""
     draws = same_draws(workers, 3, factor=np.arange(1, workers + 1))
-    engine = Engine(
-        make_plan(operations),
-        make_network(workers=workers),
-        make_sending("fifo"),
-        draws,
-        Control(staleness=staleness),
-        compiled=False,
-    )
-    engine.run()
+    engine = ran(make_plan(operations), draws, staleness=staleness)
     found = {mode: float(engine.spent_ns[0, mode]) for mode in range(MODES)}
     return {mode: ns for mode, ns in found.items() if ns}
 

@@ -139,22 +139,14 @@ def chain_plan(
         for k, size in enumerate(down_bytes)
     ]
     compute = Op(
-        name="compute",
-        at=at_worker(),
-        duration_ns=worker_ns,
-        after=tuple(op.name for op in pulls),
+        name="compute", at=at_worker(), duration_ns=worker_ns, after=tuple(op.name for op in pulls)
     )
     pushes = [
         Op(name=f"push{k}", at=up(k % servers), size_bytes=size, after=("compute",))
         for k, size in enumerate(up_bytes)
     ]
     updates = [
-        Op(
-            name=f"update{k}",
-            at=at_server(k % servers),
-            duration_ns=update_ns,
-            after=(f"push{k}",),
-        )
+        Op(name=f"update{k}", at=at_server(k % servers), duration_ns=update_ns, after=(f"push{k}",))
         for k in range(len(up_bytes))
     ]
     return make_plan([*pulls, compute, *pushes, *updates], servers=servers, recorded=recorded)

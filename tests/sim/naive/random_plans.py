@@ -10,14 +10,7 @@ import numpy as np
 
 from h2model.disciplines import load, names
 from netcosim.policies import load_schedule, schedule_names, schedule_options
-from netcosim.training.plan import (
-    SENDING,
-    Channel,
-    Draws,
-    Gate,
-    Processor,
-    StepPlan,
-)
+from netcosim.training.plan import SENDING, Channel, Draws, Gate, Processor, StepPlan
 from sim.plan import Network, Sending
 from tests.sim.naive.plans import (
     BYTE_A_NS,

@@ -3,10 +3,9 @@
 A link carries a byte a nanosecond; pulls and pushes are of 1000 bytes.
 """
 
-from dataclasses import replace
-
 import pytest
 
+from netcosim.training.plan import Processor
 from netcosim.training.synchronisation import Join
 from tests.sim.naive.plans import (
     Op,
@@ -26,32 +25,30 @@ FIFO = make_sending("fifo")
 JOB = 2
 
 
-def tensors_plan(*, servers: int = 1, tensors: int = 2, worker_ns: float = 500.0):
-    """Each tensor pulled, used by itself, pushed and updated; the update takes 200."""
+def tensors_plan(
+    *, servers: int = 1, tensors: int = 2, worker_ns: float | list[list[float]] = 500.0
+):
+    """Each tensor pulled, used by itself, pushed and updated; the update takes 200.
+
+    `worker_ns`: of all tensors in one recorded step, or of each tensor in each step.
+    """
+    times = worker_ns if isinstance(worker_ns, list) else [[worker_ns]] * tensors
     operations = []
     for t in range(tensors):
         at = t % servers
         operations += [
             Op(name=f"pull{t}", at=down(at), size_bytes=1000),
-            Op(
-                name=f"use{t}",
-                at=at_worker(tensors),
-                duration_ns=worker_ns,
-                after=(f"pull{t}",),
-            ),
+            Op(name=f"use{t}", at=at_worker(tensors), duration_ns=times[t], after=(f"pull{t}",)),
             Op(name=f"push{t}", at=up(at), size_bytes=1000, after=(f"use{t}",)),
-            Op(
-                name=f"update{t}",
-                at=at_server(at, shared=True),
-                duration_ns=200,
-                after=(f"push{t}",),
-            ),
+            Op(name=f"update{t}", at=ps(at), duration_ns=200, after=(f"push{t}",)),
         ]
-    return make_plan(
-        operations,
-        servers=servers,
-        once={f"update{t}": [f"pull{t}"] for t in range(tensors)},
-    )
+    once = {f"update{t}": [f"pull{t}"] for t in range(tensors)}
+    return make_plan(operations, servers=servers, recorded=len(times[0]), once=once)
+
+
+def ps(server: int = 0, cores: int = 1) -> Processor:
+    """Cores of a server that all workers share."""
+    return at_server(server, cores, shared=True)
 
 
 def when(run: Run, plan, worker: int, step: int) -> dict[str, tuple[float, float]]:
@@ -105,52 +102,22 @@ def test_by_step_nobody_begins_before_all_updates_are_made() -> None:
 
 def test_by_tensor_each_server_counts_for_itself() -> None:
     """Two servers, one of two workers is enough: each server takes another worker's gradient."""
-    operations = []
-    for t in range(2):
-        operations += [
-            Op(name=f"pull{t}", at=down(t), size_bytes=1000),
-            Op(
-                name=f"use{t}",
-                at=at_worker(2),
-                duration_ns=[500, 9000][t],
-                after=(f"pull{t}",),
-            ),
-            Op(name=f"push{t}", at=up(t), size_bytes=1000, after=(f"use{t}",)),
-            Op(
-                name=f"update{t}",
-                at=at_server(t, shared=True),
-                duration_ns=200,
-                after=(f"push{t}",),
-            ),
-        ]
-    plan = make_plan(operations, servers=2, once={f"update{t}": [f"pull{t}"] for t in range(2)})
+    network = make_network(workers=2, servers=2)
+    by_tensor, by_step = Join(by="tensor", first=1), Join(by="step", first=1)
+    plan = tensors_plan(servers=2, worker_ns=[[500], [9000]])
     draws = same_draws(workers=2, steps=1, factor=[1.0, 0.5])
     # Worker 1 is faster at both, and its first gradient is before the other's.
-    run = simulate(
-        plan,
-        make_network(workers=2, servers=2),
-        FIFO,
-        draws,
-        None,
-        join=Join(by="tensor", first=1),
-    )
+    run = simulate(plan, network, FIFO, draws, None, join=by_tensor)
     assert weights(run) == [(1, 1.0), (0, 0.0)]
     # Now each is faster at one: what is slow for one is fast for the other.
-    times = {"use0": [500, 9000], "use1": [9000, 500]}
-    plan = make_plan(
-        [replace(op, duration_ns=times.get(op.name, op.duration_ns)) for op in operations],
-        servers=2,
-        recorded=2,
-        once={f"update{t}": [f"pull{t}"] for t in range(2)},
-    )
+    plan = tensors_plan(servers=2, worker_ns=[[500, 9000], [9000, 500]])
     draws = same_draws(workers=2, steps=1)
     draws.step[1] = 1
-    network = make_network(workers=2, servers=2)
-    apart = simulate(plan, network, FIFO, draws, None, join=Join(by="tensor", first=1))
+    apart = simulate(plan, network, FIFO, draws, None, join=by_tensor)
     # Both end at one time: the last gradient of worker 1 on the link of the lower server.
     assert weights(apart) == [(1, 0.5), (0, 0.5)]
-    by_step = simulate(plan, network, FIFO, draws, None, join=Join(by="step", first=1))
-    assert weights(by_step) == [(1, 1.0), (0, 0.0)]
+    whole = simulate(plan, network, FIFO, draws, None, join=by_step)
+    assert weights(whole) == [(1, 1.0), (0, 0.0)]
 
 
 def test_a_late_worker_finishes_sending_and_begins_the_newest_step() -> None:
@@ -175,12 +142,7 @@ def test_workers_share_a_servers_cores(cores: int, end_ns: float) -> None:
     plan = make_plan(
         [
             Op(name="wait", at=at_worker(), duration_ns=100),
-            Op(
-                name="update",
-                at=at_server(0, cores, shared=True),
-                duration_ns=200,
-                after=("wait",),
-            ),
+            Op(name="update", at=ps(0, cores), duration_ns=200, after=("wait",)),
         ]
     )
     run = simulate(plan, make_network(workers=3), FIFO, same_draws(workers=3), None)
@@ -194,7 +156,7 @@ def test_overlapping_steps_push_and_pull_at_once() -> None:
         operations += [
             Op(name=f"gradient{t}", at=at_worker(1), duration_ns=500),
             Op(name=f"push{t}", at=up(), size_bytes=1000, after=(f"gradient{t}",)),
-            Op(name=f"update{t}", at=at_server(shared=True), duration_ns=200, after=(f"push{t}",)),
+            Op(name=f"update{t}", at=ps(), duration_ns=200, after=(f"push{t}",)),
             Op(name=f"pull{t}", at=down(), size_bytes=1000, after=(f"update{t}",)),
             Op(name=f"use{t}", at=at_worker(1), duration_ns=300, after=(f"pull{t}",)),
         ]

@@ -109,9 +109,7 @@ def test_streams_of_a_connection_go_one_after_another_in_the_gates_order():
 
 
 def test_all_sources_are_handed_over_before_the_first_chunk_is_chosen():
-    plan = make_plan(
-        [Op(name=f"p{k}", at=down(), size_bytes=100, priority=k) for k in range(3)],
-    )
+    plan = make_plan([Op(name=f"p{k}", at=down(), size_bytes=100, priority=k) for k in range(3)])
     run = simulate(plan, make_network(), make_sending("priority"), same_draws(), None)
     assert ends(run, plan) == {"p2": 100, "p1": 200, "p0": 300}
 
@@ -122,7 +120,7 @@ def test_dependents_are_handed_over_before_the_next_chunk_is_chosen():
             Op(name="first", at=down(), size_bytes=100),
             Op(name="later", at=down(), size_bytes=100),
             Op(name="urgent", at=down(), size_bytes=100, after=("first",), priority=1),
-        ],
+        ]
     )
     run = simulate(plan, make_network(), make_sending("priority"), same_draws(), None)
     assert ends(run, plan) == {"first": 100, "urgent": 200, "later": 300}
@@ -174,10 +172,7 @@ def test_a_first_visit_of_several_chunks(requeue_at_completion, late_ends_ns):
     # 400 bytes in chunks of 200; the late one comes during the first chunk.
     plan = a_stream_and_one_that_comes_meanwhile()
     sending = make_sending(
-        "two_visit",
-        window_bytes=400,
-        chunk_bytes=200,
-        requeue_at_completion=requeue_at_completion,
+        "two_visit", window_bytes=400, chunk_bytes=200, requeue_at_completion=requeue_at_completion
     )
     run = simulate(plan, make_network(), sending, same_draws(), None)
     assert ends(run, plan)["late"] == late_ends_ns
@@ -252,9 +247,7 @@ def test_who_has_no_step_left_holds_nobody_up():
 
 def test_a_processor_with_two_places_serves_first_in_first_out():
     durations = {"a": 100, "b": 300, "c": 100, "d": 50}
-    plan = make_plan(
-        [Op(name=n, at=at_worker(2), duration_ns=d) for n, d in durations.items()],
-    )
+    plan = make_plan([Op(name=n, at=at_worker(2), duration_ns=d) for n, d in durations.items()])
     run = simulate(plan, make_network(), FIFO, same_draws(), None)
     assert spans(run, plan) == {
         "a": (0, 0, 100),
@@ -302,9 +295,7 @@ def test_a_delay_does_not_hold_up_what_the_worker_sends_nor_the_next_stream():
 
 
 def test_pulls_are_asked_for_all_at_once():
-    plan = make_plan(
-        [Op(name=f"p{k}", at=down(), size_bytes=100, priority=k) for k in range(3)],
-    )
+    plan = make_plan([Op(name=f"p{k}", at=down(), size_bytes=100, priority=k) for k in range(3)])
     sending = make_sending("priority")
     run = simulate(plan, make_network(delay_ns=10), sending, same_draws(), None)
     assert ends(run, plan) == {"p2": 120, "p1": 220, "p0": 320}
@@ -367,10 +358,7 @@ def test_processors_are_served_by_number_and_places_in_order_of_start_at_one_tim
 
 def test_arrivals_at_one_time_go_by_worker_then_by_connection():
     plan = make_plan(
-        [
-            Op(name="up1", at=up(1), size_bytes=100),
-            Op(name="up0", at=up(0), size_bytes=100),
-        ],
+        [Op(name="up1", at=up(1), size_bytes=100), Op(name="up0", at=up(0), size_bytes=100)],
         servers=2,
     )
     network = make_network(servers=2, workers=2, delay_ns=[70, 70])

@@ -10,12 +10,7 @@ from netcosim.training.plan import DOWN, WORKER
 from tests.sim.naive import twin
 from tests.sim.naive.disciplines import machine_scheduler
 from tests.sim.naive.plans import make_network
-from tests.sim.naive.random_plans import (
-    random_draws,
-    random_network,
-    random_plan,
-    random_sending,
-)
+from tests.sim.naive.random_plans import random_draws, random_network, random_plan, random_sending
 from tests.sim.naive.twin import simulate
 
 CASES = [(seed, ties) for seed in range(24) for ties in (False, True)]

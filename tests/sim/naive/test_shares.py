@@ -13,17 +13,10 @@ from tests.sim.naive.plans import (
     same_draws,
     up,
 )
+from tests.sim.naive.test_naive import ends
 from tests.sim.naive.twin import simulate
 
 FIFO = make_sending("fifo")
-
-
-def ends(run, plan, worker=0, step=0):
-    return {
-        plan.names[row.operation]: row.end_ns
-        for row in run.operations
-        if (row.worker, row.step) == (worker, step)
-    }
 
 
 @pytest.mark.parametrize("share", ["equal", "max_min", "two_servers"])
@@ -39,10 +32,7 @@ def test_a_port_is_slower_while_its_other_direction_is_busy(share):
 
 def test_a_workers_own_port_is_slower_both_ways_only_where_it_is_looked_at():
     plan = make_plan(
-        [
-            Op(name="pull", at=down(0), size_bytes=1000),
-            Op(name="push", at=up(1), size_bytes=400),
-        ],
+        [Op(name="pull", at=down(0), size_bytes=1000), Op(name="push", at=up(1), size_bytes=400)],
         servers=2,
     )
     for share, expected in (("equal", 1000), ("max_min", 1400)):

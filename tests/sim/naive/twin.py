@@ -142,9 +142,7 @@ class Simulation:
             kind = AT_WORKER if self.plan.processors[p].node == WORKER else AT_SERVER
             for place, (_, end_ns) in processor.running.items():
                 yield Event(
-                    end_ns,
-                    (kind, w, p, place),
-                    partial(self.computation_ends, processor, place),
+                    end_ns, (kind, w, p, place), partial(self.computation_ends, processor, place)
                 )
 
     # What happens.

@@ -3,13 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sim.profiling.records import (
-    RecordedLayer,
-    RecordedTensor,
-    Span,
-    StepRecord,
-    Structure,
-)
+from sim.profiling.records import RecordedLayer, RecordedTensor, Span, StepRecord, Structure
 
 
 def layer(name: str, reads: Sequence[int] = (), **tensors: int) -> RecordedLayer:

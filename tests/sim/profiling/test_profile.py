@@ -13,7 +13,7 @@ from netcosim.workload import Profile, Transfer, dump_profile, parse_profile
 from netcosim.workload.lint import lint
 from sim.profiling.assemble import Settings, build_profile
 from sim.profiling.attribute import attribute
-from sim.profiling.autograd_layers import BETWEEN, Call, ownership
+from sim.profiling.autograd_layers import BETWEEN, Call, Ownership, ownership
 from sim.profiling.measure import Measured, measure
 from sim.profiling.records import RecordedLayer, RecordedTensor, Span, StepRecord
 from sim.profiling.target import calling, users_own
@@ -71,11 +71,7 @@ def test_a_chain_waits_for_the_layer_before_and_branches_for_what_they_read():
     chain, branches = build_profile(measured, CHAIN), build_profile(measured, BRANCHES)
     assert after(chain, "right/forward") == ("left/forward",)
     assert after(branches, "right/forward") == ("first/forward",)
-    assert after(branches, "last/forward") == (
-        "last.weight/pull",
-        "left/forward",
-        "right/forward",
-    )
+    assert after(branches, "last/forward") == ("last.weight/pull", "left/forward", "right/forward")
     assert after(branches, "first/backward") == ("left/backward", "right/backward")
 
 
@@ -110,11 +106,8 @@ def test_parameters_between_layers_wait_for_what_is_there_and_come_back_behind_i
     last = (RecordedTensor(name="temperature", size_bytes=4),)
     recorder = MadeRecorder(layers, [times(between=10)], tensors_behind=last)
     profile = build_profile(measure(recorder, 1, 1), BRANCHES)
-    assert after(profile, "other.before.last/forward") == (
-        "scale/pull",
-        "left/forward",
-        "right/forward",
-    )
+    before = ("scale/pull", "left/forward", "right/forward")
+    assert after(profile, "other.before.last/forward") == before
     assert after(profile, "last/forward") == ("last.weight/pull", "other.before.last/forward")
     assert after(profile, "scale/push") == ("other.before.last/backward",)
     assert after(profile, "other/forward") == ("temperature/pull", "last/forward")
@@ -261,14 +254,17 @@ class Leaf(Node):
         self.variable = object()
 
 
+def owned(*calls: tuple[list[Node | None], list[Node]]) -> Ownership:
+    """What belongs to layers that are called with these inputs and outputs."""
+    return ownership([Call(inputs=inputs, outputs=outputs) for inputs, outputs in calls])
+
+
 def test_a_layer_owns_what_is_between_its_inputs_and_outputs():
     weight, bias = Leaf("weight"), Leaf("bias")
     inside = Node("transpose", [weight])
     first = Node("first", [None, inside, bias])
     second = Node("second", [first])
-    found = ownership(
-        [Call(inputs=[None], outputs=[first]), Call(inputs=[first], outputs=[second])]
-    )
+    found = owned(([None], [first]), ([first], [second]))
     assert found.owner == {first: 0, inside: 0, weight: 0, bias: 0, second: 1}
     assert found.reads == ((), (0,))
     assert found.loose == {}
@@ -280,13 +276,7 @@ def test_functions_between_layers_belong_to_none_and_branches_meet_in_them():
     scale = Leaf("scale")
     added = Node("add", [left, Node("multiply", [right, scale])])
     last = Node("last", [added])
-    calls = [
-        Call(inputs=[], outputs=[first]),
-        Call(inputs=[first], outputs=[left]),
-        Call(inputs=[first], outputs=[right]),
-        Call(inputs=[added], outputs=[last]),
-    ]
-    found = ownership(calls)
+    found = owned(([], [first]), ([first], [left]), ([first], [right]), ([added], [last]))
     assert found.reads == ((), (0,), (0,), (1, 2))
     assert found.owner[added] == found.owner[scale] == BETWEEN
     assert found.loose == {id(scale.variable): 3}
@@ -295,35 +285,23 @@ def test_functions_between_layers_belong_to_none_and_branches_meet_in_them():
 def test_two_layers_may_read_through_the_same_function():
     first = Node("first", [Leaf("weight")])
     pooled = Node("pool", [first])
-    calls = [
-        Call(inputs=[], outputs=[first]),
-        Call(inputs=[pooled], outputs=[Node("left", [pooled])]),
-        Call(inputs=[pooled], outputs=[Node("right", [pooled])]),
-    ]
-    assert ownership(calls).reads == ((), (0,), (0,))
+    left, right = (Node(name, [pooled]) for name in ("left", "right"))
+    found = owned(([], [first]), ([pooled], [left]), ([pooled], [right]))
+    assert found.reads == ((), (0,), (0,))
 
 
 def test_a_layer_that_hands_on_its_input_is_read_all_the_same():
     first = Node("first", [Leaf("weight")])
-    calls = [
-        Call(inputs=[], outputs=[first]),
-        Call(inputs=[first], outputs=[first]),
-        Call(inputs=[first], outputs=[Node("last", [first])]),
-    ]
-    found = ownership(calls)
+    found = owned(([], [first]), ([first], [first]), ([first], [Node("last", [first])]))
     assert found.owner[first] == 0
     assert found.reads == ((), (0,), (1,))
 
 
 def test_layers_without_gradients_are_a_chain_that_the_next_one_reads():
     trained = Node("trained", [Leaf("weight")])
-    calls = [
-        Call(inputs=[None], outputs=[]),
-        Call(inputs=[None], outputs=[]),
-        Call(inputs=[None], outputs=[trained]),
-        Call(inputs=[trained], outputs=[Node("last", [trained])]),
-    ]
-    assert ownership(calls).reads == ((), (0,), (1,), (2,))
+    last = Node("last", [trained])
+    found = owned(([None], []), ([None], []), ([None], [trained]), ([trained], [last]))
+    assert found.reads == ((), (0,), (1,), (2,))
 
 
 NO_TORCH = types.ModuleType("torch")

@@ -9,19 +9,11 @@ from hypothesis import strategies as st
 
 from netcosim.errors import StorageError
 from netcosim.training.plan import StepPlan
-from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.sealing.dequeue import Recorded, durations
+from tests.sim.engines import ran
 from tests.sim.fast.shaped import shaped_operations
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-)
+from tests.sim.naive.plans import Op, at_worker, down, make_plan, make_sending, same_draws
 
 STEPS = 3
 
@@ -40,16 +32,8 @@ def recorded_of(engine: Engine) -> Recorded:
 def simulated(plan: StepPlan, *, in_parts: bool) -> Engine:
     """One worker that does every recorded step once."""
     draws = replace(same_draws(steps=plan.steps), step=np.arange(plan.steps).reshape(1, -1))
-    engine = Engine(
-        plan,
-        make_network(servers=plan.servers),
-        make_sending("round_robin"),
-        draws,
-        Control(keep_operations=True, in_parts=in_parts),
-        compiled=False,
-    )
-    engine.run()
-    return engine
+    sending = make_sending("round_robin")
+    return ran(plan, draws, sending=sending, keep_operations=True, in_parts=in_parts)
 
 
 @pytest.mark.oracle
@@ -92,17 +76,10 @@ def two_behind_a_pull(capacity: int = 1) -> StepPlan:
 def seen(
     *, ready_ns=(0, 10, 10), end_ns=(10, 20, 30), operation=(0, 1, 2), step=(0, 0, 0)
 ) -> Recorded:
-    return Recorded(
-        **{
-            name: np.array(values, dtype=np.int64)
-            for name, values in (
-                ("ready_ns", ready_ns),
-                ("end_ns", end_ns),
-                ("operation", operation),
-                ("step", step),
-            )
-        }
+    step, operation, ready_ns, end_ns = (
+        np.array(values, dtype=np.int64) for values in (step, operation, ready_ns, end_ns)
     )
+    return Recorded(step=step, operation=operation, ready_ns=ready_ns, end_ns=end_ns)
 
 
 @pytest.mark.parametrize(
@@ -113,21 +90,9 @@ def seen(
             seen(),
             "record: a processor of 2 places: how long its computations took is not defined",
         ),
-        (
-            two_behind_a_pull(),
-            seen(end_ns=(10, 9, 30)),
-            "record: first: ended before it was ready",
-        ),
-        (
-            two_behind_a_pull(),
-            seen(operation=(0, 1, 1)),
-            "record: step 0: first: is there 2 times",
-        ),
-        (
-            two_behind_a_pull(),
-            seen(step=(0, 0, 1)),
-            "record: has 2 steps; must be each of 1 once",
-        ),
+        (two_behind_a_pull(), seen(end_ns=(10, 9, 30)), "record: first: ended before it was ready"),
+        (two_behind_a_pull(), seen(operation=(0, 1, 1)), "record: step 0: first: is there 2 times"),
+        (two_behind_a_pull(), seen(step=(0, 0, 1)), "record: has 2 steps; must be each of 1 once"),
     ],
 )
 def test_what_is_not_defined_is_refused(plan, recorded, line):

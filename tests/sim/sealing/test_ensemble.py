@@ -9,12 +9,8 @@ from netcosim.training.job import TrainingJob
 from netcosim.training.plan import Draws, Gate, StepPlan
 from sim.plan import Network
 from sim.sealing.ensemble import RUNS, Ensemble, perturbed_runs
-from tests.sim.naive.plans import (
-    Op,
-    make_network,
-    make_plan,
-    up,
-)
+from tests.sim.engines import make_job
+from tests.sim.naive.plans import Op, make_network, make_plan, up
 
 WORKERS = 3
 FRAME_NS = 1448 * WORKERS
@@ -40,15 +36,8 @@ def plan(gates: int) -> StepPlan:
 
 
 def job(gates: int) -> TrainingJob:
-    return TrainingJob(
-        plan=plan(gates),
-        draws=Draws(
-            step=np.zeros((WORKERS, 500), dtype=np.int32), factor=np.full((WORKERS, 1), 2.0)
-        ),
-        staleness=None,
-        join=None,
-        speeds=(None,) * WORKERS,
-    )
+    step = np.zeros((WORKERS, 500), dtype=np.int32)
+    return make_job(plan(gates), Draws(step=step, factor=np.full((WORKERS, 1), 2.0)))
 
 
 @pytest.mark.parametrize(("gates", "messages"), [(0, 1), (40, 40)])

@@ -11,11 +11,11 @@ from netcosim.results.training.job_summary import MessageTimes
 from netcosim.training.job import TrainingJob
 from netcosim.training.plan import StepPlan
 from netcosim.training.synchronisation import Join
-from sim.engine.control import Control
-from sim.engine.engine import Engine, Operations
+from sim.engine.engine import Operations
 from sim.plan import Calls
 from sim.sealing.ensemble import Uneven, perturbed_runs
 from sim.sealing.message_times import ahead_of, with_message_times
+from tests.sim.engines import make_job, ran
 from tests.sim.executor.replayed import Replay
 from tests.sim.fast.shaped import joined_plan, shaped_operations
 from tests.sim.naive.plans import (
@@ -25,7 +25,6 @@ from tests.sim.naive.plans import (
     down,
     make_network,
     make_plan,
-    make_sending,
     same_draws,
     up,
 )
@@ -37,29 +36,22 @@ STEPS = 5
 
 
 def simulated(job: TrainingJob, *, ahead: tuple[float, ...] = (), compiled: bool = False):
-    network = make_network(workers=job.workers, servers=job.plan.servers)
     nothing = (0,) * job.plan.servers
-    engine = Engine(
+    engine = ran(
         job.plan,
-        network,
-        make_sending(),
         job.draws,
-        Control(staleness=job.staleness, join=job.join, keep_operations=True, in_parts=True),
+        staleness=job.staleness,
+        join=job.join,
+        keep_operations=True,
+        in_parts=True,
         calls=Calls(up_bytes=nothing, down_bytes=nothing, ahead=ahead),
         compiled=compiled,
     )
-    engine.run()
     return engine.operations()
 
 
 def job_of(plan: StepPlan, workers: int, rng: np.random.Generator) -> TrainingJob:
-    return TrainingJob(
-        plan=plan,
-        draws=random_draws(rng, plan, workers=workers, steps=STEPS),
-        staleness=None,
-        join=None,
-        speeds=(None,) * workers,
-    )
+    return make_job(plan, random_draws(rng, plan, workers=workers, steps=STEPS))
 
 
 def apart(plan: StepPlan) -> StepPlan:
@@ -106,13 +98,7 @@ def chain(workers: int, *, update_ns: float) -> TrainingJob:
             Op(name="update", at=at_server(), duration_ns=update_ns, after=("push",)),
         ]
     )
-    return TrainingJob(
-        plan=plan,
-        draws=same_draws(workers=workers, steps=2),
-        staleness=None,
-        join=None,
-        speeds=(None,) * workers,
-    )
+    return make_job(plan, same_draws(workers=workers, steps=2))
 
 
 def handed_ns(seen: Operations, plan: StepPlan) -> dict[tuple[int, int, str], float]:

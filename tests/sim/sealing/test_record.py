@@ -63,7 +63,7 @@ def cut(record: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
 
 
-def test_the_record_itself_is_read(record: Path) -> None:
+def test_the_record_itself_is_read(record):
     assert [series.cell for series, _ in read_record(record).cells] == ["alexnet/two_visit"]
 
 
@@ -99,18 +99,14 @@ def test_the_record_itself_is_read(record: Path) -> None:
         (cut, r"summary\.json: is damaged: not JSON"),
     ],
 )
-def test_one_that_was_changed_is_refused(
-    record: Path, change: Callable[[Path], None], said: str
-) -> None:
+def test_one_that_was_changed_is_refused(record, change, said):
     change(record)
     with pytest.raises(NetcosimError, match=said) as refused:
         read_record(record)
     assert str(refused.value).startswith(str(record))
 
 
-def test_the_command_says_so_in_a_line_and_seals_nothing(
-    record: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_so_in_a_line_and_seals_nothing(record, capsys):
     later(record)
     seal = record.parent / "seal.json"
     assert simulate(["--from", str(record), "--seal", str(seal)]) == 6

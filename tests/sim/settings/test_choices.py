@@ -68,11 +68,7 @@ def scenario() -> Scenario:
         ({"training.synchronisation": "bsp"}, ["training.join", "training.first"]),
         (
             {"coordination.kind": "bsp"},
-            [
-                "coordination.predictor",
-                "coordination.predictor_options",
-                "coordination.decision",
-            ],
+            ["coordination.predictor", "coordination.predictor_options", "coordination.decision"],
         ),
         ({"coordination.predictor": "memoryless"}, ["coordination.predictor_options.newest"]),
         ({"straggler.0.kind": "jitter"}, ["straggler.0.options.factor"]),
@@ -92,9 +88,7 @@ def scenario() -> Scenario:
         ({"transport": DATA["transport"]}, []),
     ],
 )
-def test_options_of_another_policy_are_left_out(
-    scenario: Scenario, changes: dict[str, object], left_out: list[str]
-) -> None:
+def test_options_of_another_policy_are_left_out(scenario, changes, left_out):
     now, found = with_choices(scenario, changes)
     wanted = [
         each
@@ -114,7 +108,7 @@ def _at(path: str) -> list[str]:
     return list(table)
 
 
-def test_options_of_another_coordinator_are_left_out() -> None:
+def test_options_of_another_coordinator_are_left_out():
     table = {"kind": "ssp", "options": {"gap": 3}}
     scenario = build_scenario({**PLAIN, "coordination": table})
     now, (one,) = with_choices(scenario, {"coordination.kind": "redundant"})
@@ -123,16 +117,14 @@ def test_options_of_another_coordinator_are_left_out() -> None:
     checked_cells(now)
 
 
-def test_what_is_left_out_is_told(scenario: Scenario) -> None:
+def test_what_is_left_out_is_told(scenario):
     _, (one,) = with_choices(scenario, {"policy.schedule": "p3"})
     assert str(one) == (
         "policy.schedule_options.credit_bytes 6000000 is left out: it is not of policy.schedule p3"
     )
 
 
-def test_options_that_are_given_beside_the_policy_are_a_sweeps_alone_to_leave_out(
-    scenario: Scenario,
-) -> None:
+def test_options_that_are_given_beside_the_policy_are_a_sweeps_alone_to_leave_out(scenario):
     changes = {"policy.schedule": "p3", "policy.schedule_options.credit_bytes": 3_000_000}
     kept, none = with_choices(scenario, changes)
     assert kept.policy.schedule_options["credit_bytes"] == 3_000_000 and none == ()
@@ -176,9 +168,7 @@ def test_options_that_are_given_beside_the_policy_are_a_sweeps_alone_to_leave_ou
         ),
     ],
 )
-def test_what_no_policy_has_and_what_nothing_chooses_stay_errors(
-    tables: dict[str, Any], changes: dict[str, object], message: str
-) -> None:
+def test_what_no_policy_has_and_what_nothing_chooses_stay_errors(tables, changes, message):
     scenario = build_scenario({**PLAIN, **tables})
     with pytest.raises(ScenarioError, match=re.escape(message)):
         checked_cells(with_choices(scenario, changes)[0])

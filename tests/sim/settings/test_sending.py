@@ -10,16 +10,10 @@ from h2model import disciplines
 from h2model.parameters import parameters
 from netcosim.errors import ScenarioError
 from netcosim.scenario import TransportSpec
-from sim.engine.engine import Engine
 from sim.plan import Sending
 from sim.settings import CHUNK_BYTES, sending_of, unseen_stalls
-from tests.sim.naive.plans import (
-    Op,
-    down,
-    make_network,
-    make_plan,
-    same_draws,
-)
+from tests.sim.engines import ran
+from tests.sim.naive.plans import Op, down, make_plan
 
 MIB = 2**20
 
@@ -236,10 +230,7 @@ def test_no_transport_gets_stuck_and_none_is_slower_than_the_link(name):
     plan = make_plan(
         [Op(name=f"op{i}", at=down(), size_bytes=size) for i, size in enumerate(sizes)]
     )
-    engine = Engine(
-        plan, make_network(workers=1), sending_of(SENDINGS[name]), same_draws(), compiled=False
-    )
-    engine.run()
+    engine = ran(plan, sending=sending_of(SENDINGS[name]))
     assert engine.steps().end_ns.tolist() == pytest.approx([sum(sizes)])
 
 

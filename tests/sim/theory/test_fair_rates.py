@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 
 from netcosim.training.plan import DOWN, UP, Channel, StepPlan
-from sim.engine.engine import Engine
 from sim.plan import Network
-from tests.sim.naive.plans import (
-    Op,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-)
+from tests.sim.engines import make_engine
+from tests.sim.naive.plans import Op, make_network, make_plan
 from tests.sim.theory.simplex import maximum
 
 ONE, NONE = Fraction(1), Fraction(0)
@@ -104,8 +98,7 @@ def one_way(direction: int, servers: list[int], names: list[str]) -> list[Op]:
 
 def rates_of(plan: StepPlan, network: Network, workers: int) -> dict[int, list[tuple[Flow, float]]]:
     """By direction, every connection and its rate at the start, bytes a nanosecond."""
-    draws = same_draws(workers=workers)
-    engine = Engine(plan, network, make_sending("fifo"), draws, compiled=False)
+    engine = make_engine(plan, workers=workers, network=network)
     engine.run(0.0)
     found: dict[int, list[tuple[Flow, float]]] = {DOWN: [], UP: []}
     for connection in range(workers * len(plan.channels)):

@@ -5,22 +5,10 @@ import pytest
 
 from netcosim.training.plan import Draws, StepPlan
 from netcosim.training.synchronisation import Join
-from sim.engine.control import Control
-from sim.engine.engine import Engine
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-    up,
-)
+from tests.sim.engines import ran
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_plan, same_draws, up
 
 EXACT = 1e-12
-FIFO = make_sending("fifo")
 
 
 def job(
@@ -46,16 +34,8 @@ def job(
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_identical_workers_in_lock_step_make_one_update_a_step(by: str, workers: int) -> None:
     """A step is W pulls, a computation, W pushes, W parsings and one update."""
-    engine = Engine(
-        job(parse_ns=50.0),
-        make_network(workers=workers),
-        FIFO,
-        same_draws(workers=workers, steps=6),
-        Control(join=Join(by=by, first=workers)),  # type: ignore[arg-type]
-        compiled=False,
-    )
-    engine.run()
-    steps = engine.steps()
+    join = Join(by=by, first=workers)
+    steps = ran(job(parse_ns=50.0), workers=workers, steps=6, join=join).steps()
     cycle_ns = workers * 1000 + 500 + workers * 1000 + workers * 50 + 200
     # All pushes end together: the server parses them one after the other, and updates once.
     last = np.array([steps.end_ns[steps.step == t].max() for t in range(6)])
@@ -66,29 +46,15 @@ def test_identical_workers_in_lock_step_make_one_update_a_step(by: str, workers:
 @pytest.mark.parametrize(("cores", "workers"), [(1, 12), (2, 12), (3, 7)])
 def test_no_more_updates_than_the_servers_cores_can_make(cores: int, workers: int) -> None:
     """Asynchronous, the server far slower than all else: its cores are never idle."""
+    at = at_server(0, cores, "cores", shared=True)
     plan = make_plan(
         [
             Op(name="pull", at=down(), size_bytes=10),
             Op(name="push", at=up(), size_bytes=10, after=("pull",)),
-            Op(
-                name="update",
-                at=at_server(0, cores, "cores", shared=True),
-                duration_ns=5000.0,
-                after=("push",),
-            ),
+            Op(name="update", at=at, duration_ns=5000.0, after=("push",)),
         ]
     )
-    engine = Engine(
-        plan,
-        make_network(workers=workers),
-        FIFO,
-        same_draws(workers=workers, steps=200),
-        Control(),
-        compiled=False,
-    )
-    engine.run()
-    steps = engine.steps()
-    ended = np.sort(steps.end_ns)
+    ended = np.sort(ran(plan, workers=workers, steps=200).steps().end_ns)
     rate = (len(ended) - workers) / (ended[-1] - ended[workers - 1])
     assert rate == pytest.approx(cores / 5000.0, rel=1e-3)
 
@@ -101,15 +67,11 @@ def test_a_servers_queue_is_that_of_a_closed_network() -> None:
     rng = np.random.default_rng(7)
     workers, steps, recorded = 4, 3000, 4000
     think, serve = rng.exponential(3000.0, recorded), rng.exponential(1000.0, recorded)
+    at = at_server(0, 1, "cores", shared=True)
     plan = make_plan(
         [
             Op(name="think", at=at_worker(), duration_ns=list(think)),
-            Op(
-                name="serve",
-                at=at_server(0, 1, "cores", shared=True),
-                duration_ns=list(serve),
-                after=("think",),
-            ),
+            Op(name="serve", at=at, duration_ns=list(serve), after=("think",)),
         ],
         recorded=recorded,
     )
@@ -119,11 +81,7 @@ def test_a_servers_queue_is_that_of_a_closed_network() -> None:
             step=np.random.default_rng(seed).integers(0, recorded, (workers, steps)),
             factor=np.ones((workers, 1)),
         )
-        engine = Engine(
-            plan, make_network(workers=workers), FIFO, draws, Control(stop_at_last=True)
-        )
-        engine.run()
-        found = engine.steps()
+        found = ran(plan, draws, stop_at_last=True, compiled=True).steps()
         rates.append(len(found.end_ns) / found.end_ns.max())
     service = serve.mean()
     weights = [1.0]  # of 0, 1, ... workers at the server
@@ -139,16 +97,9 @@ def test_backups_hide_as_many_stragglers_as_there_are_and_no_more() -> None:
 
     def cycle_ns(slow: int) -> float:
         factor = [10.0] * slow + [1.0] * (6 - slow)
-        engine = Engine(
-            job(update_ns=0.0, worker_ns=100_000.0),
-            make_network(workers=6),
-            FIFO,
-            same_draws(workers=6, steps=12, factor=factor),
-            Control(join=Join(by="step", first=4)),
-            compiled=False,
-        )
-        engine.run()
-        steps = engine.steps()
+        draws = same_draws(workers=6, steps=12, factor=factor)
+        plan = job(update_ns=0.0, worker_ns=100_000.0)
+        steps = ran(plan, draws, join=Join(by="step", first=4)).steps()
         fast = steps.worker == 5
         return float((steps.end_ns[fast][-1] - steps.end_ns[fast][3]) / (fast.sum() - 4))
 

@@ -5,7 +5,7 @@ is their standard deviation by the root of their number.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +13,11 @@ import pytest
 
 from netcosim.training.plan import UP, WORKER, Channel, Draws, Processor, StepPlan
 from sim.analytic.mva import Solution, Station, solve
-from sim.engine.control import Control
 from sim.engine.engine import Engine
 from sim.fast.engine import FastEngine
 from sim.kernels.arrays import RECEIVING, SENDING
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    same_draws,
-    up,
-)
+from tests.sim.engines import ran
+from tests.sim.naive.plans import Op, at_worker, down, make_network, make_plan, make_sending, up
 
 FIFO = make_sending("fifo")
 Kind = type[FastEngine] | type[Engine]
@@ -149,9 +140,7 @@ def exponential_sizes(rng: np.random.Generator) -> StepPlan:
     ],
     ids=["fast", "generic", "two ports", "exponential sizes"],
 )
-def test_mean_values_are_those_of_mean_value_analysis(
-    kind: Kind, make: Callable[[np.random.Generator], StepPlan], span_ns: float, workers: int
-) -> None:
+def test_mean_values_are_those_of_mean_value_analysis(kind, make, span_ns, workers):
     seen, plan = [], make(np.random.default_rng(0))
     for seed in range(12):
         rng = np.random.default_rng([seed, workers])
@@ -173,7 +162,7 @@ def test_mean_values_are_those_of_mean_value_analysis(
 
 
 @pytest.mark.oracle
-def test_many_who_come_rarely_are_a_poisson_stream() -> None:
+def test_many_who_come_rarely_are_a_poisson_stream():
     """M/G/1 with processor sharing: mean time there is S / (1 - rho), whatever the sizes."""
     workers, size, rho = 1500, 1000, 0.7
     think = workers * size / rho
@@ -228,9 +217,7 @@ def waits_of(plan: StepPlan) -> np.ndarray:
     """(runs, pushes) how long each waited for the link; each step is a run of its own."""
     count = plan.operations // 2
     draws = Draws(step=np.arange(plan.steps)[None, :], factor=np.ones((1, plan.steps)))
-    engine = Engine(plan, make_network(), FIFO, draws, Control(keep_operations=True))
-    engine.run()
-    rows = engine.operations()
+    rows = ran(plan, draws, keep_operations=True, compiled=True).operations()
     waited = np.full((plan.steps, plan.operations), np.nan)
     waited[rows.step, rows.operation] = rows.start_ns - rows.ready_ns
     assert not np.isnan(waited).any()
@@ -238,7 +225,7 @@ def waits_of(plan: StepPlan) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rho", [0.3, 0.6, 0.8])
-def test_waits_for_a_link_with_equal_sizes_are_those_of_m_d_1(rho: float) -> None:
+def test_waits_for_a_link_with_equal_sizes_are_those_of_m_d_1(rho):
     """Pollaczek and Khinchine's mean, Takacs' second moment, and nobody waits 1 - rho of the time.
 
     The exact moments: L. Takacs, A single-server queue with Poisson input, Oper. Res. 10, 1962.
@@ -254,7 +241,7 @@ def test_waits_for_a_link_with_equal_sizes_are_those_of_m_d_1(rho: float) -> Non
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("rho", [0.3, 0.6])
-def test_waits_for_a_link_with_exponential_sizes_are_those_of_m_m_1(rho: float) -> None:
+def test_waits_for_a_link_with_exponential_sizes_are_those_of_m_m_1(rho):
     """In every run the same sizes in another order, so that their moments are known exactly."""
     rng = np.random.default_rng(round(10 * rho))
     sizes = 1 + np.floor(rng.exponential(1000.0, 6000)).astype(np.int64)
@@ -271,7 +258,7 @@ def test_waits_for_a_link_with_exponential_sizes_are_those_of_m_m_1(rho: float) 
     Mean.over(free).assert_is(1 - rho, within=0.05)
 
 
-def test_waits_are_those_of_lindleys_recursion() -> None:
+def test_waits_are_those_of_lindleys_recursion():
     """The same stream without chance: w' = max(0, w + size - gap)."""
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 3000, 300).tolist()
@@ -285,11 +272,9 @@ def test_waits_are_those_of_lindleys_recursion() -> None:
         assert waited.max() > 0
 
 
-def test_the_stream_has_a_worker_who_is_alone() -> None:
+def test_the_stream_has_a_worker_who_is_alone():
     """Assumption of the tests above: no push is ever served by less than the whole link."""
     plan = stream(np.random.default_rng(2), [1000] * 50, 1500.0, 1)
-    engine = Engine(plan, make_network(), FIFO, same_draws(), Control(keep_operations=True))
-    engine.run()
-    rows = engine.operations()
+    rows = ran(plan, keep_operations=True, compiled=True).operations()
     pushes = rows.operation >= 50
     np.testing.assert_allclose((rows.end_ns - rows.start_ns)[pushes], 1000.0, rtol=1e-9)

@@ -72,7 +72,7 @@ def error(values: np.ndarray) -> float:
 
 
 @pytest.mark.oracle
-def test_fast_and_generic_part_ways_and_agree_in_the_mean() -> None:
+def test_fast_and_generic_part_ways_and_agree_in_the_mean():
     """The same draws, so that what differs is what a last bit grew to."""
     runs = [[ends(how, seed, 1500) for how in (FAST, GENERIC)] for seed in range(80)]
     parted = [np.abs(fast[:, -1] / generic[:, -1] - 1).max() for fast, generic in runs]
@@ -96,9 +96,7 @@ def samples() -> dict[str, list[np.ndarray]]:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(("one", "other"), [(FAST, GENERIC), (FAST, TWIN), (GENERIC, TWIN)])
-def test_each_two_agree_with_draws_of_their_own(
-    samples: dict[str, list[np.ndarray]], one: str, other: str
-) -> None:
+def test_each_two_agree_with_draws_of_their_own(samples, one, other):
     rates = [np.array([throughput(run) for run in samples[how]]) for how in (one, other)]
     allowed = 4 * math.hypot(*(error(r) for r in rates))
     assert allowed < (0.08 if TWIN in (one, other) else 0.05) * rates[0].mean()
@@ -107,7 +105,7 @@ def test_each_two_agree_with_draws_of_their_own(
     assert smirnov(took[0], took[1]) < 1.95
 
 
-def test_a_link_a_tenth_slower_would_be_seen(samples: dict[str, list[np.ndarray]]) -> None:
+def test_a_link_a_tenth_slower_would_be_seen(samples):
     """Differences that the tests above can tell."""
     slower = make_network(workers=WORKERS, server_bps=7_200_000_000)
     runs = [ends(FAST, 4000 + k, 60, slower) for k in range(12)]

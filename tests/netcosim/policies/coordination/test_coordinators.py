@@ -103,11 +103,8 @@ def test_parts_are_in_proportion_but_for_whole_numbers_and_who_has_one(speeds, s
 
 def test_equal_workers_beside_one_at_its_limit_have_equal_parts():
     assert in_proportion([3.0, 2.0, *[0.05] * 6], 16) == [6, 4, 1, 1, 1, 1, 1, 1]
-    assert in_proportion([1.0, 1.0, 1.0], 30, [Limits(1, 100), Limits(1, 4), Limits(1, 100)]) == [
-        13,
-        4,
-        13,
-    ]
+    limits = [Limits(1, 100), Limits(1, 4), Limits(1, 100)]
+    assert in_proportion([1.0, 1.0, 1.0], 30, limits) == [13, 4, 13]
 
 
 @pytest.mark.parametrize("examples", [1, 9])

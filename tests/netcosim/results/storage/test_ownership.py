@@ -12,18 +12,16 @@ from netcosim.errors import EnvironmentRefusedError, StorageError
 from netcosim.results.folder import ResultsFolder
 from netcosim.results.storage.ownership import Owner, calling_user
 from tests.netcosim.results.synthetic import scenario
+from tests.processes import ended
 
 CALLER = Owner(uid=54321, gid=54322)
 CHECKOUT = Path(__file__).parents[4]
 
 
 def python(code: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return ended(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -161,13 +159,10 @@ def test_an_unwritable_folder_is_one_line(tmp_path: Path) -> None:
     """
     place = os.open(tmp_path, os.O_RDONLY)
     try:
-        done = subprocess.run(
+        done = ended(
             [sys.executable, "-c", textwrap.dedent(code), "", str(place)],
             env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
             pass_fds=[place],
-            capture_output=True,
-            text=True,
-            check=False,
         )
     finally:
         os.close(place)
@@ -204,15 +199,12 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(tmp_path: Path) -> Non
             folder.write("summary.json", b"fits")
     """
     script = 'mount -t tmpfs -o size=300k none "$1" && exec "$2" -c "$3" "$1"'
-    done = subprocess.run(
+    done = ended(
         [
             *("unshare", "-m", "--propagation", "private", "sh", "-ec", script, "sh"),
             *(str(tmp_path), sys.executable, textwrap.dedent(inside)),
         ],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     space, full, names, kept = done.stdout.splitlines()

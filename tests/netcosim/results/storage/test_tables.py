@@ -86,9 +86,7 @@ def stream(intervals: tuple[Service, ...]) -> StreamRow:
 
 
 @given(SPANS, st.integers(0, 60_000))
-def test_merging_keeps_bytes_and_extent_and_leaves_no_small_gap(
-    gaps: list[tuple[int, int]], within_ns: int
-) -> None:
+def test_merging_keeps_bytes_and_extent_and_leaves_no_small_gap(gaps, within_ns) -> None:
     before = services(gaps)
     after = merge_close(before, within_ns)
     assert sum(s.size_bytes for s in after) == sum(s.size_bytes for s in before)
@@ -99,9 +97,7 @@ def test_merging_keeps_bytes_and_extent_and_leaves_no_small_gap(
 
 
 @given(st.lists(SPANS, max_size=4), st.integers(1, 40))
-def test_the_resolution_keeps_to_the_limit(
-    streams: list[list[tuple[int, int]]], limit: int
-) -> None:
+def test_the_resolution_keeps_to_the_limit(streams, limit) -> None:
     rows = [stream(services(gaps)) for gaps in streams]
     resolution = resolution_for(rows, limit)
     merged = [len(merge_close(r.services, resolution)) for r in rows]

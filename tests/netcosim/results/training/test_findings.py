@@ -23,12 +23,7 @@ from netcosim.results.training.findings import (
     signed,
     speed_up,
 )
-from netcosim.results.training.summary import (
-    AsMeasured,
-    Estimate,
-    Series,
-    TrainingSummary,
-)
+from netcosim.results.training.summary import AsMeasured, Estimate, Series, TrainingSummary
 from netcosim.scenario.unstudied_releases import NotStudied
 from sim.experiment.statistics import estimate
 from tests.netcosim.results.synthetic_training import (
@@ -60,9 +55,7 @@ OTHER = Job(transport="grpc-on", counts=(1, 4), runs=3, steps=20, traced_steps=2
         (0.0, 0.5, "0.00 +- 0.50"),
     ],
 )
-def test_figures_have_the_digits_that_their_interval_allows(
-    mean: float, half: float | None, text: str
-) -> None:
+def test_figures_have_the_digits_that_their_interval_allows(mean, half, text) -> None:
     assert interval(Estimate(mean=mean, half_width=half, values=(mean,))) == text
 
 

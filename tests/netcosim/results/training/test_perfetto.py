@@ -13,7 +13,7 @@ from netcosim.results.training import operations
 from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.perfetto import lanes, operations_json, place_order
 from tests.netcosim.results.events import assert_well_formed, names, of_kind
-from tests.netcosim.results.synthetic_training import Job, operation_columns
+from tests.netcosim.results.synthetic_training import Job, columns_of, operation_columns
 
 JOB = Job(counts=(2, 3), traced_steps=2, servers=2)
 
@@ -41,17 +41,11 @@ def test_every_operation_is_on_a_named_track_of_its_worker() -> None:
         for e in of_kind(document, "X")
     )
     ops = both()
-    columns = zip(
-        ops.workers.tolist(),
-        ops.worker.tolist(),
-        ops.place.texts(),
-        ops.operation.texts(),
-        ops.start_ns.tolist(),
-        strict=True,
-    )
+    numbers = (ops.workers.tolist(), ops.worker.tolist(), ops.start_ns.tolist())
+    columns = zip(*numbers, ops.place.texts(), ops.operation.texts(), strict=True)
     assert shown == sorted(
         (f"alexnet/h2-on, {n} workers, run 0, worker {w}", place, name, start / 1000)
-        for n, w, place, name, start in columns
+        for n, w, start, place, name in columns
     )
     assert len(set(processes.values())) == len(processes) == 5
 
@@ -68,13 +62,8 @@ def test_tracks_of_a_worker_are_in_the_order_of_the_step() -> None:
     mine = sorted((key for key in tracks if key[0] == pid), key=lambda key: order[key])
     places = list(dict.fromkeys(tracks[key].split(",")[0] for key in mine))
     assert places == [
-        "server 0 down",
-        "server 1 down",
-        "worker",
-        "server 0 up",
-        "server 1 up",
-        "server 0 ps",
-        "server 1 ps",
+        *("server 0 down", "server 1 down", "worker"),
+        *("server 0 up", "server 1 up", "server 0 ps", "server 1 ps"),
     ]
 
 
@@ -100,41 +89,16 @@ def test_nothing_at_all_is_a_valid_trace() -> None:
 
 @pytest.mark.parametrize("name", ['"},{"', "</script>", "☃", "\u2028"])
 def test_hostile_names_stay_names(name: str) -> None:
-    ops = OperationColumns.of_run(
-        cell=name,
-        workers=1,
-        run=0,
-        names=[name],
-        places=[name],
-        sizes=[0],
-        worker=np.array([0]),
-        step=np.array([0]),
-        operation=np.array([0]),
-        ready_ns=[0],
-        start_ns=[1],
-        end_ns=[2],
-    )
+    ops = columns_of([(0, 0, 0, 0, 1, 2)], names=[name], places=[name], sizes=[0], cell=name)
     document = json.loads(operations_json(ops))
     assert [e["name"] for e in of_kind(document, "X")] == [name]
     assert list(names(document, "thread_name").values()) == [name]
 
 
 def test_places_have_an_order_whatever_their_name() -> None:
-    places = [
-        "",
-        "x y z",
-        "server 1 ps",
-        "worker",
-        "server 10 down",
-        "server 9 down",
-        "server ² up",
-    ]
-    assert sorted(places, key=place_order)[:4] == [
-        "server 9 down",
-        "server 10 down",
-        "worker",
-        "server ² up",
-    ]
+    ordered = ("server 9 down", "server 10 down", "worker", "server ² up")
+    places = ["", "x y z", "server 1 ps", *ordered[::-1]]
+    assert tuple(sorted(places, key=place_order)[:4]) == ordered
 
 
 def spans_of(shortest: int) -> st.SearchStrategy[list[tuple[int, int]]]:

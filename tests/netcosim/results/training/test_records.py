@@ -25,7 +25,6 @@ from netcosim.results.folder import ResultsFolder
 from netcosim.results.json_files import format_of, from_json, schema_json, to_json
 from netcosim.results.storage.column_table import Words, whole_ns
 from netcosim.results.training import operations, steps
-from netcosim.results.training.operations import OperationColumns
 from netcosim.results.training.summary import (
     Change,
     Estimate,
@@ -41,6 +40,7 @@ from netcosim.results.training.summary import (
 from tests.netcosim.results import synthetic, synthetic_training
 from tests.netcosim.results.synthetic_training import (
     Job,
+    columns_of,
     recommendation,
     training_scenario,
     training_summary,
@@ -62,12 +62,11 @@ def validator() -> jsonschema.Draft202012Validator:
 
 
 def same(one: Any, other: Any) -> bool:
-    for field in fields(one):
-        a, b = getattr(one, field.name), getattr(other, field.name)
-        equal = a.texts() == b.texts() if isinstance(a, Words) else a.tolist() == b.tolist()
-        if not equal:
-            return False
-    return True
+    def values(record: Any) -> list[list[Any]]:
+        columns = (getattr(record, field.name) for field in fields(record))
+        return [c.texts() if isinstance(c, Words) else c.tolist() for c in columns]
+
+    return values(one) == values(other)
 
 
 def test_a_summary_is_valid_by_its_schema_and_comes_back() -> None:
@@ -107,38 +106,27 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     with ResultsFolder.open(tmp_path / "run") as folder:
         assert folder.world() == "sim"
         ops, rows = folder.read_operations(), folder.read_steps()
-        assert to_json(folder.read_training_summary() or training_summary(())) == to_json(
-            training_summary((SMALL,))
-        )
+        found = folder.read_training_summary() or training_summary(())
+        assert to_json(found) == to_json(training_summary((SMALL,)))
     wanted = [synthetic_training.operation_columns(SMALL, n) for n in SMALL.counts]
     assert same(ops, operations.TABLE.joined(wanted))
     assert len(ops) == sum(n * SMALL.traced_steps * len(SMALL.names) for n in SMALL.counts)
-    assert same(
-        rows, steps.TABLE.joined([synthetic_training.step_columns(SMALL, n) for n in SMALL.counts])
-    )
-    assert sorted(p.name for p in (tmp_path / "run" / "schemas").iterdir()) == [
-        "operations.columns.json",
-        "run.schema.json",
-        "steps.columns.json",
-        "summary.schema.json",
-        "trace.columns.json",
-    ]
+    wanted = [synthetic_training.step_columns(SMALL, n) for n in SMALL.counts]
+    assert same(rows, steps.TABLE.joined(wanted))
+    assert {p.name for p in (tmp_path / "run" / "schemas").iterdir()} == {
+        *("run.schema.json", "summary.schema.json"),
+        *("operations.columns.json", "steps.columns.json", "trace.columns.json"),
+    }
 
 
 def test_rows_say_what_the_engine_said() -> None:
-    ops = OperationColumns.of_run(
-        cell="a/b",
-        workers=3,
-        run=1,
+    ops = columns_of(
+        [(2, 5, 1, 0.4, 0.6, 10.0**15 + 0.5), (2, 5, 0, 1.0, 1.5, 2.5), (0, 4, 3, 2.0, 2.5, 3.5)],
         names=["w/pull", "w", "w/push", "w/update"],
         places=["server 1 down", "worker", "server 1 up", "server 1 ps"],
         sizes=[70, 0, 70, 0],
-        worker=np.array([2, 2, 0]),
-        step=np.array([5, 5, 4]),
-        operation=np.array([1, 0, 3]),
-        ready_ns=np.array([0.4, 1.0, 2.0]),
-        start_ns=np.array([0.6, 1.5, 2.5]),
-        end_ns=np.array([10.0**15 + 0.5, 2.5, 3.5]),
+        workers=3,
+        run=1,
     )
     assert ops.operation.texts() == ["w", "w/pull", "w/update"]
     assert ops.kind.texts() == ["compute", "transfer", "compute"]
@@ -225,12 +213,7 @@ def test_the_world_is_known_before_and_without_the_schemas(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (b'{"format": "x"}', "x"),
-        (b'{"format": 1}', None),
-        (b"[1]", None),
-    ],
+    ("text", "found"), [(b'{"format": "x"}', "x"), (b'{"format": 1}', None), (b"[1]", None)]
 )
 def test_the_format_of_a_record_is_a_name_or_nothing(text: bytes, found: str | None) -> None:
     assert format_of(text) == found

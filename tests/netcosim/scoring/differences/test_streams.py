@@ -41,7 +41,7 @@ def test_an_emulation_does_not_differ_from_itself() -> None:
     assert (found.other_rule, found.answer_a) == (False, "follows two_visit")
     assert (found.bursts_a, found.bursts_b) == (3, 3)
     assert [figure.figure for figure in found.figures] == [
-        *("order error", "time error", "burst length", "goodput"),
+        *("order error", "time error", "burst length", "goodput")
     ]
     for change in (f.change for f in found.figures):
         assert (change.difference, change.method, change.beyond) == (0, "welch", False)

@@ -58,9 +58,7 @@ def test_runs_of_one_seed_are_paired(made: TrainingSummary) -> None:
 
 
 @pytest.mark.parametrize(("values", "seed"), [((11.0, 21.1, 30.9), 2), ((11.0, 21.1), 1)])
-def test_runs_of_other_seeds_or_numbers_are_not(
-    made: TrainingSummary, values: tuple[float, ...], seed: int
-) -> None:
+def test_runs_of_other_seeds_or_numbers_are_not(made, values, seed) -> None:
     a = with_throughput(made, 10.0, 20.0, 30.0)
     b = with_throughput(made, *values, seed=seed)
     change = training_changes(a, b).series[0].points[0].examples_per_s

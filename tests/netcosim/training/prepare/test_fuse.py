@@ -7,15 +7,7 @@ from netcosim.training.plan import StepPlan
 from netcosim.training.prepare import fuse
 from sim.engine.engine import Engine
 from tests.sim.fast.test_fast_path import sorted_ends
-from tests.sim.naive.plans import (
-    Op,
-    at_worker,
-    down,
-    make_network,
-    make_plan,
-    make_sending,
-    up,
-)
+from tests.sim.naive.plans import Op, at_worker, down, make_network, make_plan, make_sending, up
 from tests.sim.naive.random_plans import random_draws
 
 

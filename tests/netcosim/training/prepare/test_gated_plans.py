@@ -12,13 +12,8 @@ from netcosim.training.prepare.release_blocks import in_blocks
 from netcosim.training.prepare.slices import sliced
 from netcosim.workload import Profile
 from netcosim.workload.catalogue import load_profile
-from tests.netcosim.training.prepare.test_joined_plans import two_layers
-from tests.sim.naive.plans import (
-    BYTE_A_NS,
-    make_network,
-    make_sending,
-    same_draws,
-)
+from tests.netcosim.training.prepare.test_joined_plans import assignment, two_layers
+from tests.sim.naive.plans import BYTE_A_NS, make_network, make_sending, same_draws
 from tests.sim.naive.random_plans import random_plan
 from tests.sim.naive.twin import simulate
 
@@ -27,13 +22,7 @@ GATED = Machines(gated=True)
 
 def assigned(profile: Profile, servers: int = 2) -> Assignment:
     names = list(tensors_of(profile))
-    return Assignment(
-        servers=servers,
-        server_of={name: i % servers for i, name in enumerate(names)},
-        arrange=lambda sizes, rng, step: list(range(len(sizes))),
-        each_step_anew=False,
-        priority={},
-    )
+    return assignment({name: i % servers for i, name in enumerate(names)}, servers)
 
 
 def planned(profile: Profile, machines: Machines = GATED) -> StepPlan:
@@ -84,13 +73,7 @@ def test_no_slice_of_a_real_network_is_larger_and_none_is_lost(partition_bytes: 
 def test_slices_stay_with_their_tensors_server_and_turn() -> None:
     profile = two_layers()
     cut = sliced(profile, 400)
-    whole = Assignment(
-        servers=2,
-        server_of={"a": 1, "b": 0},
-        arrange=lambda sizes, rng, step: [1, 0],
-        each_step_anew=False,
-        priority={"b": 7},
-    )
+    whole = assignment({"a": 1, "b": 0}, arrange=lambda *_: [1, 0], priority={"b": 7})
     found = cut.assignment(whole, list(tensors_of(profile).values()))
     slices = list(tensors_of(cut.profile))
     order = found.arrange([], np.random.default_rng(0), None)

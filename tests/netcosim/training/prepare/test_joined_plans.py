@@ -57,10 +57,7 @@ def two_layers(**changes: Any) -> Profile:
         "batch": 1,
         "samples": "measured",
         "step": {
-            "resources": [
-                {"name": "gpu", "node": "worker"},
-                {"name": "ps", "node": "server"},
-            ],
+            "resources": [{"name": "gpu", "node": "worker"}, {"name": "ps", "node": "server"}],
             "operations": operations,
         },
         "duration_ns": [[first + i for i in range(7)] for first in (1, 11, 21)],
@@ -68,19 +65,23 @@ def two_layers(**changes: Any) -> Profile:
     return parse_profile(json.dumps(data | changes), "two.json")
 
 
+def assignment(server_of, servers=2, **more) -> Assignment:
+    """Tensors at these servers, sent as listed, without priorities, unless told."""
+    usual = {"arrange": as_listed, "each_step_anew": False, "priority": {}}
+    return Assignment(servers=servers, server_of=server_of, **usual | more)
+
+
+def as_listed(sizes, rng, step) -> list[int]:
+    return list(range(len(sizes)))
+
+
 def planned(profile: Profile, machines: Machines = JOINED, durations_ns: Any = None) -> StepPlan:
-    assignment = Assignment(
-        servers=2,
-        server_of={"a": 0, "b": 1},
-        arrange=lambda sizes, rng, step: list(range(len(sizes)))[::-1],
-        each_step_anew=False,
-        priority={},
-    )
+    backwards = assignment({"a": 0, "b": 1}, arrange=lambda *given: as_listed(*given)[::-1])
     durations = np.array(profile.duration_ns, dtype=np.float64)
     return make_plan(
         profile,
         durations if durations_ns is None else durations_ns,
-        assignment,
+        backwards,
         np.random.default_rng(0),
         machines,
     )
@@ -168,9 +169,7 @@ def test_a_given_cost_of_messages_replaces_the_recorded_one() -> None:
         ({"a/update": ("a/push", "b/update")}, "a/update waits for another computation"),
     ],
 )
-def test_what_can_not_be_joined_is_refused_in_a_line(
-    change: dict[str, tuple[str, ...]], said: str
-) -> None:
+def test_what_can_not_be_joined_is_refused_in_a_line(change, said) -> None:
     profile = two_layers()
     operations = tuple(
         op.model_copy(update={"after": change.get(op.name, op.after)})
@@ -231,15 +230,9 @@ def test_built_in_profiles_can_be_joined_and_overlap(name: str) -> None:
     found = overlapping(profile)
     assert 0 < found.forward.sum() < len(found.forward)
     names = {tensor for op in profile.step.transfers if (tensor := op.tensor)}
-    assignment = Assignment(
-        servers=2,
-        server_of={tensor: i % 2 for i, tensor in enumerate(sorted(names))},
-        arrange=lambda sizes, rng, step: list(range(len(sizes))),
-        each_step_anew=False,
-        priority={},
-    )
+    spread = assignment({tensor: i % 2 for i, tensor in enumerate(sorted(names))})
     for each in (profile, found.profile):
         durations = np.array(profile.duration_ns, dtype=np.float64)
-        plan = make_plan(each, durations, assignment, np.random.default_rng(0), JOINED)
+        plan = make_plan(each, durations, spread, np.random.default_rng(0), JOINED)
         assert plan.once is not None
         assert plan.once.sum() > 0

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from netcosim.training.plan import SERVER, WORKER, StepPlan
-from netcosim.training.prepare import Assignment, make_plan
+from netcosim.training.prepare import make_plan
 from netcosim.workload import parse_profile
+from tests.netcosim.training.prepare.test_joined_plans import assignment
 from tests.netcosim.workload.profiles import plain
 
 AT_SERVER = {
@@ -22,15 +23,8 @@ AT_SERVER = {
 def planned(data: dict[str, Any], servers: dict[str, int]) -> StepPlan:
     """A plan of the profile with each tensor at its server."""
     profile = parse_profile(json.dumps(data), "tiny.json")
-    assignment = Assignment(
-        servers=2,
-        server_of=servers,
-        arrange=lambda sizes, rng, step: list(range(len(sizes))),
-        each_step_anew=False,
-        priority={},
-    )
     durations_ns = np.array(profile.duration_ns, dtype=np.float64)
-    return make_plan(profile, durations_ns, assignment, np.random.default_rng(0))
+    return make_plan(profile, durations_ns, assignment(servers), np.random.default_rng(0))
 
 
 def two_tensors() -> dict[str, Any]:

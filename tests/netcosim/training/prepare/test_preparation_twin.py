@@ -22,15 +22,7 @@ from sim.fast.step_roles import NotOfThisShapeError
 from sim.plan import Sending
 from tests.sim.fast.shaped import branching_plan, shaped_plan
 from tests.sim.naive import plans
-from tests.sim.naive.plans import (
-    Op,
-    at_server,
-    at_worker,
-    down,
-    make_network,
-    make_sending,
-    up,
-)
+from tests.sim.naive.plans import Op, at_server, at_worker, down, make_network, make_sending, up
 from tests.sim.naive.prepare import build as naive_build
 from tests.sim.naive.prepare import fuse as naive_fuse
 from tests.sim.naive.prepare import shape as naive_shape
@@ -172,13 +164,7 @@ def random_profile(random: Random) -> Profile:
     )
 
 
-def assert_same_preparation(
-    profile: Profile,
-    servers: int,
-    drawn: bool,
-    recorded: int,
-    machines: Machines = AS_RECORDED,
-) -> StepPlan:
+def assert_same_preparation(profile, servers, drawn, recorded, machines=AS_RECORDED) -> StepPlan:
     names = list(tensors_of(profile))
     assignment = Assignment(
         servers=servers,
@@ -207,9 +193,7 @@ def test_plans_of_profiles_are_the_twins(random: Random, servers: int, drawn: bo
 
 @pytest.mark.parametrize(("servers", "drawn"), [(1, False), (2, True)])
 @pytest.mark.parametrize("name", profile_names())
-def test_built_in_profiles_are_prepared_as_by_the_twins(
-    name: str, servers: int, drawn: bool
-) -> None:
+def test_built_in_profiles_are_prepared_as_by_the_twins(name, servers, drawn) -> None:
     """With so many operations, sums show the order in which they are taken."""
     plan = assert_same_preparation(load_profile(name), servers, drawn, 4)
     fused = fuse(plan)
@@ -225,9 +209,7 @@ def test_built_in_profiles_are_prepared_as_by_the_twins(
     cores=st.tuples(*(st.sampled_from([None, 1, 4]) for _ in range(2))),
 )
 @settings(max_examples=40, deadline=None)
-def test_plans_on_cores_are_the_twins(
-    random: Random, servers: int, drawn: bool, cores: tuple[int | None, int | None]
-) -> None:
+def test_plans_on_cores_are_the_twins(random, servers, drawn, cores) -> None:
     machines = Machines(server_cores=cores[0], worker_cores=cores[1])
     assert_same_preparation(random_profile(random), servers, drawn, 3, machines)
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcosim.errors import ScenarioError
 from netcosim.scenario import StragglerSpec, build_scenario, dump_scenario, parse_scenario
 from netcosim.training.stragglers import (
     Change,
@@ -21,7 +20,7 @@ from netcosim.training.stragglers import (
     named,
     named_stragglers,
 )
-from tests.snapshots import assert_kept, refusals
+from tests.snapshots import assert_kept, refusal, refusals
 
 S = 10**9
 MBIT = 10**6
@@ -198,9 +197,7 @@ class TestNamed:
         assert named([]) == ()
 
     def test_an_unknown_one(self):
-        with pytest.raises(ScenarioError) as refused:
-            named(["one-slow", "bad"])
-        assert str(refused.value) == (
+        assert refusal(named, ["one-slow", "bad"]) == (
             '--straggler: "bad": unknown; allowed: one-slow, one-slow-link, one-far, jittery,'
             " heavy-tailed, transient, mixed, leaves"
         )
@@ -266,9 +263,7 @@ def test_refused_in_one_line():
 class TestRefusedForARun:
     def test_more_slow_downs_than_anyone_needs(self):
         spec = entry("transient", every="1us", lasting="1us", factor=2.0)
-        with pytest.raises(ScenarioError) as refused:
-            found(spec, horizon_ns=1000 * S)
-        assert str(refused.value) == (
+        assert refusal(found, spec, horizon_ns=1000 * S) == (
             'straggler[0].options.every: "1us": comes to 500000000 slow-downs in the run; must be'
             " so long that there are at most 1000000"
         )
@@ -277,8 +272,6 @@ class TestRefusedForARun:
         path = tmp_path / "t.csv"
         path.write_text("time_ns,speed,cpu\n0,1,0.5\n")
         spec = entry("trace", file=str(path))
-        with pytest.raises(ScenarioError) as refused:
-            found(spec, spec)
-        assert str(refused.value) == (
+        assert refusal(found, spec, spec) == (
             "straggler[1]: w0: has two traces that tell of its machine's use"
         )

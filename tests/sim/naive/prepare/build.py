@@ -105,11 +105,7 @@ def _servers(profile: Profile, assignment: Assignment) -> dict[str, int]:
 
 
 def _place(
-    op: Operation,
-    resources: Mapping[str, Resource],
-    server: int,
-    machines: Machines,
-    once: bool,
+    op: Operation, resources: Mapping[str, Resource], server: int, machines: Machines, once: bool
 ) -> Channel | Processor:
     if isinstance(op, Transfer):
         direction = DOWN if op.source == "server" else UP
