@@ -81,8 +81,8 @@ def _main(arguments: Sequence[str], site: CrashSite) -> int:
     owner = calling_user(os.environ, os.geteuid())
     with ClaimedFolder.claim(options.out, owner, "pictures") as folder:
         site.keep(folder)
-        _print(spec, problem, given, best)
         _write(folder, spec, problem, named(given, best))
+        _print(spec, problem, given, best)  # last: whoever reads may have gone
     print_path("results", options.out)
     return 0
 
