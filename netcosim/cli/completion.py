@@ -33,9 +33,10 @@ def offer(
     names: Mapping[str, Callable[[], Iterable[str]]],
     or_files: Collection[str] = (),
 ) -> None:
-    """Complete the values of options by names; those in `or_files` may be files as well."""
+    """Complete the values of options, or of arguments, by names; in `or_files` also by files."""
+    actions = {a.dest: a for a in parser._actions} | parser._option_string_actions
     for option, listed in names.items():
-        action: Any = parser._option_string_actions[option]
+        action: Any = actions[option]
         action.completer = _completer(listed, files=option in or_files)
 
 

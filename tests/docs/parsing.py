@@ -22,6 +22,7 @@ import netcosim.report.__main__
 import ray_sweeps.cli.command
 import ray_sweeps.compare
 import ray_sweeps.crosscheck
+import sim.cli.epoch
 import sim.precompile
 import sim.profile
 import sim.run
@@ -41,6 +42,7 @@ MAINS: dict[str, Callable[[Sequence[str]], int]] = {
     "ray_sweeps.compare": ray_sweeps.compare.main,
     "ray_sweeps.crosscheck": ray_sweeps.crosscheck.main,
     "ray_sweeps.run": ray_sweeps.cli.command.run,  # its main would leave this network
+    "sim.cli.epoch": sim.cli.epoch.main,
     "sim.precompile": sim.precompile.main,
     "sim.profile": sim.profile.main,
     "sim.run": sim.run.main,
