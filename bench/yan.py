@@ -113,7 +113,7 @@ def _against_brute(spaces: int, rows: list[dict[str, Any]]) -> Iterator[Figure]:
 
 
 def _boundaries(count: int) -> Figure:
-    """How often the greedy mapping of a random boundary is beaten by another one."""
+    """Share of random boundaries whose greedy mapping is beaten by another one."""
     random = Random(20152)
     beaten = 0
     for _ in range(count):

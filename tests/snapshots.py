@@ -32,7 +32,7 @@ def refusal(
     error: type[NetcosimError] = ScenarioError,
     **settings: object,
 ) -> str:
-    """What a call with these arguments is refused with: one line of printable text."""
+    """Line of a refusal of a call with these arguments, all printable."""
     with pytest.raises(error) as refused:
         call(*arguments, **settings)
     assert str(refused.value).isprintable()
@@ -41,5 +41,5 @@ def refusal(
 
 
 def refusals(calls: Mapping[str, Callable[[], object]]) -> str:
-    """What each of these calls is refused with: a line each."""
+    """Lines of the refusals of these calls, one each."""
     return "".join(f"{name}: {refusal(call)}\n" for name, call in calls.items())

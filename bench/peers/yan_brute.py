@@ -31,7 +31,7 @@ MOST_CELLS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brute:
-    """What brute force found: the least epoch, where, and how many configurations there are."""
+    """Result of brute force: the least epoch, where, and the number of configurations."""
 
     epoch_s: float
     resources: Resources

@@ -60,7 +60,7 @@ def _rising_at_once(segments: Segments) -> Ints:
 
 
 def _falls(segments: Segments) -> int:
-    """How often the numbers of a flow fall: of its data, and of what it acknowledges."""
+    """Number of falls of a flow's numbers: of its data, and of what it acknowledges."""
     falls = 0
     flows = _flows(segments)
     carrying, answering = segments.length > 0, segments.flags & ACK != 0
@@ -154,7 +154,7 @@ def _groups(columns: tuple[Ints, ...]) -> Ints | None:
 
 
 def _occurrences(group: Ints, seen_at: Ints) -> Ints:
-    """How many of a group came before each row at its interface."""
+    """Number of rows of the same group and interface before each row."""
     order = np.lexsort((seen_at, group))
     fresh = (np.diff(group[order], prepend=-1) != 0) | (np.diff(seen_at[order], prepend=-1) != 0)
     rank = np.arange(order.size)

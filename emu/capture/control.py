@@ -140,7 +140,7 @@ appendix A), so no table is needed to see them. Trailers begin with neither.
 
 
 def answers_less_requests(reader: Reader, frames: Frames) -> int:
-    """How many more header blocks of a direction begin as a response's than as a request's."""
+    """Header blocks of a direction that begin as a response's, less those as a request's."""
     found = 0
     for place in frames.of(Kind.HEADERS)[:MOST_JUDGED].tolist():
         if frames.seen[place] == frames.length[place]:

@@ -118,7 +118,7 @@ class Direction:
 
 
 def client_less_server(one: Direction, other: Direction) -> int:
-    """How much more speaks for `one` being the client's direction than for its being the server's.
+    """Evidence that `one` is the client's direction, less that for its being the server's.
 
     Each stream with HEADERS from both sides speaks for who sent the first, as streams are opened
     by requests; and each header block for the side whose pseudo-headers it begins with.

@@ -171,7 +171,7 @@ class LayerTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What an epoch is made of, in seconds.
+    """Parts of an epoch, in seconds.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ def computing(problem: Problem, number: int, parts: int) -> Computing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """What the cells of a layer and of the one below have to send each other.
+    """Messages between the cells of a layer and of the one below.
 
     Sample i is at copy ``i mod R`` of a layer: values are averages over the samples of a cell.
 
@@ -299,7 +299,7 @@ def received(between: Cells, workers: Sequence[int], below: Sequence[int]) -> tu
 
 
 def left(received: Numbers, spared: Numbers) -> Numbers:
-    """What is remote after all; 0 where that is rounding, as shares of copies are fractions."""
+    """Remote rest of what is needed; 0 where it is rounding, as shares of copies are fractions."""
     rest = received - spared
     return np.where(rest > 1e-9 * received, rest, 0.0)
 

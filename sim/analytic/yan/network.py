@@ -47,7 +47,7 @@ class Network:
     layers: tuple[Layer, ...]
 
     def below(self, number: int) -> Layer:
-        """What the layer of this number, from 0, is connected to."""
+        """Layer below the one of this number, from 0; the input is below the first."""
         return self.layers[number - 1] if number else self.input
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """What the stripes of a layer and of the one below have to do with each other.
+    """Connections between the stripes of a layer and of the one below.
 
     Attributes
     ----------

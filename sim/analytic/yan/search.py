@@ -389,7 +389,7 @@ def most_parts(problem: Problem, number: int, workers: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Liked:
-    """What stripes receive without a partner, and what the best partner of each spares."""
+    """Values that stripes receive without a partner, and those that the best partner spares."""
 
     received: Numbers
     spared: Numbers

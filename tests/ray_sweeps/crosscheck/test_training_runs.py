@@ -54,7 +54,7 @@ def test_what_was_checked_before_an_interruption_is_written(tmp_path, capsys, mo
 
 
 def sealed_again(old: Seal, **changes: Any) -> Seal:
-    """What a seal holds, changed, under a seal that fits it."""
+    """Changed content of a seal, under a seal that fits it."""
     names = ("scenario", "record_sha256", "simulator", "cells")
     return sealed(**{name: getattr(old, name) for name in names} | changes)
 
