@@ -22,7 +22,7 @@ from netcosim.formatting import one_line, percent
 from netcosim.results.storage.claimed_folder import ClaimedFolder
 from netcosim.results.storage.ownership import calling_user
 from netcosim.results.training.points_table import points_csv
-from sim.analytic.yan.model import OPTIONS, Configuration, Problem, Terms, read_as, terms
+from sim.analytic.yan.model import OPTIONS, Problem, Terms, read_as, terms
 from sim.analytic.yan.search import Found, optimize
 from sim.analytic.yan.spec import EpochSpec, configuration_of, named_spec, names, problem_of
 
@@ -91,11 +91,6 @@ def named(given: Found | None, best: Sequence[Found]) -> dict[str, Found]:
     """Configurations by the names that tables and pictures have for them."""
     listed = {} if given is None else {"given": given}
     return listed | {f"{place}": found for place, found in enumerate(best, 1)}
-
-
-def resources_text(shape: Configuration) -> str:
-    """Workers of a replica, replicas and servers, as the paper writes them: ``<2, 9, 2>``."""
-    return f"<{shape.workers}, {shape.replicas}, {shape.servers}>"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -171,7 +166,7 @@ def _table(
 def _print_terms(found: Found, console: Console) -> None:
     """Print an epoch's parts, then each layer's terms for one sample."""
     shape, whole = found.configuration, found.terms
-    console.print(Text(f"{RESOURCES} = {resources_text(shape)}: {_epoch_text(whole)}"))
+    console.print(Text(f"{RESOURCES} = {shape.resources}: {_epoch_text(whole)}"))
     seconds = (whole.compute_s, whole.update_s, whole.messages_s, whole.reads_s)
     parts = ("epoch", ("compute", "update", "messages", "reads"))
     shares = [percent(one / (whole.epoch_s or 1)) for one in seconds]
@@ -204,7 +199,7 @@ def _print_ranks(listed: Mapping[str, Found], console: Console) -> None:
     splits = [[f"{s.parts}x{s.threads}x{s.copies}" for s in shape.splits] for shape in shapes]
     columns: list[tuple[str, Sequence[str]]] = [
         ("", list(listed)),
-        (RESOURCES, [resources_text(shape) for shape in shapes]),
+        (RESOURCES, [shape.resources for shape in shapes]),
         ("epoch, s", [f"{found.epoch_s:.6g}" for found in ends]),
         ("binds", [found.binding for found in ends]),
         ("at least, s", [f"{found.bounded_s:.6g}" for found in ends]),

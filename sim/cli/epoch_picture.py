@@ -75,7 +75,7 @@ def _bars(axes: "Axes", listed: Mapping[str, Found]) -> None:
         lengths = np.array([float(getattr(found.terms, field)) for found in listed.values()])
         axes.barh(range(len(listed)), lengths, left=left, color=colour, label=text, height=0.7)
         left += lengths
-    texts = [_text(name, found.configuration) for name, found in listed.items()]
+    texts = [f"{name}: {found.configuration.resources}" for name, found in listed.items()]
     axes.set_yticks(range(len(listed)), texts)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
@@ -83,7 +83,3 @@ def _bars(axes: "Axes", listed: Mapping[str, Found]) -> None:
     axes.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=len(PARTS), fontsize=7.5, frameon=False
     )
-
-
-def _text(name: str, shape: Configuration) -> str:
-    return f"{name}: <{shape.workers}, {shape.replicas}, {shape.servers}>"

@@ -151,6 +151,11 @@ class Configuration:
     splits: tuple[Split, ...]
     maps: tuple[tuple[int, ...], ...]
 
+    @property
+    def resources(self) -> str:
+        """Workers of a replica, replicas and servers, as the paper writes them: ``<2, 9, 2>``."""
+        return f"<{self.workers}, {self.replicas}, {self.servers}>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerTerms:
